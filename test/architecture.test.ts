@@ -303,10 +303,11 @@ describe("hosts", () => {
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage"]
+  const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   const allowed = {
     http: [...speaking, ...sending, ...telling, ...mounting],
     mcp: [...speaking, "Quotewire", "Storage"],
-    cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "Fault", "ratePlanCarrier"]
+    cli: [...speaking, ...wiring, ...settings, ...trying, "Fault"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 

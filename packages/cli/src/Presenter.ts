@@ -39,5 +39,6 @@ const closest = (suggestions: ReadonlyArray<string>): string =>
 const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string => {
   const name = kind === "flag" ? `--${option}` : `<${option}>`
   if (expected.startsWith(`${name} `)) return expected
+  if (option === "completions") return "--completions must be bash, zsh, fish or powershell"
   return kind === "flag" ? settingError(option, "be given once, with a valid value") : `${name} is not valid`
 }

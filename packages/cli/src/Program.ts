@@ -5,12 +5,16 @@ import { carriers } from "./commands/carriers.ts"
 import { connections } from "./commands/connections.ts"
 import { dev } from "./commands/dev.ts"
 import { erase } from "./commands/erase.ts"
+import { events } from "./commands/events.ts"
 import { keys } from "./commands/keys.ts"
+import { listen } from "./commands/listen.ts"
 import { mcp } from "./commands/mcp.ts"
 import { migrate } from "./commands/migrate.ts"
 import { organizations } from "./commands/organizations.ts"
+import { quotes } from "./commands/quotes.ts"
 import { requests } from "./commands/requests.ts"
 import { serve } from "./commands/serve.ts"
+import { trigger } from "./commands/trigger.ts"
 import { work } from "./commands/work.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
@@ -20,7 +24,23 @@ import { version } from "./version.ts"
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, carriers, requests, erase])
+  Command.withSubcommands([
+    dev,
+    serve,
+    work,
+    mcp,
+    listen,
+    trigger,
+    events,
+    quotes,
+    requests,
+    migrate,
+    organizations,
+    keys,
+    connections,
+    carriers,
+    erase
+  ])
 )
 
 // Standard output is for the results of a command.
@@ -29,7 +49,9 @@ const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 /** Runs the command, and says in one sentence why it failed. It never repeats an argument. */
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(quotewire, { version })(args).pipe(
-    Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
+    Effect.provideService(CliConfig.CliConfig, {
+      builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions]
+    }),
     Effect.tapCause((cause) => explain(cause, args)),
     Effect.provide(Layer.merge(logs, Presenter.layer))
   )

@@ -107,14 +107,25 @@ export const host_url = base_url.pipe(
   )
 )
 
+const keyOf = (description: string) =>
+  secret("api-key", description).pipe(
+    Flag.filter(
+      (key) => ApiKey.isWellFormed(Redacted.value(key)),
+      () => settingError("api-key", "be a complete API key, such as sandbox_server_…")
+    )
+  )
+
 /** The key that the agent calls with. */
-export const api_key = secret("api-key", "API key to call with; none by default").pipe(
-  Flag.filter(
-    (key) => ApiKey.isWellFormed(Redacted.value(key)),
-    () => settingError("api-key", "be a complete API key, such as sandbox_server_…")
-  ),
-  Flag.optional
-)
+export const api_key = Flag.optional(keyOf("API key to call with; none by default"))
+
+/** The key that a running host is called with. */
+export const caller_key = keyOf("API key to call the host with")
+
+/** A running host that is called. */
+export const called_url = baseAddress(
+  "base-url",
+  "Address of the host; http://127.0.0.1:8787 by default, as quotewire dev has it"
+).pipe(Flag.withDefault("http://127.0.0.1:8787"))
 
 /** Whether agents are served over HTTP instead of standard input and output. */
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
@@ -155,6 +166,14 @@ export const webhook_allow = (fallback: string) =>
       () => settingError("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
     )
   )
+
+/** The secret that forwarded events are signed with. */
+export const signing_secret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
+  Flag.filter(
+    (text) => Signature.isSecret(Redacted.value(text)),
+    () => settingError("signing-secret", "be whsec_ and 24 to 64 random bytes in base64, as listen prints it")
+  )
+)
 
 /** The prefix of the second set of webhook headers. */
 export const webhook_header_prefix = text(

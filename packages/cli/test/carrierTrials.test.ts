@@ -4,8 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
+import { Cassette } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
+import { runInProcess } from "./support/inProcess.ts"
 import { run } from "./support/program.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
@@ -153,15 +155,38 @@ describe("carriers ask", () => {
   it.live("shows the price and what was exchanged, redacted", () =>
     Effect.gen(function* () {
       const { url } = yield* server
-      const ask = ["carriers", "ask", module, ...acme, "--line", "renters"]
-      const { code, stdout } = yield* run(ask, { ...env, TRIAL_URL: url })
-      assert.strictEqual(code, 0)
+      const recorded = join(folder, "ask.cassette.json")
+      const ask = ["carriers", "ask", module, ...acme, "--line", "renters", "--cassette", recorded, "--record"]
+      const { code, stderr, stdout } = yield* run(ask, { ...env, TRIAL_URL: url })
+      assert.strictEqual(code, 0, stderr)
       assert.match(
         stdout,
         /^1 offer in \d+ ms\noffer {2}189\.00 USD {2}for 12 months {2}Q-.*\nPOST 127\.0\.0\.1:\d+\/quotes {2}200 in/
       )
       assert.match(stdout, /^> \{"key":"[\w-]+","producer":"4711","email":"\[redacted\]"\}\n< \{"number":/m)
       assert.notMatch(stdout, /ada@|Zq7x/)
+      const text = readFileSync(recorded, "utf8")
+      assert.strictEqual(Cassette.parse(JSON.parse(text)).exchanges.length, 1)
+      assert.include(text, '"email": "[redacted]"')
+      assert.notMatch(text, /ada@|Zq7x/)
+    })
+  )
+
+  it.live("records only into a file, and keeps the old one if the carrier has not answered", () =>
+    Effect.gen(function* () {
+      for (const one of [["--record"], ["--cassette", join(folder, "none.json")]]) {
+        const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})
+        assert.deepStrictEqual(
+          [how, err],
+          ["wrong usage", "quotewire: --record and --cassette, the file to write, need each other."]
+        )
+      }
+      const kept = file("kept-ask.cassette.json", "a good cassette")
+      const args = ["carriers", "ask", module, ...acme, "--cassette", kept, "--record"]
+      const lost = yield* run(args, { ...env, TRIAL_URL: "http://127.0.0.1:1" })
+      assert.strictEqual(lost.code, 1)
+      assert.match(lost.stderr, /^quotewire: The carrier has not answered\. No cassette is written\.\n$/m)
+      assert.strictEqual(readFileSync(kept, "utf8"), '"a good cassette"')
     })
   )
 

@@ -24,6 +24,7 @@ const proper: Readonly<Record<string, ReadonlyArray<string>>> = {
     `postgres://quotewire:${secret}@127.0.0.1:1/none`,
     `postgres://quotewire:1/${secret}@127.0.0.1:1/none`
   ],
+  "signing-secret": [`whsec_${Buffer.from(secret.padEnd(32, "-")).toString("base64")}`, `whsec_${secret}`],
   "seal-keys": [Buffer.from(secret.padEnd(32, "-")).toString("base64"), `${secret},${secret}`]
 }
 
@@ -118,13 +119,21 @@ const leavesBelow = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<L
     return (yield* Effect.forEach(names, (name) => leavesBelow([...path, name]))).flat()
   })
 
+/** What arguments take that are ids. */
+const ids: Readonly<Record<string, string>> = {
+  key_id: `key_${"0".repeat(26)}`,
+  event_id: `evt_${"0".repeat(26)}`,
+  quote_request_id: `qreq_${"0".repeat(26)}`,
+  id: `qreq_${"0".repeat(26)}`
+}
+
 /** Everything that can be given to a command with the secret in it. */
 const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
   const given = (args: ReadonlyArray<string>, env: Record<string, string> = {}): Attempt => ({
     args: [...path, ...args],
     env
   })
-  const filled = args.map(({ name }) => (name === "key_id" ? `key_${"0".repeat(26)}` : "Acme"))
+  const filled = args.map(({ name }) => ids[name] ?? "Acme")
   const everywhere = wrong.flatMap((value) => [
     given([value]),
     given([...filled, value]),

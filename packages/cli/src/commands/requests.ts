@@ -1,151 +1,83 @@
-import { Allowance, Ids, Signature, type Timeline, Timelines } from "@quotewire/core"
-import { Console, Effect, Schema } from "effect"
+import { Ids } from "@quotewire/core"
+import { Console, Effect, Option, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as CarrierText from "../carriers/CarrierText.ts"
-import * as Database from "../Database.ts"
-import * as Service from "../Service.ts"
-import { json } from "../Settings.ts"
+import { WrongUsage } from "../CommandErrors.ts"
+import { printable } from "../carriers/CarrierText.ts"
+import * as HostClient from "../remote/HostClient.ts"
+import * as RequestLog from "../remote/RequestLog.ts"
+import * as StandardOutput from "../remote/StandardOutput.ts"
+import { variableOf } from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
+import * as TimelineReport from "../TimelineReport.ts"
 
-const quote_request_id = Argument.String("quote_request_id").pipe(
+const isRequestId = Schema.is(Ids.RequestId)
+const isQuoteRequestId = Schema.is(Ids.QuoteRequestId)
+
+const id = Argument.String("id").pipe(
   Argument.filterMap(
-    Schema.decodeUnknownOption(Ids.QuoteRequestId),
-    () => "<quote_request_id> must be the id of a quote request, such as qreq_01…"
+    (text) => (isRequestId(text) || isQuoteRequestId(text) ? Option.some(text) : Option.none()),
+    () => "<id> must be the id of a quote request, such as qreq_01…, or of a call, such as req_01…"
   ),
-  Argument.withDescription("Id of the quote request, qreq_…")
+  Argument.withDescription("Id of a quote request, qreq_…, or of a call, req_…")
 )
 
 const bodies = Flag.Boolean("bodies").pipe(
   Flag.withDefault(false),
-  Flag.withDescription("Print the recorded bodies, which can hold facts about a person")
+  Flag.withDescription("With qreq_…: print the recorded bodies, which can hold facts about a person")
 )
 
-/** The settings of a service that answers no call, runs no job and sends nothing. */
-const unusedSettings: Service.ServiceSettings = {
-  limits: Allowance.noLimits,
-  no_limits: true,
-  request_log: false,
-  feedback: false,
-  webhook_allow: [],
-  webhook_header_prefix: Signature.default_header_prefix
-}
+/** A setting that only one kind of id needs. */
+const needed = <A>(flag: string, id: string, setting: Option.Option<A>): Effect.Effect<A, WrongUsage> =>
+  Option.match(setting, {
+    onNone: () => Effect.fail(new WrongUsage({ message: `${id} needs --${flag} (or ${variableOf(flag)}).` })),
+    onSome: Effect.succeed
+  })
 
-interface ShowSettings extends StorageSettings.StorageSettings {
-  readonly quote_request_id: Ids.QuoteRequestId
-  readonly bodies: boolean
-  readonly json: boolean
-}
-
-/** Reads a timeline to its end. */
-const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boolean) {
-  const timelines = yield* Timelines.Timelines
-  let page = yield* timelines.read(id, { bodies })
-  const entries = [...page.entries]
-  while (page.next !== null) {
-    page = yield* timelines.read(id, { bodies, after: page.next })
-    entries.push(...page.entries)
-  }
-  const { next: _, ...timeline } = page
-  return { ...timeline, entries }
+/** Prints one call of the request log. */
+const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: HostClient.HostSettings) {
+  const client = HostClient.make(settings)
+  const entry = yield* HostClient.call((signal) => client.get_api_request({ id }, { signal }))
+  if (settings.json) return yield* Console.log(JSON.stringify(entry))
+  const rows = Object.entries(entry).map(([name, value]) => `${name.padEnd(18)}${value ?? "none"}`)
+  yield* Console.log(printable(rows.join("\n")))
 })
-
-const run = Effect.fnUntraced(function* (settings: ShowSettings) {
-  const service = Service.layer(unusedSettings, Database.dependencies(settings, {}, Effect.never))
-  const timeline = yield* readAll(settings.quote_request_id, settings.bodies).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such quote request." }))),
-    Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),
-    Effect.provide(service)
-  )
-  if (settings.json) return yield* Console.log(JSON.stringify(timeline))
-  const { environment, incomplete, line, quote_request_id, reason, status } = timeline
-  yield* Console.log(`${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`)
-  for (const entry of timeline.entries) yield* Console.log(CarrierText.printable(linesOf(entry).join("\n")))
-  if (incomplete.length > 0)
-    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`)
-})
-
-const indent = " ".repeat(26)
-
-const linesOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
-  const [first, ...more] = wordsOf(entry)
-  return [`${entry.at}  ${entry.what.padEnd(9)}  ${first}`, ...more.map((line) => indent + line)]
-}
-
-const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
-
-/** An entry as it is printed: its first line, and more. */
-const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
-  switch (entry.what) {
-    case "call": {
-      const { duration_ms, error_code, operation, request_id, status } = entry.details
-      return [`${operation} ${status}${because(error_code)} in ${duration_ms} ms, ${request_id}`]
-    }
-    case "not_asked": {
-      const { carrier_id, missing_facts, reason } = entry.details
-      return [`${carrier_id}${because(reason)} ${missing_facts.join(", ")}`.trimEnd()]
-    }
-    case "asked":
-      return [entry.details.carrier_id]
-    case "exchange":
-      return exchange(entry.details)
-    case "erased": {
-      const { by, ended, quotes, state } = entry.details
-      const remains = quotes === 0 ? "no quotes" : `prices of ${quotes} ${quotes === 1 ? "quote" : "quotes"} remain`
-      return [
-        `the person's data, by "${by}": ${remains}${ended ? "; the request was in progress" : ""}`,
-        ...(state === "begun" ? ["It was stopped, so some data may still be there: run quotewire erase again."] : [])
-      ]
-    }
-    case "outcome": {
-      const { carrier_id, outcome, quote_ids, reason } = entry.details
-      return [`${carrier_id}: ${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]
-    }
-    case "quote": {
-      const { carrier_id, quote_id, reason, status, version } = entry.details
-      return [`${quote_id} version ${version} of ${carrier_id}: ${status} (${reason})`]
-    }
-    case "event": {
-      const { id, resource, type } = entry.details
-      return [`${type} ${id}, ${resource.id} version ${resource.version}`]
-    }
-    case "delivery": {
-      const { attempts, event_type, status, subscription_id } = entry.details
-      return [
-        `${event_type} to ${subscription_id}: ${status}`,
-        ...attempts.map(
-          ({ attempted_at, response_duration_ms, response_status_code }) =>
-            `${attempted_at} ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
-        )
-      ]
-    }
-  }
-}
-
-type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
-
-const exchange = (of: Exchange): ReadonlyArray<string> => [
-  `${of.exchange} ${of.carrier_id}, try ${of.attempt}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
-  ...(of.fault === null ? [] : [`threw ${of.fault}`]),
-  ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
-  ...of.http.flatMap(CarrierText.http),
-  ...(of.http_left_out === 0 ? [] : [`and ${of.http_left_out} more HTTP exchanges`])
-]
 
 const show = Command.make(
   "show",
   {
-    quote_request_id,
+    id,
     bodies,
-    database_url: StorageSettings.database_url,
-    seal_keys: StorageSettings.seal_keys,
-    json
+    database_url: Flag.optional(StorageSettings.database_url),
+    seal_keys: Flag.optional(StorageSettings.seal_keys),
+    ...HostClient.flags,
+    api_key: Flag.optional(HostClient.flags.api_key)
   },
-  run
-).pipe(Command.withDescription("Show what happened to a quote request: calls, exchanges with carriers, events"))
+  ({ id, ...settings }) =>
+    Effect.gen(function* () {
+      if (isRequestId(id)) {
+        return yield* printCall(id, { ...settings, api_key: yield* needed("api-key", "req_…", settings.api_key) })
+      }
+      const database_url = yield* needed("database-url", "qreq_…", settings.database_url)
+      const seal_keys = yield* needed("seal-keys", "qreq_…", settings.seal_keys)
+      yield* TimelineReport.print(id, { ...settings, database_url, seal_keys })
+    })
+).pipe(
+  Command.withDescription(
+    "Show what happened to a quote request (qreq_…, from the database), or one call of the request log (req_…, from a host)"
+  )
+)
 
-/** `quotewire requests`: the quote requests of a database, for its operators. */
+const tail = Command.make("tail", HostClient.flags, (settings) =>
+  RequestLog.follow(settings).pipe(
+    Stream.runForEach((entry) =>
+      Console.log(settings.json ? JSON.stringify(entry) : printable(RequestLog.lineOf(entry)))
+    ),
+    StandardOutput.untilClosed
+  )
+).pipe(Command.withDescription("Print the calls of a host's request log as they come"))
+
+/** `quotewire requests`: what happened to quote requests, and the calls that hosts have answered. */
 export const requests = Command.make("requests").pipe(
-  Command.withDescription("Look into the quote requests of a database"),
-  Command.withSubcommands([show])
+  Command.withDescription("Look into quote requests, and into the request log of a host"),
+  Command.withSubcommands([show, tail])
 )

@@ -6,6 +6,7 @@ import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import * as CarrierText from "../carriers/CarrierText.ts"
 import { json } from "../Settings.ts"
+import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
 const line = Flag.String("line").pipe(
@@ -33,6 +34,26 @@ const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.A
   ]
 }
 
+const cassette = Recording.file("File to which --record writes")
+
+const record = Recording.record(
+  "Write what the carrier says to --cassette if its answer can be used, without secrets and redacted values"
+)
+
+interface RecordSettings {
+  readonly cassette: Option.Option<string>
+  readonly record: boolean
+}
+
+/** The file to write; null without `--record`. */
+const fileOf = ({ cassette, record }: RecordSettings) =>
+  record === Option.isSome(cassette)
+    ? Effect.succeed(Option.getOrNull(cassette))
+    : Effect.fail(new WrongUsage({ message: "--record and --cassette, the file to write, need each other." }))
+
+const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
+  Result.isSuccess(answer) && answer.success.kind !== "unavailable"
+
 /** `quotewire carriers ask`: one ask. */
 export const ask = Command.make(
   "ask",
@@ -42,32 +63,35 @@ export const ask = Command.make(
     line,
     facts: Trial.facts,
     environment: Trial.environment,
+    cassette,
+    record,
     json
   },
   (settings) =>
     Effect.gen(function* () {
+      const file = yield* fileOf(settings)
       const config = yield* CarrierFile.load(settings.file)
       const adapter = yield* CarrierFile.one(config, Option.getOrUndefined(settings.carrier))
       const line = yield* lineOf(settings.line, Object.keys(adapter.lines))
       const facts = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
       const connection = yield* Trial.connectionOf(adapter, false)
-      const asked = yield* CarrierContract.ask(adapter, line, facts, {
+      const asking = CarrierContract.ask(adapter, line, facts, {
         ...connection,
         ...(config.lines !== undefined && { lines: config.lines }),
         ...(Option.isSome(settings.environment) && { environment: settings.environment.value }),
         key: randomUUID()
-      }).pipe(
-        Effect.mapError(({ message }) => new CommandFailed({ message })),
-        Effect.provide(CarrierFile.transport(config))
-      )
+      }).pipe(Effect.mapError(({ message }) => new CommandFailed({ message })))
+      const recorded = file === null ? asking : Recording.recorded(adapter, connection, file, asking, isUsable)
+      const asked = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
       const { answer, ...exchanged } = asked
       const reply = Result.getOrNull(answer)
       if (settings.json) {
         const error = Result.match(answer, { onSuccess: () => null, onFailure: ({ message }) => message })
         yield* Console.log(JSON.stringify({ reply, error, ...exchanged }))
       } else yield* Console.log(CarrierText.printable(linesOf(asked).join("\n")))
-      if (reply === null || reply.kind === "unavailable") {
-        return yield* new CommandFailed({ message: "The carrier has not answered." })
+      if (!isUsable(asked)) {
+        const unwritten = file === null ? "" : " No cassette is written."
+        return yield* new CommandFailed({ message: `The carrier has not answered.${unwritten}` })
       }
     })
 ).pipe(Command.withDescription("Ask a carrier once, and show its answer and what was exchanged, redacted"))

@@ -1,24 +1,19 @@
-import { type Carrier, CarrierTransport } from "@quotewire/core"
+import type { Carrier } from "@quotewire/core"
 import { CarrierContract, Cassette } from "@quotewire/core/testing"
-import { Console, Effect, FileSystem, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Console, Effect, Option } from "effect"
+import { Command } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import { printable } from "../carriers/CarrierText.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
 import { json } from "../Settings.ts"
+import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
-const cassette = Flag.String("cassette").pipe(
-  Flag.optional,
-  Flag.withDescription("File with what the carrier has said: nothing is sent. With --record it is written")
-)
+const cassette = Recording.file("File with what the carrier has said: nothing is sent. With --record it is written")
 
-const record = Flag.Boolean("record").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription(
-    "Ask the carrier, and write what it says to --cassette if all cases pass, without secrets and redacted values"
-  )
+const record = Recording.record(
+  "Ask the carrier, and write what it says to --cassette if all cases pass, without secrets and redacted values"
 )
 
 interface Settings {
@@ -40,31 +35,7 @@ const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContra
     })
   ).pipe(Effect.map((cases): Tested => ({ carrier_id: adapter.carrier.id, cases })))
 
-/** Runs the cases against the carrier, and writes what it said if all of them pass: a worse recording would replace a good one. */
-const recorded = Effect.fnUntraced(function* (
-  adapter: Carrier.CarrierAdapter,
-  facts: CarrierContract.FactsByLine,
-  options: CarrierContract.Options,
-  file: string
-): Effect.fn.Return<Tested, CommandFailed, FileSystem.FileSystem> {
-  const recording = yield* Cassette.record(yield* CarrierTransport, adapter, options.connection)
-  const tested = yield* Effect.provideService(
-    run(adapter, CarrierContract.cases(adapter, facts, options)),
-    CarrierTransport,
-    recording.transport
-  )
-  if (tested.cases.some(({ message }) => message !== null)) return tested
-  const cassette = yield* Effect.mapError(recording.cassette, ({ message }) => new CommandFailed({ message }))
-  if (cassette.exchanges.length === 0) {
-    return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette is written." })
-  }
-  const files = yield* FileSystem.FileSystem
-  yield* Effect.mapError(
-    files.writeFileString(file, Cassette.text(cassette)),
-    () => new CommandFailed({ message: "--cassette must be a file that can be written." })
-  )
-  return tested
-})
+const haveAllPassed = ({ cases }: Tested): boolean => cases.every(({ message }) => message === null)
 
 /** Reads a cassette for the contract. */
 const played = Effect.fnUntraced(function* (file: string) {
@@ -84,7 +55,10 @@ const tested = Effect.fnUntraced(function* (
   const file = Option.getOrNull(cassette)
   const options = { ...given, ...(yield* Trial.connectionOf(adapter, file !== null && !record)) }
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
-  if (record) return yield* recorded(adapter, facts, options, file)
+  if (record) {
+    const cases = run(adapter, CarrierContract.cases(adapter, facts, options))
+    return yield* Recording.recorded(adapter, options, file, cases, haveAllPassed)
+  }
   return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
 })
 

@@ -1,5 +1,5 @@
 import { NodeServices } from "@effect/platform-node"
-import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Option, Stdio, Stream } from "effect"
+import { Cause, ConfigProvider, Console, Effect, Exit, Fiber, Layer, Option, Queue, Stdio, Stream } from "effect"
 import { CliError } from "effect/cli"
 import { WrongUsage } from "../../src/CommandErrors.ts"
 import { run } from "../../src/Program.ts"
@@ -17,6 +17,32 @@ const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
   return error instanceof WrongUsage || CliError.isCliError(error) ? "wrong usage" : "failed"
 }
 
+const recorder = (onOut: (text: unknown) => void, onErr: (text: unknown) => void): Console.Console =>
+  Object.assign(Object.create(console), { log: onOut, error: onErr })
+
+const played = (args: ReadonlyArray<string>, env: Record<string, string>, console: Console.Console, input = "") =>
+  run(args).pipe(
+    Effect.provideService(Console.Console, console),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+    Effect.provide(
+      Layer.merge(NodeServices.layer, Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) }))
+    )
+  )
+
+/** Starts a command that prints until it is stopped. It is stopped at the end of the test. */
+export const startInProcess = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Record<string, string>) {
+  const out = yield* Queue.unbounded<string>()
+  const err: Array<string> = []
+  const console = recorder(
+    (text) => void Queue.offerUnsafe(out, String(text)),
+    (text) => void err.push(String(text))
+  )
+  const fiber = yield* Effect.forkScoped(played(args, env, console))
+  /** The next line on standard output. Fails with the command, if that ends first. */
+  const next = Effect.raceFirst(Queue.take(out), Effect.andThen(Fiber.join(fiber), Effect.never))
+  return { next, err, stop: Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber)) }
+})
+
 /** Runs the command in this process as `main` does, with these variables and this standard input. */
 export const runInProcess = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
@@ -26,13 +52,6 @@ export const runInProcess = Effect.fnUntraced(function* (
   const out: Array<string> = []
   const err: Array<string> = []
   const into = (lines: Array<string>) => (text: unknown) => void lines.push(String(text))
-  const recorder: Console.Console = Object.assign(Object.create(console), { log: into(out), error: into(err) })
-  const stdio = Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
-  const exit = yield* run(args).pipe(
-    Effect.provideService(Console.Console, recorder),
-    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
-    Effect.provide(Layer.merge(NodeServices.layer, stdio)),
-    Effect.exit
-  )
+  const exit = yield* Effect.exit(played(args, env, recorder(into(out), into(err)), input))
   return { how: howOf(exit), out: out.join("\n"), err: err.join("\n") }
 })

@@ -27,6 +27,17 @@ export const makeSecret = (random: Uint8Array): string => {
   return secret_prefix + Base64.encode(random)
 }
 
+/** Whether text is a signing secret. */
+export const isSecret = (text: string): boolean => bytesOf(text) !== null
+
+/** The random bytes of a secret; null if the text is not a signing secret. */
+const bytesOf = (secret: string): Uint8Array | null => {
+  const bytes = Base64.decode(secret.slice(secret_prefix.length))
+  const isWellFormed =
+    secret.startsWith(secret_prefix) && Result.isSuccess(bytes) && isSecretLength(bytes.success.length)
+  return isWellFormed ? bytes.success : null
+}
+
 const isSecretLength = (bytes: number): boolean => bytes >= min_secret_bytes && bytes <= max_secret_bytes
 
 /** A cache of parsed keys, by secret. */
@@ -39,11 +50,9 @@ export const noKeys = (): Keys => new BoundedMap(10_000)
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
   const known = keys?.get(secret)
   if (known !== undefined) return Effect.succeed(known)
-  const bytes = Base64.decode(secret.slice(secret_prefix.length))
-  if (!secret.startsWith(secret_prefix) || Result.isFailure(bytes) || !isSecretLength(bytes.success.length)) {
-    return Effect.succeed(null)
-  }
-  const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes.success))
+  const bytes = bytesOf(secret)
+  if (bytes === null) return Effect.succeed(null)
+  const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
   return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keys.set(secret, key)))
 }
 

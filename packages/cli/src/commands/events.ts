@@ -1,0 +1,123 @@
+import { Ids } from "@quotewire/core"
+import { Console, Effect, Option, type Redacted, Schema, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import { printable } from "../carriers/CarrierText.ts"
+import * as Feed from "../remote/Feed.ts"
+import * as Forward from "../remote/Forward.ts"
+import * as HostClient from "../remote/HostClient.ts"
+import * as StandardOutput from "../remote/StandardOutput.ts"
+import * as Settings from "../Settings.ts"
+
+const print =
+  (json: boolean) =>
+  (event: Feed.FeedEvent): Effect.Effect<void> =>
+    Console.log(json ? JSON.stringify(event) : printable(Feed.lineOf(event)))
+
+const tail = Command.make(
+  "tail",
+  { ...HostClient.flags, types: Feed.types, since: Feed.since },
+  ({ json, since, types, ...settings }) =>
+    Effect.gen(function* () {
+      const { events } = yield* Feed.follow(HostClient.make({ ...settings, json }), since)
+      yield* events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
+    }).pipe(Effect.scoped, StandardOutput.untilClosed)
+).pipe(Command.withDescription("Print events as they come"))
+
+const list = Command.make(
+  "list",
+  { ...HostClient.flags, types: Feed.types, since: Feed.listed_since },
+  ({ json, since, types, ...settings }) =>
+    Feed.stored(HostClient.make({ ...settings, json }), since).pipe(
+      Stream.filter(Feed.isOf(types)),
+      Stream.runForEach(print(json)),
+      StandardOutput.untilClosed
+    )
+).pipe(Command.withDescription("Print the events of the last 30 days, oldest first"))
+
+const event_id = Argument.String("event_id").pipe(
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.EventId),
+    () => "<event_id> must be the id of an event, such as evt_01…"
+  ),
+  Argument.withDescription("Id of the event, evt_…")
+)
+
+const subscription = Flag.String("subscription").pipe(
+  Flag.filterMap(
+    Schema.decodeUnknownOption(Ids.SubscriptionId),
+    () => "--subscription must be the id of a subscription, such as sub_01…"
+  ),
+  Flag.withDescription("Id of the subscription that gets the event again, sub_…"),
+  Flag.optional
+)
+
+interface ResendSettings extends HostClient.HostSettings {
+  readonly event_id: Ids.EventId
+  readonly webhook_header_prefix: string
+}
+
+/** Lets the host deliver an event again. */
+const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.SubscriptionId) {
+  const client = HostClient.make(settings)
+  const { event_id } = settings
+  const answer = yield* HostClient.call((signal) => client.replay_event_delivery({ id, event_id }, { signal }))
+  yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  handed to the delivery of ${id}`)
+})
+
+/** Sends an event of the feed again from this machine. */
+const forwarded = Effect.fnUntraced(function* (
+  settings: ResendSettings,
+  url: string,
+  secret: Redacted.Redacted<string>
+) {
+  const forward = yield* Forward.make
+  const isAsked = ({ id }: Feed.FeedEvent) => id === settings.event_id
+  const found = yield* Feed.stored(HostClient.make(settings), "start").pipe(Stream.filter(isAsked), Stream.runHead)
+  if (Option.isNone(found)) {
+    return yield* new CommandFailed({ message: "There is no such event in the feed, which holds the last 30 days." })
+  }
+  const event = found.value
+  const result = yield* forward({ url, secret, header_prefix: settings.webhook_header_prefix }, event)
+  yield* Console.log(
+    settings.json
+      ? JSON.stringify({ event, ...result })
+      : printable(`${Feed.lineOf(event)}  ${Forward.wordsOf(result)}`)
+  )
+  if (!Forward.isConfirmed(result)) {
+    return yield* new CommandFailed({ message: "The receiver has not confirmed the event with a 2xx." })
+  }
+})
+
+const resend = Command.make(
+  "resend",
+  {
+    event_id,
+    ...HostClient.flags,
+    forward_to: Flag.optional(Forward.target),
+    signing_secret: Flag.optional(Settings.signing_secret),
+    webhook_header_prefix: Settings.webhook_header_prefix,
+    subscription
+  },
+  ({ forward_to, signing_secret, subscription, ...settings }) =>
+    Effect.gen(function* () {
+      if (Option.isSome(forward_to) === Option.isSome(subscription)) {
+        return yield* new WrongUsage({ message: "Give --forward-to or --subscription, and not both." })
+      }
+      if (Option.isSome(subscription)) return yield* replayed(settings, subscription.value)
+      if (Option.isNone(forward_to)) return
+      if (Option.isNone(signing_secret)) {
+        const variable = Settings.variableOf("signing-secret")
+        return yield* new WrongUsage({
+          message: `--forward-to needs --signing-secret (or ${variable}), the secret that your receiver knows.`
+        })
+      }
+      yield* forwarded(settings, forward_to.value, signing_secret.value)
+    }).pipe(Effect.provide(Forward.layer))
+).pipe(Command.withDescription("Send an event again, to your receiver or to a subscription"))
+
+/** `quotewire events`: the event feed of a host. */
+export const events = Command.make("events").pipe(
+  Command.withDescription("Read the events of a host, and send them again"),
+  Command.withSubcommands([tail, list, resend])
+)

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto"
+import { Signature } from "@quotewire/core"
+import { Console, Effect, Option, Redacted, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
+import { printable } from "../carriers/CarrierText.ts"
+import * as Feed from "../remote/Feed.ts"
+import * as Forward from "../remote/Forward.ts"
+import * as HostClient from "../remote/HostClient.ts"
+import * as StandardOutput from "../remote/StandardOutput.ts"
+import * as Settings from "../Settings.ts"
+
+const flags = {
+  ...HostClient.flags,
+  forward_to: Forward.target,
+  types: Feed.types,
+  since: Feed.since,
+  signing_secret: Flag.optional(Settings.signing_secret),
+  webhook_header_prefix: Settings.webhook_header_prefix
+}
+
+interface ListenSettings extends HostClient.HostSettings {
+  readonly forward_to: string
+  readonly types: ReadonlyArray<string>
+  readonly since: string
+  readonly signing_secret: Option.Option<Redacted.Redacted<string>>
+  readonly webhook_header_prefix: string
+}
+
+/** The secret to sign with. A new one is shown, because the receiver must know it; your own is not repeated. */
+const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
+  if (Option.isSome(signing_secret)) return signing_secret.value
+  const secret = Signature.makeSecret(randomBytes(Signature.secret_bytes))
+  yield* Console.log(json ? JSON.stringify({ signing_secret: secret }) : `Signing secret: ${secret}`)
+  return Redacted.make(secret)
+})
+
+const unreachable =
+  "quotewire: Nothing answers at --forward-to. Start your receiver; each event is tried once, and quotewire events resend sends it again."
+
+const run = Effect.fnUntraced(function* (settings: ListenSettings) {
+  const forward = yield* Forward.make
+  const { events, cursor } = yield* Feed.follow(HostClient.make(settings), settings.since)
+  const receiver: Forward.Receiver = {
+    url: settings.forward_to,
+    secret: yield* secretOf(settings),
+    header_prefix: settings.webhook_header_prefix
+  }
+  if (!settings.json) yield* Console.log("Forwarding events as they come. Press Ctrl-C to stop.")
+  let isReachable = true
+  const forwardAndPrint = Effect.fnUntraced(function* (event: Feed.FeedEvent) {
+    const forwarded = yield* forward(receiver, event)
+    const wasReachable = isReachable
+    isReachable = forwarded.failure !== "connection_refused"
+    if (wasReachable && !isReachable) yield* Console.error(unreachable)
+    yield* Console.log(
+      settings.json
+        ? JSON.stringify({ event, ...forwarded })
+        : printable(`${Feed.lineOf(event)}  ${Forward.wordsOf(forwarded)}`)
+    )
+  })
+  // One after another: the receiver gets events in their order, and a breakpoint in it holds the others back.
+  yield* events.pipe(
+    Stream.filter(Feed.isOf(settings.types)),
+    Stream.runForEach(forwardAndPrint),
+    Effect.onInterrupt(() =>
+      cursor() === null ? Effect.void : Console.error(`quotewire: To go on from here: --since ${cursor()}`)
+    )
+  )
+}, Effect.scoped)
+
+/** `quotewire listen`: sends the events of a host to a receiver on this machine, as a subscription would. */
+export const listen = Command.make("listen", flags, (settings) =>
+  StandardOutput.untilClosed(run(settings)).pipe(Effect.provide(Forward.layer))
+).pipe(Command.withDescription("Send events to your receiver as they come, signed as webhooks are"))

@@ -1,0 +1,58 @@
+import { Ids } from "@quotewire/core"
+import { Console, Effect, Option, Schema } from "effect"
+import { Argument, Command } from "effect/cli"
+import * as HostClient from "../remote/HostClient.ts"
+import * as QuoteText from "../remote/QuoteText.ts"
+
+const isQuoteId = Schema.is(Ids.QuoteId)
+const readQuoteRequestId = Schema.decodeUnknownOption(Ids.QuoteRequestId)
+
+const id = Argument.String("id").pipe(
+  Argument.filter(
+    (text) => isQuoteId(text) || Option.isSome(readQuoteRequestId(text)),
+    () => "<id> must be the id of a quote or a quote request, such as qt_01… or qreq_01…"
+  ),
+  Argument.withDescription("Id of a quote, qt_…, or of a quote request, qreq_…")
+)
+
+/** Reads a quote request as it is now. */
+const read = (client: HostClient.HostClient, id: string) =>
+  HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
+
+const show = Command.make("show", { id, ...HostClient.flags }, ({ id, ...settings }) =>
+  Effect.gen(function* () {
+    const client = HostClient.make(settings)
+    if (isQuoteId(id)) {
+      const quote = yield* HostClient.call((signal) => client.get_quote({ id }, { signal }))
+      return yield* Console.log(settings.json ? JSON.stringify(quote) : QuoteText.quote(quote))
+    }
+    const answer = yield* read(client, id)
+    yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
+  })
+).pipe(Command.withDescription("Show a quote, or a quote request with its quotes"))
+
+const quote_request_id = Argument.String("quote_request_id").pipe(
+  Argument.filterMap(
+    readQuoteRequestId,
+    () => "<quote_request_id> must be the id of a quote request, such as qreq_01…"
+  ),
+  Argument.withDescription("Id of the quote request, qreq_…")
+)
+
+const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ quote_request_id, ...settings }) =>
+  Effect.gen(function* () {
+    const client = HostClient.make(settings)
+    // The wait lasts over times without a host. This read does not, so it tells a wrong address or id at once.
+    const now = yield* read(client, quote_request_id)
+    const isDone = now.quote_request.status !== "in_progress"
+    const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+    const answer = isDone ? now : yield* wait
+    yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
+  })
+).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))
+
+/** `quotewire quotes`: quotes of a host. */
+export const quotes = Command.make("quotes").pipe(
+  Command.withDescription("Read the quotes of a host"),
+  Command.withSubcommands([show, wait])
+)

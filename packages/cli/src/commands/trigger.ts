@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto"
+import { standardLines } from "@quotewire/core"
+import type { AnswerOf } from "@quotewire/http/client"
+import { Console, Effect, Option, Redacted } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { WrongUsage } from "../CommandErrors.ts"
+import { printable } from "../carriers/CarrierText.ts"
+import { closest } from "../remote/closest.ts"
+import * as HostClient from "../remote/HostClient.ts"
+import * as QuoteText from "../remote/QuoteText.ts"
+import * as Trial from "../trials/Trial.ts"
+
+const scenario = Argument.String("scenario").pipe(
+  Argument.optional,
+  Argument.withDescription("Name of the scenario, such as quotes_ready")
+)
+
+const list = Flag.Boolean("list").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Print the scenarios, and start nothing")
+)
+
+const line = Flag.String("line").pipe(
+  Flag.optional,
+  Flag.withDescription("Insurance line; by default the first that plays the scenario")
+)
+
+const unit_seconds = new Map([
+  ["s", 1],
+  ["m", 60],
+  ["h", 3_600],
+  ["d", 86_400]
+])
+const max_seconds = 365 * 86_400
+
+/** The seconds of a text such as `90s` or `1h`. */
+const readSeconds = (text: string): Option.Option<number> => {
+  const [, amount = "", unit = ""] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? []
+  const seconds = Number(amount) * (unit_seconds.get(unit) ?? 0)
+  return seconds > 0 && seconds <= max_seconds ? Option.some(seconds) : Option.none()
+}
+
+const advance = Flag.String("advance").pipe(
+  Flag.filterMap(readSeconds, () => "--advance must be a time such as 90s, 10m, 1h or 2d, at most 365d"),
+  Flag.withMetavar("time"),
+  Flag.withDescription(
+    "Move the clock of the sandbox after the start, such as 1h, so that everything in that time happens"
+  ),
+  Flag.optional
+)
+
+const flags = { scenario, list, line, facts: Trial.facts, advance, ...HostClient.flags }
+
+interface TriggerSettings extends HostClient.HostSettings {
+  readonly scenario: Option.Option<string>
+  readonly list: boolean
+  readonly line: Option.Option<string>
+  readonly facts: Option.Option<string>
+  readonly advance: Option.Option<number>
+}
+
+type Scenario = AnswerOf<"list_sandbox_scenarios">["scenarios"][number]
+
+const lineOf = ({ description, lines, name }: Scenario): string =>
+  `${name.padEnd(22)}${description} (${lines.join(", ")})`
+
+const unknown = (sentence: string, typed: string, words: ReadonlyArray<string>) =>
+  new WrongUsage({ message: `${sentence}${closest(typed, words)}. See quotewire trigger --list.` })
+
+/** The scenario and the line that were asked for. */
+const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios: ReadonlyArray<Scenario>) {
+  if (Option.isNone(settings.scenario)) {
+    return yield* new WrongUsage({ message: "Name a scenario, or print all of them with --list." })
+  }
+  const asked = settings.scenario.value
+  const scenario = scenarios.find(({ name }) => name === asked)
+  if (scenario === undefined) {
+    return yield* unknown(
+      "There is no such scenario",
+      asked,
+      scenarios.map(({ name }) => name)
+    )
+  }
+  const line = Option.getOrElse(settings.line, () => scenario.lines[0] ?? "")
+  const found = scenario.lines.find((one) => one === line)
+  if (found === undefined) return yield* unknown("No such line plays this scenario", line, scenario.lines)
+  return { scenario: scenario.name, line: found }
+})
+
+/** The facts of a line: those of the file, or the example of a standard line. */
+const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, line: string) {
+  const given = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
+  const application = given ?? standardLines.find(({ name }) => name === line)?.example
+  if (application === undefined) {
+    return yield* new WrongUsage({ message: `There is no example for ${line}: give an application with --facts.` })
+  }
+  return application
+})
+
+const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
+  if (!Redacted.value(settings.api_key).startsWith("sandbox_server_")) {
+    return yield* new WrongUsage({
+      message: "trigger needs a sandbox server key, sandbox_server_…: it plays scenarios."
+    })
+  }
+  const client = HostClient.make(settings)
+  const { scenarios } = yield* HostClient.call((signal) => client.list_sandbox_scenarios({}, { signal }))
+  if (settings.list) {
+    return yield* Console.log(
+      settings.json ? JSON.stringify({ scenarios }) : printable(scenarios.map(lineOf).join("\n"))
+    )
+  }
+  const { line, scenario } = yield* chosen(settings, scenarios)
+  const application = yield* applicationOf(settings, line)
+  // Some scenarios refuse the first start and accept a repeat: the refusal is what is asked for here.
+  const once = HostClient.make(settings, { max_retries: 0 })
+  const request_key = `trigger-${randomUUID()}`
+  const input = { line, scenario, request_key, consent_receipt_id: request_key, application }
+  const started = yield* HostClient.call((signal) => once.start_quote_request(input, { signal }))
+  if (Option.isNone(settings.advance)) {
+    const answer = { quote_request: started, quotes: [] }
+    return yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.started(started))
+  }
+  const seconds = settings.advance.value
+  yield* HostClient.call((signal) => client.advance_time({ seconds }, { signal }))
+  const { id } = started
+  const answer = yield* HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
+  yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
+})
+
+/** `quotewire trigger`: makes a sandbox play a scenario, with a quote request of its own. */
+export const trigger = Command.make("trigger", flags, run).pipe(
+  Command.withDescription("Start a quote request in the sandbox that plays a scenario")
+)

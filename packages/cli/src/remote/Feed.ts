@@ -1,0 +1,119 @@
+import { Event } from "@quotewire/core"
+import type { AnswerOf } from "@quotewire/http/client"
+import { Effect, Option, Stream } from "effect"
+import { Flag } from "effect/cli"
+import type { CommandFailed } from "../CommandErrors.ts"
+import { closest } from "./closest.ts"
+import * as HostClient from "./HostClient.ts"
+
+/** An event, as the feed has it. */
+export type FeedEvent = AnswerOf<"list_events">["events"][number]
+
+/** Where to begin to follow the feed: with new events, with the oldest one, or after a cursor. */
+export const since = Flag.String("since").pipe(
+  Flag.withDefault("now"),
+  Flag.withMetavar("now|start|cursor"),
+  Flag.withDescription(
+    "Where to begin: now (the default), start (the oldest event that is kept), or after a next_cursor"
+  )
+)
+
+/** Where to begin to list the feed. */
+export const listed_since = Flag.String("since").pipe(
+  Flag.filter(
+    (text) => text !== "now",
+    () => "--since must be start or a next_cursor; to see new events, use quotewire events tail"
+  ),
+  Flag.withDefault("start"),
+  Flag.withMetavar("start|cursor"),
+  Flag.withDescription("Where to begin: start (the default), or after a next_cursor")
+)
+
+/** The types of events to take; all if there are none. */
+export const types = Flag.String("types").pipe(
+  Flag.filterMap(
+    (text) => {
+      const types = text.split(",").map((type) => type.trim())
+      return types.every(isType) ? Option.some(types) : Option.none()
+    },
+    (text) => `--types must be types of events, such as quote.created, separated by commas${meant(text)}`
+  ),
+  Flag.withDefault<ReadonlyArray<string>>([]),
+  Flag.withDescription("Types of events, separated by commas, such as quote.created; all by default")
+)
+
+const isType = (type: string): boolean => Event.choosable.includes(type)
+
+const meant = (text: string): string => {
+  const wrong = text.split(",").find((type) => !isType(type.trim()))
+  return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
+}
+
+/** Whether an event is of the types that were asked for. */
+export const isOf =
+  (types: ReadonlyArray<string>) =>
+  ({ type }: FeedEvent): boolean =>
+    types.length === 0 || types.includes(type)
+
+type Page = AnswerOf<"list_events">
+
+const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
+
+/** Reads pages up to the end of the feed; the last one is empty. */
+const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
+  Stream.paginate(after, (cursor) =>
+    Effect.map(
+      HostClient.call((signal) => client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })),
+      (page) => [[page], page.events.length === 0 ? Option.none() : Option.some(page.next_cursor)] as const
+    )
+  )
+
+/** The events up to the end of the feed. */
+export const stored = (client: HostClient.HostClient, since: string): Stream.Stream<FeedEvent, CommandFailed> =>
+  Stream.flatMap(pages(client, firstCursor(since)), ({ events }) => Stream.fromIterable(events))
+
+/**
+ * How long to wait before looking for new events. The feed itself does not wait. While nothing happens, the wait grows to ten
+ * times as long: 43,200 reads a day, which a sandbox key may do (50,000) and still make other calls.
+ */
+const poll_ms = 200
+
+/** Where the feed begins, after one call that tells a wrong key or address at once. New events begin at the feed's end. */
+const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
+  if (since !== "now") {
+    const cursor = firstCursor(since)
+    yield* HostClient.call((signal) => client.list_events({ limit: 1, ...(cursor !== null && { cursor }) }, { signal }))
+    return cursor
+  }
+  const last = yield* Stream.runLast(pages(client, null))
+  return Option.match(last, { onNone: () => null, onSome: ({ next_cursor }) => next_cursor })
+})
+
+/** Events as they come, without an end. Times without a host are waited out. */
+export interface Following {
+  readonly events: Stream.Stream<FeedEvent, CommandFailed>
+  /** Where to go on after the last page; null at the oldest event. */
+  readonly cursor: () => string | null
+}
+
+/** Begins to follow the feed: it is ready for new events when this returns. */
+export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
+  const after = yield* start(client, since)
+  const { signal } = yield* Effect.acquireRelease(
+    Effect.sync(() => new AbortController()),
+    (controller) => Effect.sync(() => controller.abort())
+  )
+  const feed = client.events({ after, poll_ms, signal })
+  const following: Following = {
+    events: Stream.catch(
+      Stream.fromAsyncIterable(feed, (error) => error),
+      (error) => Stream.fromEffect(HostClient.refused(error))
+    ),
+    cursor: () => feed.cursor
+  }
+  return following
+})
+
+/** An event as a line for people. */
+export const lineOf = ({ id, occurred_at, resource, type }: FeedEvent): string =>
+  `${occurred_at}  ${type.padEnd(24)}  ${id}  ${resource.id} version ${resource.version}`

@@ -1,0 +1,117 @@
+import { NodeHttpClient } from "@effect/platform-node"
+import { Revision, Signature, WebhookSender } from "@quotewire/core"
+import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Clock, Effect, Layer, Option, Redacted, Result, Stream } from "effect"
+import { Flag } from "effect/cli"
+import { Mac } from "effect/crypto"
+import { HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
+import type { FeedEvent } from "./Feed.ts"
+
+/*
+ * Deliveries to a receiver that its developer has named: what a subscription would send, from this machine and to any
+ * address.
+ */
+
+const readTarget = (text: string): Option.Option<string> => {
+  const url = URL.parse(text)
+  const isTarget = url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.hash}` === ""
+  return isTarget ? Option.some(url.href) : Option.none()
+}
+
+/** The receiver. Every address is allowed, local ones too, because who runs the command has named it. */
+export const target = Flag.String("forward-to").pipe(
+  Flag.filterMap(
+    readTarget,
+    () =>
+      "--forward-to must be an http or https address such as http://localhost:3000/webhooks, without user, password or fragment"
+  ),
+  Flag.withMetavar("url"),
+  Flag.withDescription("Your receiver, such as http://localhost:3000/webhooks")
+)
+
+/** Where events go, and how they are signed. */
+export interface Receiver {
+  readonly url: string
+  readonly secret: Redacted.Redacted<string>
+  readonly header_prefix: string
+}
+
+/** What became of one event. `failure` is null if an answer came, whatever its status. */
+export interface Forwarded {
+  readonly status: number | null
+  readonly failure: "connection_refused" | "timed_out" | "no_answer" | null
+  readonly duration_ms: number
+}
+
+/** The revision that the feed was read in; deliveries name theirs. */
+const [{ date: schema_version }] = Revision.served
+
+/** Makes the function that signs and sends one event, once. It never fails, and follows no redirect. */
+export const make = Effect.gen(function* () {
+  const mac = yield* Mac.Mac
+  const client = yield* HttpClient.HttpClient
+  const keys = Signature.noKeys()
+
+  const post = (receiver: Receiver, event: FeedEvent) =>
+    Effect.gen(function* () {
+      const body = JSON.stringify({ ...event, schema_version })
+      const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+      const secrets = [Redacted.value(receiver.secret)]
+      const signature = yield* Signature.sign(mac, secrets, event.id, timestamp, body, keys)
+      const request = HttpClientRequest.post(receiver.url).pipe(
+        HttpClientRequest.bodyText(body, "application/json"),
+        HttpClientRequest.setHeaders({
+          "user-agent": NodeWebhookSender.default_user_agent,
+          accept: "*/*",
+          "accept-encoding": "identity",
+          ...Signature.headersOf({ id: event.id, timestamp, signature, prefix: receiver.header_prefix })
+        })
+      )
+      const response = yield* client.execute(request)
+      yield* Stream.runDrain(response.stream)
+      return response.status
+    })
+
+  return Effect.fnUntraced(function* (receiver: Receiver, event: FeedEvent) {
+    const before = yield* Clock.currentTimeMillis
+    const answer = yield* post(receiver, event).pipe(
+      Effect.timeoutOption(WebhookSender.default_deadline_ms),
+      Effect.result
+    )
+    const duration_ms = (yield* Clock.currentTimeMillis) - before
+    if (Result.isFailure(answer)) return failed(failureOf(answer.failure), duration_ms)
+    return Option.match(answer.success, {
+      onNone: () => failed("timed_out", duration_ms),
+      onSome: (status): Forwarded => ({ status, failure: null, duration_ms })
+    })
+  })
+})
+
+const failed = (failure: Forwarded["failure"], duration_ms: number): Forwarded => ({
+  status: null,
+  failure,
+  duration_ms
+})
+
+const failureOf = ({ cause }: HttpClientError.HttpClientError): Forwarded["failure"] =>
+  cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED" ? "connection_refused" : "no_answer"
+
+/** What forwards need: a client that adds no headers of its own, and signatures. */
+export const layer: Layer.Layer<HttpClient.HttpClient | Mac.Mac> = Layer.mergeAll(
+  NodeHttpClient.layerUndici,
+  NodeCrypto.layer,
+  Layer.succeed(HttpClient.TracerPropagationEnabled, false)
+)
+
+/** Whether the receiver has confirmed the event. */
+export const isConfirmed = ({ status }: Forwarded): boolean => status !== null && status >= 200 && status < 300
+
+const failures = {
+  connection_refused: "connection refused",
+  timed_out: "no answer in time",
+  no_answer: "no answer"
+} as const
+
+/** What became of an event, as words for people. */
+export const wordsOf = ({ duration_ms, failure, status }: Forwarded): string =>
+  `${failure === null ? status : failures[failure]} in ${duration_ms} ms`

@@ -1,0 +1,73 @@
+import type { AnswerOf } from "@quotewire/http/client"
+import { printable } from "../carriers/CarrierText.ts"
+
+type RequestWithQuotes = AnswerOf<"get_quote_request">
+type Quote = AnswerOf<"get_quote">
+type Money = NonNullable<Quote["price"]["premium"]>
+
+const amount = ({ amount_minor, currency }: Money): string =>
+  new Intl.NumberFormat("en-US", { style: "currency", currency }).format(amount_minor / 100)
+
+const priceOf = ({ premium, term_months }: Quote["price"]): string => {
+  if (premium === null) return "price unknown"
+  if (term_months === null) return amount(premium)
+  return `${amount(premium)} for ${term_months === 1 ? "a month" : `${term_months} months`}`
+}
+
+const expiryOf = ({ availability: { expires_at } }: Quote): string => expires_at ?? "unknown"
+
+const lineOf = (quote: Quote): string =>
+  [
+    `  ${quote.id}`,
+    quote.source.carrier.name,
+    priceOf(quote.price),
+    quote.status === "active" ? `until ${expiryOf(quote)}` : `${quote.status} (${quote.status_details.reason})`
+  ].join("  ")
+
+/** A quote request and its quotes, one on a line. */
+export const request = ({ quote_request, quotes }: RequestWithQuotes): string => {
+  const { id, line, status, status_details } = quote_request
+  return printable(
+    [`${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`, ...quotes.map(lineOf)].join(
+      "\n"
+    )
+  )
+}
+
+/** A started quote request. */
+export const started = ({ id, line, scenario }: RequestWithQuotes["quote_request"]): string =>
+  printable(`${id}  ${line}: started with the scenario ${scenario}`)
+
+const row = (name: string, value: string): string => `${name.padEnd(13)}${value}`
+
+/** The rows of a list: its name stands before the first value only. */
+const rows = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
+  values.map((value, index) => row(index === 0 ? name : "", value))
+
+/** A quote as a person reads it: the price, what it was assumed from, how long it is available, and what can be done. */
+export const quote = (of: Quote): string => {
+  const { comparison, fees } = of.price
+  const lines = [
+    `${of.id}  version ${of.version}: ${of.status} (${of.status_details.reason}). ${of.status_details.message}`,
+    row("carrier", of.source.carrier.name),
+    ...(of.source.product === null ? [] : [row("product", of.source.product)]),
+    row("price", priceOf(of.price)),
+    ...(comparison === null ? [] : [row("compare", `${amount(comparison.amount)}: ${comparison.label}`)]),
+    ...rows(
+      "fees",
+      fees.map((fee) => `${fee.code} ${amount(fee.amount)}`)
+    ),
+    row("expires", expiryOf(of)),
+    ...rows("conditions", of.coverage.conditions),
+    ...rows(
+      "assumed",
+      of.evidence.assumptions.map(({ label, path, value }) => label ?? `${path}: ${value}`)
+    ),
+    ...rows(
+      "next",
+      of.next_actions.map(({ type, url }) => (url === undefined ? type : `${type}  ${url}`))
+    ),
+    row("request", of.quote_request_id)
+  ]
+  return printable(lines.join("\n"))
+}

@@ -1,0 +1,93 @@
+import { Timestamp } from "@quotewire/core"
+import type { AnswerOf } from "@quotewire/http/client"
+import { Effect, Option, Stream } from "effect"
+import type { CommandFailed } from "../CommandErrors.ts"
+import * as HostClient from "./HostClient.ts"
+
+/*
+ * The request log of a host. Its list begins with the newest entry; here entries come in the order of time.
+ */
+
+/** A call, as the log has it. */
+export type Entry = AnswerOf<"get_api_request">
+
+/** The operation by which the log is read. Its calls are in the log, too, and following it would never be quiet. */
+const own_operation = "list_api_requests"
+
+/** How many entries are shown at the start. */
+const first_entries = 10
+
+/** How long to wait before the next look. Hosts write entries every half second. */
+const poll_ms = 2_000
+
+/** How far back each look goes: hosts write late, and several hosts not in order. */
+const overlap_ms = 10_000
+
+/** What was seen so far. */
+interface Seen {
+  /** Entries before this moment are not looked for; null if there was none yet. */
+  readonly floor: string | null
+  /** The time of the newest entry. */
+  readonly newest: string | null
+  /** The entries that the next look may find again. */
+  readonly ids: ReadonlySet<string>
+}
+
+const nothing: Seen = { floor: null, newest: null, ids: new Set() }
+
+const page = (client: HostClient.HostClient, input: { readonly since?: string; readonly cursor?: string }) =>
+  HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
+
+/** The entries since a moment, newest first. */
+const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
+  Stream.runCollect(
+    Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
+      Effect.map(
+        page(client, { since, ...(cursor !== null && { cursor }) }),
+        ({ next_cursor, requests }) => [requests, Option.fromNullOr(next_cursor)] as const
+      )
+    )
+  )
+
+/** Where the next look begins. */
+const sinceOf = ({ floor, newest }: Seen): string | null => {
+  if (floor === null || newest === null) return null
+  const from = Timestamp.fromMillis(Date.parse(newest) - overlap_ms)
+  return from > floor ? from : floor
+}
+
+const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before: Seen) {
+  const since = sinceOf(before)
+  const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
+  const unseen = found.filter(({ operation, request_id }) => operation !== own_operation && !before.ids.has(request_id))
+  const entries = (since === null ? unseen.slice(0, first_entries) : unseen).toReversed()
+  const newest = found[0]?.created_at ?? before.newest
+  const after: Seen = {
+    floor: before.floor ?? newest,
+    newest,
+    ids: new Set(found.map(({ request_id }) => request_id))
+  }
+  return { entries, after }
+})
+
+/** The newest entries, and then each one as it is written. The first look tells a wrong key or address at once. */
+export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
+  const client = HostClient.make(settings)
+  const patient = HostClient.make(settings, { max_retries: 20 })
+  return Stream.paginate(nothing, (seen) =>
+    Effect.gen(function* () {
+      if (seen !== nothing) yield* Effect.sleep(poll_ms)
+      const { after, entries } = yield* look(seen === nothing ? client : patient, seen)
+      return [entries, Option.some(after)] as const
+    })
+  )
+}
+
+/** A call as a line for people. */
+export const lineOf = (entry: Entry): string => {
+  const { created_at, duration_ms, error_code, method, operation, quote_id, quote_request_id, request_id } = entry
+  const what = operation ?? `${method} ${entry.route}`
+  const ids = [request_id, quote_request_id, quote_id].filter((id) => id !== null)
+  const code = error_code === null ? "" : ` ${error_code}`
+  return `${created_at}  ${entry.status}${code}  ${what}  in ${duration_ms} ms  ${ids.join("  ")}`
+}

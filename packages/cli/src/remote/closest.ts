@@ -1,0 +1,27 @@
+/** How many letters of a word may be wrong. */
+const max_edits = 2
+
+/** Says which of the words is meant: `; the closest is quote.created`. Empty if none is close. */
+export const closest = (text: string, words: ReadonlyArray<string>): string => {
+  const distances = words.map((word) => ({ word, edits: editsBetween(text.slice(0, max_length), word) }))
+  const fewest = Math.min(max_edits, ...distances.map(({ edits }) => edits))
+  const close = distances.filter(({ edits }) => edits === fewest).map(({ word }) => word)
+  return close.length === 0 ? "" : `; the closest is ${close.join(" or ")}`
+}
+
+/** No name is longer; what is typed may be. */
+const max_length = 64
+
+/** How many letters must be added, dropped or replaced (Levenshtein). */
+const editsBetween = (from: string, to: string): number => {
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (const [row, letter] of Array.from(from).entries()) {
+    const current = [row + 1]
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (above[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1)
+      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1))
+    }
+    above = current
+  }
+  return above.at(-1) ?? 0
+}

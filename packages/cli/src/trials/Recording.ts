@@ -1,0 +1,44 @@
+import { type Carrier, CarrierTransport } from "@quotewire/core"
+import { type CarrierContract, Cassette } from "@quotewire/core/testing"
+import { Effect, FileSystem } from "effect"
+import { Flag } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
+
+/*
+ * Cassettes that a trial writes.
+ */
+
+/** The file of the cassette. */
+export const file = (description: string) =>
+  Flag.String("cassette").pipe(Flag.optional, Flag.withDescription(description))
+
+/** Whether the cassette is written. */
+export const record = (description: string) =>
+  Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
+
+/**
+ * Runs a trial, and writes what the carrier has said if the trial is good: a worse recording would replace a good one.
+ *
+ * Fails if nothing was exchanged, or if a secret would be written.
+ */
+export const recorded = Effect.fnUntraced(function* <A, E, R>(
+  adapter: Carrier.CarrierAdapter,
+  { connection }: CarrierContract.Options,
+  file: string,
+  trial: Effect.Effect<A, E, R>,
+  isGood: (result: A) => boolean
+) {
+  const recording = yield* Cassette.record(yield* CarrierTransport, adapter, connection)
+  const result = yield* Effect.provideService(trial, CarrierTransport, recording.transport)
+  if (!isGood(result)) return result
+  const cassette = yield* Effect.mapError(recording.cassette, ({ message }) => new CommandFailed({ message }))
+  if (cassette.exchanges.length === 0) {
+    return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette is written." })
+  }
+  const files = yield* FileSystem.FileSystem
+  yield* Effect.mapError(
+    files.writeFileString(file, Cassette.text(cassette)),
+    () => new CommandFailed({ message: "--cassette must be a file that can be written." })
+  )
+  return result
+})

@@ -1,0 +1,224 @@
+import { writeFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { temporaryFolder } from "../support/folder.ts"
+import { runInProcess, startInProcess } from "../support/inProcess.ts"
+import { host, server, unknownKey } from "../support/servedHost.ts"
+
+describe("quotewire trigger", () => {
+  it.live("plays a scenario with the example of its line, and moves the clock so that all of it happens", () =>
+    Effect.gen(function* () {
+      const { client, env } = yield* host
+      const played = yield* runInProcess(["trigger", "price_update", "--line", "renters", "--advance", "1h"], env)
+      assert.deepStrictEqual([played.how, played.err], ["done", ""])
+      const [request = "", first = ""] = played.out.split("\n")
+      assert.match(request, /^qreq_\w+ {2}renters: completed \(quotes_ready\)\. All carriers answered\.$/)
+      assert.match(first, /^ {2}qt_\w+ {2}Lanternway Renters \(sandbox\) {2}\$173\.51 for 12 months {2}until \d/)
+      const { events } = yield* Effect.promise(() => client.list_events({ limit: 100 }))
+      assert.include(
+        events.map(({ type }) => type),
+        "quote.updated"
+      )
+    })
+  )
+
+  it.live("starts a new request each time, prints it as JSON, and takes your own facts", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const file = `${yield* temporaryFolder}/facts.json`
+      const dwelling = { address: { state: "CA", zip: "94110" }, type: "apartment" }
+      writeFileSync(file, JSON.stringify({ renters: { dwelling } }))
+      const args = ["trigger", "zero_quotes", "--line", "renters", "--json"]
+      const [one, other] = [yield* runInProcess(args, env), yield* runInProcess([...args, "--facts", file], env)]
+      const requests = [one, other].map(({ out }) => JSON.parse(out).quote_request)
+      assert.deepStrictEqual(
+        requests.map(({ line, scenario }) => [line, scenario]),
+        [
+          ["renters", "zero_quotes"],
+          ["renters", "zero_quotes"]
+        ]
+      )
+      assert.notStrictEqual(requests[0].id, requests[1].id)
+    })
+  )
+
+  it.live("lists the scenarios of the host", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const { out } = yield* runInProcess(["trigger", "--list"], env)
+      assert.match(out, /^quotes_ready +Every carrier makes an offer.* \(personal_auto, renters, pet\)$/m)
+      const { scenarios } = JSON.parse((yield* runInProcess(["trigger", "--list", "--json"], env)).out)
+      assert.strictEqual(out.split("\n").length, scenarios.length)
+    })
+  )
+
+  it.live("shows the refusal of a scenario that refuses, at the first attempt", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const away = yield* runInProcess(["trigger", "service_unavailable"], env)
+      assert.strictEqual(away.how, "failed")
+      assert.match(away.err, /^quotewire: The host refuses \(service_unavailable\): /)
+      const missing = yield* runInProcess(["trigger", "needs_information", "--line", "renters"], env)
+      assert.match(missing.err, / application\.dwelling\.address\.state: This fact is required\./)
+    })
+  )
+
+  const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, string]> = [
+    ["a misspelled scenario", ["slow_quote"], "There is no such scenario; the closest is slow_quotes."],
+    ["an unknown scenario", ["something"], "There is no such scenario. See quotewire trigger --list."],
+    [
+      "a misspelled line",
+      ["slow_quotes", "--line", "rentes"],
+      "No such line plays this scenario; the closest is renters."
+    ],
+    ["no scenario", [], "Name a scenario, or print all of them with --list."],
+    ["a time without a unit", ["slow_quotes", "--advance", "60"], "--advance must be a time such as 90s, 10m, 1h or 2d"]
+  ]
+  it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, message]) =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const ended = yield* runInProcess(["trigger", ...args], env)
+      assert.deepStrictEqual([ended.how, ended.out], ["wrong usage", ""])
+      assert.include(ended.err, message)
+    })
+  )
+
+  it.live("refuses a live key before it calls anything", () =>
+    Effect.gen(function* () {
+      const env = { QUOTEWIRE_API_KEY: unknownKey("live"), QUOTEWIRE_BASE_URL: "http://127.0.0.1:1" }
+      const ended = yield* runInProcess(["trigger", "quotes_ready"], env)
+      assert.deepStrictEqual(ended, {
+        how: "wrong usage",
+        out: "",
+        err: "quotewire: trigger needs a sandbox server key, sandbox_server_…: it plays scenarios."
+      })
+    })
+  )
+})
+
+describe("quotewire events", () => {
+  it.live("lists events, one on a line, and follows new ones", () =>
+    Effect.gen(function* () {
+      const { env, startOne } = yield* host
+      const { id: first } = yield* startOne
+      const { next } = yield* startInProcess(["events", "tail", "--json", "--since", "start"], env)
+      assert.strictEqual(JSON.parse(yield* next).resource.id, first)
+      const { id: second } = yield* startOne
+      assert.strictEqual(JSON.parse(yield* next).resource.id, second)
+      const { out } = yield* runInProcess(["events", "list"], env)
+      assert.deepStrictEqual(
+        out.split("\n").map((line) => /(qreq_\w+) version 1$/.exec(line)?.[1]),
+        [first, second]
+      )
+    })
+  )
+
+  it.live("lists from a cursor on, and refuses one that is none", () =>
+    Effect.gen(function* () {
+      const { client, env, startOne } = yield* host
+      yield* startOne
+      const wrong = yield* runInProcess(["events", "list", "--since", "yesterday"], env)
+      assert.deepStrictEqual(
+        [wrong.how, wrong.err],
+        ["failed", "quotewire: --since must be now, start, or a cursor of this host and this key."]
+      )
+      const now = yield* runInProcess(["events", "list", "--since", "now"], env)
+      assert.strictEqual(now.how, "wrong usage")
+      const { next_cursor } = yield* Effect.promise(() => client.list_events({}))
+      const rest = yield* runInProcess(["events", "list", "--since", next_cursor], env)
+      assert.deepStrictEqual(rest, { how: "done", out: "", err: "" })
+    })
+  )
+})
+
+describe("quotewire quotes", () => {
+  it.live("waits for the quotes of a request, and shows them as people read them", () =>
+    Effect.gen(function* () {
+      const { client, env } = yield* host
+      const { id } = yield* Effect.promise(() =>
+        client.start_quote_request({
+          line: "renters",
+          consent_receipt_id: "receipt-0001",
+          request_key: "request",
+          application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+        })
+      )
+      const waiting = yield* Effect.forkScoped(runInProcess(["quotes", "wait", id], env))
+      yield* Effect.promise(() => client.advance_time({ seconds: 60 }))
+      const waited = yield* Fiber.join(waiting)
+      assert.match(waited.out, new RegExp(`^${id}  renters: completed \\(quotes_ready\\)`))
+      assert.deepStrictEqual(yield* runInProcess(["quotes", "show", id], env), waited)
+
+      const [, quote_id = ""] = /(qt_\w+)/.exec(waited.out) ?? []
+      const { out } = yield* runInProcess(["quotes", "show", quote_id], env)
+      assert.match(out, /^qt_\w+ {2}version 1: active \(offered\)\. This price is available/)
+      assert.match(out, /^price {8}\$166\.04 for 12 months\ncompare {6}\$13\.84: Per month of cover/m)
+      assert.match(out, /^expires {6}\d{4}-/m)
+      assert.match(out, /^assumed {6}\S.*\n {13}\S/m)
+      assert.match(out, /^next {9}continue_on_carrier_site {2}https?:\/\/\S+\/go\/.*\n {13}request_assistance$/m)
+      const json = JSON.parse((yield* runInProcess(["quotes", "show", quote_id, "--json"], env)).out)
+      assert.deepStrictEqual(json, yield* Effect.promise(() => client.get_quote({ id: quote_id })))
+    })
+  )
+})
+
+describe("quotewire requests", () => {
+  it.live("follows the request log without its own calls, and shows one call by its id", () =>
+    Effect.gen(function* () {
+      const { env, startOne } = yield* host
+      const { id } = yield* startOne
+      const { next } = yield* startInProcess(["requests", "tail"], env)
+      const line = yield* next
+      const [, request_id = ""] = /(?:^| )(req_\w+)/.exec(line) ?? []
+      assert.match(line, new RegExp(`^\\d{4}-.*  202  start_quote_request  in \\d+ ms  req_\\w+  ${id}$`))
+      const { out } = yield* runInProcess(["requests", "show", request_id], env)
+      assert.match(out, /^status {12}202$/m)
+      const json = JSON.parse((yield* runInProcess(["requests", "show", request_id, "--json"], env)).out)
+      assert.deepStrictEqual([json.request_id, json.operation], [request_id, "start_quote_request"])
+    })
+  )
+
+  it.live("says which settings an id needs", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
+      assert.strictEqual(stored.err, "quotewire: qreq_… needs --database-url (or QUOTEWIRE_DATABASE_URL).")
+      const logged = yield* runInProcess(["requests", "show", `req_${"0".repeat(26)}`], {})
+      assert.strictEqual(logged.err, "quotewire: req_… needs --api-key (or QUOTEWIRE_API_KEY).")
+    })
+  )
+})
+
+describe("a call that no host answers", () => {
+  const list = ["events", "list"]
+
+  it.live("says so in one sentence that names the setting and never the key", () =>
+    Effect.gen(function* () {
+      const { address, keys } = yield* host
+      const page = yield* server((_, response) => {
+        response.writeHead(200, { "content-type": "text/html" }).end("<p>Hello</p>")
+      })
+      const gone = yield* server(() => {})
+      yield* Effect.promise(gone.close)
+      const key = unknownKey("sandbox")
+      const said = yield* Effect.forEach(
+        [
+          { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: key },
+          { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: keys.widget },
+          { QUOTEWIRE_BASE_URL: page.address, QUOTEWIRE_API_KEY: key },
+          { QUOTEWIRE_BASE_URL: gone.address, QUOTEWIRE_API_KEY: key },
+          { QUOTEWIRE_BASE_URL: address }
+        ],
+        (env) => Effect.map(runInProcess(list, env), ({ err, out }) => `${out}${err}`),
+        { concurrency: 5 }
+      )
+      assert.deepStrictEqual(said, [
+        "quotewire: The host does not accept the key of --api-key (or QUOTEWIRE_API_KEY).",
+        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY) may not do this: use a server key.",
+        `quotewire: The host at ${page.address} has answered HTTP 200 with text/html in place of JSON.`,
+        `quotewire: The host at ${gone.address} gives no answer (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
+        "--api-key is required. See quotewire events list --help."
+      ])
+    })
+  )
+})

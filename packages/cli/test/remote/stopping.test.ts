@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process"
+import { once } from "node:events"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { runInProcess } from "../support/inProcess.ts"
+import { start, stopped } from "../support/program.ts"
+import { host, receiver } from "../support/servedHost.ts"
+
+/** The command as it is shipped, in a process of its own. */
+const program = (args: ReadonlyArray<string>, env: Record<string, string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => start(args, env)),
+    ({ child }) => Effect.promise(() => stopped(child))
+  )
+
+describe("a command that prints until it is stopped", () => {
+  it.live("ends at once on Ctrl-C, with exit code 0", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const { url } = yield* receiver(204)
+      const { child, ended, output } = yield* program(["listen", "--forward-to", url], env)
+      yield* Effect.promise(async () => {
+        while (!output().includes("Press Ctrl-C")) await once(child.stdout, "data")
+        child.kill("SIGINT")
+      })
+      const { code, stderr } = yield* Effect.promise(() => ended)
+      assert.strictEqual(code, 0, stderr)
+    })
+  )
+
+  it.live("ends quietly when nobody reads what it prints", () =>
+    Effect.gen(function* () {
+      const { env, startOne } = yield* host
+      yield* startOne
+      const { child, ended } = yield* program(["events", "tail", "--since", "start"], env)
+      yield* Effect.promise(() => once(child.stdout, "data"))
+      child.stdout.destroy()
+      yield* startOne
+      const { code, stderr } = yield* Effect.promise(() => ended)
+      assert.deepStrictEqual([code, stderr], [0, ""])
+    })
+  )
+})
+
+describe("completions", () => {
+  it.live("are a script for the shell, which knows commands and flags", () =>
+    Effect.gen(function* () {
+      const { out } = yield* runInProcess(["--completions", "bash"], {})
+      // Asks for what follows `quotewire li` and `quotewire listen --forw`, as the shell does.
+      const asked = (words: ReadonlyArray<string>) => `
+        COMP_WORDS=(quotewire ${words.join(" ")}); COMP_CWORD=${words.length}; COMP_LINE="quotewire ${words.join(" ")}"
+        COMP_WORDBREAKS=' '
+        _quotewire quotewire "${words.at(-1)}" ""; echo "\${COMPREPLY[*]}"`
+      const script = `${out}\n${asked(["li"])}\n${asked(["listen", "--forw"])}`
+      const said = execFileSync("bash", ["-c", script], { encoding: "utf8" })
+      assert.deepStrictEqual(said.trim().split("\n"), ["listen", "--forward-to"])
+    })
+  )
+
+  it.live("exist for shells only", () =>
+    Effect.gen(function* () {
+      const { err, how } = yield* runInProcess(["--completions", "basic"], {})
+      assert.strictEqual(how, "wrong usage")
+      assert.include(err, "--completions must be bash, zsh, fish or powershell.")
+    })
+  )
+})
+
+describe("a misspelled command", () => {
+  it.live("is answered with the closest one", () =>
+    Effect.gen(function* () {
+      for (const [typed, meant] of [
+        [["lissten"], "listen"],
+        [["trigge"], "trigger"],
+        [["events", "tial"], "tail"],
+        [["quotes", "shov"], "show"]
+      ] as const) {
+        const { err, how } = yield* runInProcess(typed, {})
+        assert.strictEqual(how, "wrong usage")
+        assert.include(err, `There is no such command; the closest is ${meant}.`)
+      }
+    })
+  )
+})
