@@ -1,21 +1,11 @@
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import { rolldown } from "rolldown"
-
-const path = (from: string) => fileURLToPath(new URL(from, import.meta.url))
+import { bundle } from "./bundle.ts"
 
 describe("the bundle of a page that uses connect", () => {
   it("is smaller than 15 kB, and needs nothing but the platform", async () => {
-    const bundle = await rolldown({
-      input: path("../../src/client/index.ts"),
-      platform: "browser",
-      resolve: { alias: { "@quotewire/core/client": path("../../../core/src/client/index.ts") } },
-      // What cannot be found stays an import, which is then seen below.
-      onLog: () => {}
-    })
-    const { output } = await bundle.generate({ format: "esm", minify: true })
-    await bundle.close()
+    const output = await bundle(fileURLToPath(new URL("../../src/client/index.ts", import.meta.url)))
     assert.lengthOf(output, 1)
     const [{ code, imports }] = output
     assert.deepStrictEqual(imports, [])
