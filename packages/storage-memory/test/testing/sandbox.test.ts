@@ -1,0 +1,226 @@
+import { defineCarrier, Reply } from "@quotewire/core"
+import { Receiver } from "@quotewire/core/testing"
+import { type Sandbox, sandbox } from "@quotewire/storage-memory/testing"
+import { assert, describe, it } from "vitest"
+import cassette from "../../../../examples/contract/acme.cassette.json" with { type: "json" }
+import { acme } from "../../../../examples/contract/acme.ts"
+import facts from "../../../../examples/contract/facts.json" with { type: "json" }
+
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
+
+/** One ask and the poll that answers it. */
+const oneAsk = { ...cassette, exchanges: cassette.exchanges.slice(1, 3) }
+
+const start = ({ client }: Sandbox, options: { readonly scenario?: "price_update" | "slow_quotes" } = {}) =>
+  client.start_quote_request({
+    line: "renters",
+    consent_receipt_id: "receipt-0001",
+    request_key: "the-request",
+    application,
+    ...options
+  })
+
+const typesOf = (events: ReadonlyArray<{ readonly type: string }>) => events.map(({ type }) => type)
+
+describe("the clock of a sandbox", () => {
+  it("stands still, so that the same test sees the same times", async () => {
+    const now = new Date("2026-09-26T12:00:00Z")
+    await using world = await sandbox({ now })
+    const { id } = await start(world)
+    await world.settled()
+    const { quote_request, quotes } = await world.client.get_quote_request({ id, wait_seconds: 0 })
+    assert.deepStrictEqual(
+      [quote_request.status, quote_request.created_at],
+      ["in_progress", "2026-09-26T12:00:00.000Z"]
+    )
+    assert.isEmpty(quotes)
+    assert.deepStrictEqual(await world.now(), now)
+  })
+
+  it("moves by advance, after which everything that fell due has happened", async () => {
+    await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
+    const inbox = await world.inbox()
+    const { id } = await start(world, { scenario: "price_update" })
+    await world.advance("1 minute")
+    const before = await world.client.get_quote_request({ id })
+    assert.include(typesOf(inbox.events()), "quote_request.completed")
+    await world.advance("10 minutes")
+    const after = await world.client.get_quote_request({ id })
+    assert.deepStrictEqual([before.quotes[0]?.version, after.quotes[0]?.version], [1, 2])
+    assert.deepStrictEqual(await world.now(), new Date("2026-09-26T12:11:00Z"))
+    assert.strictEqual(typesOf(inbox.events()).at(-1), "quote.updated")
+  })
+
+  it("moves while code runs that waits for quotes, and no further than that", async () => {
+    await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
+    const quotesOf = async () => {
+      const { id } = await start(world, { scenario: "slow_quotes" })
+      for (let since_version = 0; ; ) {
+        const { quote_request, quotes } = await world.client.get_quote_request({ id, since_version, wait_seconds: 20 })
+        if (quote_request.status !== "in_progress") return quotes
+        since_version = quote_request.version
+      }
+    }
+    assert.lengthOf(await world.advanceUntil(quotesOf()), 3)
+    assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
+  })
+
+  it("says so if the code does not end", async () => {
+    await using world = await sandbox()
+    const endless = new Promise<never>(() => {})
+    const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
+    assert.include(String(outcome), "3h")
+  })
+
+  it("tells the failure of the code", async () => {
+    await using world = await sandbox()
+    const outcome = await world.advanceUntil(Promise.reject(new Error("no cover"))).catch((error) => error)
+    assert.strictEqual(outcome.message, "no cover")
+  })
+})
+
+describe("a sandbox", () => {
+  it("is one test's own", async () => {
+    await using first = await sandbox()
+    await using second = await sandbox()
+    const { id } = await start(first)
+    const outcome = await second.client.get_quote_request({ id }).catch((error) => error)
+    assert.strictEqual(outcome.code, "not_found")
+  })
+
+  it("has a key of each kind", async () => {
+    await using world = await sandbox()
+    const widget = world.quotewire.client(world.keys.widget)
+    const { capabilities } = await widget.get_capabilities({ line: "pet" })
+    assert.strictEqual(capabilities.line, "pet")
+    const outcome = await widget.get_sandbox({}).catch((error) => error)
+    assert.strictEqual(outcome.code, "forbidden")
+  })
+
+  it("asks own carriers beside the fictional ones", async () => {
+    const own = defineCarrier({
+      id: "naic:54321",
+      name: "Own",
+      lines: { renters: { states: ["NY"], idempotent: true } },
+      ask: async () => Reply.decline("risk_outside_guidelines")
+    })
+    await using world = await sandbox({ carriers: [own], fictional_carriers: false })
+    const { id } = await start(world)
+    await world.advance("1 minute")
+    const { quote_request } = await world.client.get_quote_request({ id })
+    assert.deepStrictEqual(
+      quote_request.carriers.map(({ carrier, outcome }) => [carrier.id, outcome]),
+      [["naic:54321", "declined"]]
+    )
+  })
+
+  it("plays a carrier from its cassette, without a network", async () => {
+    const connection = { api_key: "stand-in" }
+    await using world = await sandbox({
+      carriers: [acme],
+      fictional_carriers: false,
+      sandbox_connections: { [acme.carrier.id]: connection },
+      cassettes: { [acme.carrier.id]: oneAsk }
+    })
+    const { id } = await world.client.start_quote_request({
+      line: "renters",
+      consent_receipt_id: "receipt-0001",
+      request_key: "the-request",
+      application: facts.renters
+    })
+    await world.advance("1 minute")
+    const { quotes } = await world.client.get_quote_request({ id })
+    assert.strictEqual(quotes[0]?.source.carrier.id, acme.carrier.id)
+    assert.isEmpty(world.missing_from_cassettes())
+  })
+
+  it("tells what a cassette could not answer", async () => {
+    await using world = await sandbox({
+      carriers: [acme],
+      fictional_carriers: false,
+      sandbox_connections: { [acme.carrier.id]: { api_key: "stand-in" } },
+      cassettes: { [acme.carrier.id]: { ...cassette, exchanges: [] } }
+    })
+    await world.client.start_quote_request({
+      line: "renters",
+      consent_receipt_id: "receipt-0001",
+      request_key: "the-request",
+      application: facts.renters
+    })
+    await world.advance("1 minute")
+    assert.include(world.missing_from_cassettes()[0] ?? "", "Record it again")
+  })
+
+  it("refuses a cassette that no carrier has, and a wrong configuration", async () => {
+    const noCarrier = await sandbox({ cassettes: { "naic:1": cassette } }).catch((error) => error)
+    assert.include(noCarrier.message, "naic:1")
+    const twice = await sandbox({ carriers: [acme, acme] }).catch((error) => error)
+    assert.include(twice.message, "carriers.1")
+  })
+})
+
+describe("an inbox", () => {
+  it("answers by its script, and keeps retries apart from events", async () => {
+    await using world = await sandbox()
+    const inbox = await world.inbox("billing", {
+      event_types: ["quote_request.completed"],
+      script: { in_order: [Receiver.fail(503), Receiver.hang] }
+    })
+    await start(world)
+    await world.advance("1 hour")
+    assert.deepStrictEqual(typesOf(inbox.events()), ["quote_request.completed"])
+    assert.deepStrictEqual(
+      inbox.webhooks().map(({ isDuplicate, respond }) => [respond.does, isDuplicate]),
+      [
+        ["answer", false],
+        ["hang", true],
+        ["answer", true]
+      ]
+    )
+  })
+
+  it("can be awaited, and the wait ends with its signal", async () => {
+    await using world = await sandbox()
+    const inbox = await world.inbox()
+    const arrived = inbox.until((webhooks) => webhooks.length > 0)
+    await start(world)
+    assert.strictEqual((await arrived)[0]?.event?.type, "quote_request.queued")
+    const aborted = new AbortController()
+    const never = inbox.until(() => false, { signal: aborted.signal }).catch(() => "aborted")
+    aborted.abort()
+    assert.strictEqual(await never, "aborted")
+  })
+})
+
+describe("a snapshot", () => {
+  it("starts sandboxes that continue from it and do not see one another", async () => {
+    await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
+    await world.inbox("billing")
+    const { id } = await start(world)
+    await world.advance("1 minute")
+    const quoted = await world.snapshot()
+    await world.advance("60 days")
+
+    await using first = await quoted.sandbox()
+    await using second = await quoted.sandbox()
+    await first.client.force_expiry({}, { idempotency_key: "now" })
+    const statusOf = async ({ client }: Sandbox) => (await client.get_quote_request({ id })).quotes[0]?.status
+    assert.deepStrictEqual(await Promise.all([world, first, second].map(statusOf)), ["inactive", "inactive", "active"])
+    assert.deepStrictEqual(await second.now(), new Date("2026-09-26T12:01:00Z"))
+
+    const billing = await second.inbox("billing")
+    await second.advance("60 days")
+    assert.include(typesOf(billing.events()), "quote.expired")
+    assert.notInclude(typesOf(billing.events()), "quote_request.completed")
+  })
+
+  it("keeps the timers of what is still running", async () => {
+    await using world = await sandbox()
+    const { id } = await start(world)
+    const started = await world.snapshot()
+    await using copy = await started.sandbox()
+    await copy.advance("1 minute")
+    assert.lengthOf((await copy.client.get_quote_request({ id })).quotes, 3)
+    assert.lengthOf((await world.client.get_quote_request({ id, wait_seconds: 0 })).quotes, 0)
+  })
+})
