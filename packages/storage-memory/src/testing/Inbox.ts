@@ -49,7 +49,7 @@ export class Inboxes {
   }
 
   /** Opens the endpoint of this name, and subscribes it unless it was subscribed before. */
-  async open(client: Client, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
+  async open(client: Subscriber, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
     const url = `https://inbox.example/${encodeURIComponent(name)}`
     const receiver = this.receivers[url] ?? Receiver.make()
     this.receivers[url] = receiver
@@ -72,7 +72,7 @@ export class Inboxes {
     }
   }
 
-  private async subscribe(client: Client, url: string, event_types: ReadonlyArray<string>): Promise<Subscribed> {
+  private async subscribe(client: Subscriber, url: string, event_types: ReadonlyArray<string>): Promise<Subscribed> {
     const created = await client.create_event_subscription(
       { url, event_types },
       { idempotency_key: `subscribe-${url.slice(url.lastIndexOf("/") + 1)}` }
@@ -85,6 +85,8 @@ export class Inboxes {
 
 /** Everything but the test event, which comes without a subscription to it. */
 const allTypes = Event.types.filter((type) => type !== "webhook.test")
+
+type Subscriber = Pick<Client, "create_event_subscription">
 
 interface Subscribed {
   readonly id: string

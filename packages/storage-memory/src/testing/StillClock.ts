@@ -1,30 +1,65 @@
 import { type Clock, Duration, Effect } from "effect"
 
+/** A clock that stands still, so that the same test always sees the same times. What moves is the workspace's own clock. */
+export interface StillClock {
+  readonly clock: Clock.Clock
+  /** What time it always is, in milliseconds. */
+  readonly now: number
+  /** How much time `pass` has let pass, in milliseconds. */
+  readonly passed: () => number
+  /** Ends each sleep of which no more time than this is left, in milliseconds. */
+  readonly pass: (ms: number) => void
+}
+
+interface Sleeper {
+  readonly ends_at: number
+  readonly wake: () => void
+}
+
 /**
- * A clock that stands still while a test runs, so that the same test always sees the same times.
+ * Makes a clock that stands still at a time, in milliseconds.
  *
- * Only a sleep moves it: when one of n milliseconds is over, which takes as long as it says, at least n milliseconds have
- * passed. So whatever waits for a time still ends.
+ * A sleep ends when its time has passed for the test or in reality, whichever is first: a carrier that never answers is still
+ * timed out.
  */
-export const make = (start_ms: number): Clock.Clock => {
-  let now_ms = start_ms
-  const now = () => now_ms
-  const nanos = () => BigInt(now_ms) * nanos_per_ms
+export const make = (now: number): StillClock => {
+  let passed_ms = 0
+  const sleepers = new Set<Sleeper>()
+  const millis = Effect.succeed(now)
+  const nanos = BigInt(now) * nanos_per_ms
+  const sleep = (ms: number): Effect.Effect<void> =>
+    Effect.callback((resume) => {
+      const wake = () => {
+        leave()
+        resume(Effect.void)
+      }
+      const sleeper: Sleeper = { ends_at: passed_ms + ms, wake }
+      const timer = ms <= longest_timer_ms ? setTimeout(wake, ms) : undefined
+      const leave = () => {
+        sleepers.delete(sleeper)
+        clearTimeout(timer)
+      }
+      sleepers.add(sleeper)
+      return Effect.sync(leave)
+    })
   return {
-    currentTimeMillisUnsafe: now,
-    currentTimeMillis: Effect.sync(now),
-    currentTimeNanosUnsafe: nanos,
-    currentTimeNanos: Effect.sync(nanos),
-    monotonicTimeNanosUnsafe: nanos,
-    monotonicTimeNanos: Effect.sync(nanos),
-    sleep: (duration) => {
-      const ends_at = now_ms + Duration.toMillis(duration)
-      return Effect.andThen(
-        passing(Duration.toMillis(duration)),
-        Effect.sync(() => {
-          now_ms = Math.max(now_ms, ends_at)
-        })
-      )
+    clock: {
+      currentTimeMillisUnsafe: () => now,
+      currentTimeMillis: millis,
+      currentTimeNanosUnsafe: () => nanos,
+      currentTimeNanos: Effect.succeed(nanos),
+      monotonicTimeNanosUnsafe: () => nanos,
+      monotonicTimeNanos: Effect.succeed(nanos),
+      sleep: (duration) => {
+        const ms = Duration.toMillis(duration)
+        return ms <= 0 ? Effect.yieldNow : sleep(ms)
+      }
+    },
+    now,
+    passed: () => passed_ms,
+    pass: (ms) => {
+      passed_ms += ms
+      for (const { ends_at, wake } of [...sleepers]) if (ends_at <= passed_ms) wake()
     }
   }
 }
@@ -33,13 +68,3 @@ const nanos_per_ms = 1_000_000n
 
 /** The longest time that a timer of the platform can have, in milliseconds. */
 const longest_timer_ms = 2 ** 31 - 1
-
-const passing = (ms: number): Effect.Effect<void> => {
-  if (ms <= 0) return Effect.yieldNow
-  if (ms === Number.POSITIVE_INFINITY) return Effect.never
-  if (ms > longest_timer_ms) return Effect.andThen(passing(longest_timer_ms), passing(ms - longest_timer_ms))
-  return Effect.callback<void>((resume) => {
-    const timer = setTimeout(() => resume(Effect.void), ms)
-    return Effect.sync(() => clearTimeout(timer))
-  })
-}

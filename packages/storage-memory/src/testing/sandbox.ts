@@ -1,13 +1,24 @@
-import { type Client, type Config, type Embedded, embed, type Ids, Seal, WebhookSender } from "@quotewire/core"
+import {
+  type Client,
+  type Config,
+  type Embedded,
+  type EmbedOptions,
+  embed,
+  type Ids,
+  type StandardLine,
+  WebhookSender
+} from "@quotewire/core"
+import type { AnyLine } from "@quotewire/core/client"
 import { Receiver } from "@quotewire/core/testing"
-import { Clock, Duration, Effect, Layer, Redacted } from "effect"
+import { Clock, Duration, Effect, Layer } from "effect"
 import * as MemoryStorage from "../MemoryStorage.ts"
 import { type CassettesByCarrier, recordedAt, transportOf } from "./cassettes.ts"
 import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
 import * as StillClock from "./StillClock.ts"
+import { rejectStuckWaits } from "./stuckWaits.ts"
 
 /** Options of a sandbox: a configuration, which can be the one of your host, and what only tests need. */
-export interface SandboxOptions extends Config {
+export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends Config<OwnLine> {
   /** What time it is at first; by default when the first cassette was recorded, or now. */
   readonly now?: Date
   /**
@@ -15,6 +26,8 @@ export interface SandboxOptions extends Config {
    * Without it, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
+  /** Where the log goes; by default to standard output. */
+  readonly logger?: EmbedOptions["logger"]
 }
 
 /** Options of `advanceUntil`. */
@@ -25,15 +38,19 @@ export interface AdvanceUntilOptions {
   readonly at_most?: Duration.Input
 }
 
-/** A whole service with one organization, for one test. */
-export interface Sandbox {
-  /** Calls with a server key. */
-  readonly client: Client
+/**
+ * A whole service with one organization, for one test.
+ *
+ * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ */
+export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
+  /** Calls with a server key. Pass it to the code that you test, which need not know that it runs in a test. */
+  readonly client: Client<OwnLine>
   /** A key of each kind, for other clients and for hosts. */
   readonly keys: Keys
   readonly organization_id: Ids.OrganizationId
-  /** The service itself: mount it, consume its events, read timelines, make further organizations. */
-  readonly quotewire: Embedded
+  /** The service itself: mount it, read timelines, make further organizations. */
+  readonly quotewire: Embedded<OwnLine>
   /** What time it is in the sandbox. */
   readonly now: () => Promise<Date>
   /** Waits until everything that is due has happened: carriers asked, webhooks sent. The clock does not move. */
@@ -45,7 +62,9 @@ export interface Sandbox {
    */
   readonly advance: (duration: Duration.Input) => Promise<void>
   /**
-   * Moves the clock while your code runs, so that code which waits for quotes ends.
+   * Moves the clock while your code runs, so that code which waits for quotes or events ends. It gives what your code gives.
+   *
+   * Without it, a wait that only the clock can end rejects after two real seconds, and says so.
    *
    * @example
    * const order = await world.advanceUntil(checkout(world.client))
@@ -56,16 +75,16 @@ export interface Sandbox {
   /** What your carriers asked that no cassette could answer: a sentence for each, which says what to do. Empty if all is well. */
   readonly missing_from_cassettes: () => ReadonlyArray<string>
   /** Keeps the state as it is now. Take it when nothing is under way: work that is under way begins again in a copy. */
-  readonly snapshot: () => Promise<Snapshot>
+  readonly snapshot: () => Promise<Snapshot<OwnLine>>
   /** Ends the service. A sandbox that is declared by `await using` ends with its block. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
 /** A state to start sandboxes from. It never changes, so any number of tests can share it. */
-export interface Snapshot {
+export interface Snapshot<OwnLine extends AnyLine = StandardLine> {
   /** A sandbox that continues from this state, with the same keys and the same time. */
-  readonly sandbox: () => Promise<Sandbox>
+  readonly sandbox: () => Promise<Sandbox<OwnLine>>
 }
 
 /** A key of each kind. */
@@ -89,9 +108,15 @@ export interface Keys {
  * await world.advance("1 minute")
  * const { quotes } = await world.client.get_quote_request({ id })
  */
-export const sandbox = async ({ cassettes = {}, now, ...config }: SandboxOptions = {}): Promise<Sandbox> => {
+export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
+  cassettes = {},
+  now,
+  logger,
+  ...config
+}: SandboxOptions<OwnLine> = {}): Promise<Sandbox<OwnLine>> => {
   const start_ms = (now ?? recordedAt(cassettes) ?? new Date()).getTime()
-  const world = open({ config, cassettes }, MemoryStorage.copyable(), StillClock.make(start_ms), new Inboxes())
+  const given = { config, cassettes, ...(logger !== undefined && { logger }) }
+  const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
   try {
     return world.as(await membersOf(world.quotewire, config))
   } catch (error) {
@@ -107,7 +132,10 @@ interface Members {
   readonly keys: Keys
 }
 
-const membersOf = async (quotewire: Embedded, { sandbox_connections = {} }: Config): Promise<Members> => {
+const membersOf = async (
+  quotewire: Pick<Embedded, "createOrganization" | "createKey" | "setConnection">,
+  { sandbox_connections = {} }: Pick<Config, "sandbox_connections">
+): Promise<Members> => {
   const { id: organization_id, workspaces } = await quotewire.createOrganization("Test")
   for (const [carrier_id, values] of Object.entries(sandbox_connections)) {
     const given = Object.entries(values).flatMap(([name, value]) =>
@@ -126,46 +154,70 @@ const membersOf = async (quotewire: Embedded, { sandbox_connections = {} }: Conf
   return { organization_id, workspace_id: workspaces.sandbox, keys: { server, widget, platform } }
 }
 
-interface Given {
-  readonly config: Config
+interface Given<OwnLine extends AnyLine> {
+  readonly config: Config<OwnLine>
   readonly cassettes: CassettesByCarrier
+  readonly logger?: NonNullable<EmbedOptions["logger"]>
 }
 
 /** All sandboxes have the same key, so that copies can open what is sealed. It protects nothing: the facts are made up. */
-const seal_keys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] })
+const seal_key = `${"A".repeat(43)}=`
 
 /** Opens a service on a storage. `as` makes it the sandbox of an organization that is stored there. */
-const open = (given: Given, storage: MemoryStorage.Copyable, clock: Clock.Clock, inboxes: Inboxes) => {
-  const { config, cassettes } = given
+const open = <OwnLine extends AnyLine>(
+  given: Given<OwnLine>,
+  storage: MemoryStorage.Copyable,
+  now_ms: number,
+  inboxes: Inboxes
+) => {
+  const { cassettes, config, logger } = given
   const { sandbox_connections: _, ...options } = config
+  const still = StillClock.make(now_ms)
   const replayed = transportOf(cassettes, config.carriers ?? [])
-  const quotewire = embed({
+  const embedded = embed<OwnLine>({
     ...options,
+    ...(logger !== undefined && { logger }),
     ...(replayed !== null && { carrier_transport: replayed.transport }),
     // A storage may bring its own clock.
-    storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, clock)),
-    seal_keys,
-    webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), clock)
+    storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
+    seal_keys: [seal_key],
+    webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   })
-  const as = (members: Members): Sandbox => {
+  let advancing = 0
+  const standsAt = () => (advancing === 0 && storage.isIdle(now_ms) ? still.passed() : null)
+  const quotewire: Embedded<OwnLine> = {
+    ...embedded,
+    client: (key) => rejectStuckWaits(embedded.client(key), standsAt)
+  }
+  const settled = async () => {
+    await quotewire.ready
+    while (!storage.isIdle(now_ms)) await turn()
+  }
+  const as = (members: Members): Sandbox<OwnLine> => {
     const { keys, organization_id, workspace_id } = members
     const client = quotewire.client(keys.server)
-    const settled = async () => {
-      await quotewire.ready
-      while (!storage.isIdle(clock.currentTimeMillisUnsafe())) await turn()
-    }
     // Own carriers answer in real time. So before each step everything that is due ends, as it would if time really passed.
-    const advance = async (duration: Duration.Input) => {
-      let left = secondsOf(duration)
-      do {
+    const advanceBy = async (seconds: number) => {
+      for (let left = seconds; left > 0; ) {
         await settled()
         const due_at = storage.nextDueAt(workspace_id)
-        const due_in = due_at === null ? left : Math.ceil((due_at - clock.currentTimeMillisUnsafe()) / 1_000)
-        const step = Math.min(left, Math.max(1, due_in))
-        await moveClock(client, step)
+        const due_in = due_at === null ? left : Math.ceil((due_at - now_ms) / 1_000)
+        const step = Math.min(left, Math.max(1, due_in), longest_step)
+        await client.advance_time({ seconds: step }, { idempotency_key: `advance-${++advances}` })
+        // Code that waits reads what has happened, before its own time is over.
+        await turn()
+        still.pass(step * 1_000)
         left -= step
-      } while (left > 0)
+      }
       await settled()
+    }
+    const advance = async (seconds: number) => {
+      advancing += 1
+      try {
+        await advanceBy(seconds)
+      } finally {
+        advancing -= 1
+      }
     }
     return {
       client,
@@ -175,16 +227,15 @@ const open = (given: Given, storage: MemoryStorage.Copyable, clock: Clock.Clock,
       now: async () => new Date((await client.get_sandbox({})).workspace_time),
       missing_from_cassettes: () => replayed?.missing() ?? [],
       settled,
-      advance,
-      advanceUntil: (work, { at_most = "1 day", step = "1 second" } = {}) => advanceUntil(advance, work, step, at_most),
+      advance: async (duration) => advance(secondsOf("duration", duration)),
+      advanceUntil: async (work, options) => advanceUntil(advance, work, options),
       inbox: (name = "inbox", options = {}) => inboxes.open(client, name, options),
       snapshot: async () => {
         await quotewire.ready
-        const [copy, at] = [storage.copy(), clock.currentTimeMillisUnsafe()]
-        const endpoints = inboxes.copy()
+        const [copy, endpoints] = [storage.copy(), inboxes.copy()]
         return {
           sandbox: async () => {
-            const world = open(given, copy.copy(), StillClock.make(at), endpoints.copy())
+            const world = open(given, copy.copy(), now_ms, endpoints.copy())
             await world.quotewire.ready
             return world.as(members)
           }
@@ -210,44 +261,42 @@ const withoutWaiting = (
     }))
   ).pipe(Layer.provide(sender))
 
+/** Tells the advances of this process apart, because a repeated key would repeat an advance. */
 let advances = 0
 
-const moveClock = async (client: Client, seconds: number): Promise<void> => {
-  await client.advance_time({ seconds }, { idempotency_key: `advance-${++advances}` })
-}
+/** The longest advance of one call, in seconds. */
+const longest_step = 31_536_000
 
-const secondsOf = (duration: Duration.Input): number => {
+const secondsOf = (name: string, duration: Duration.Input): number => {
   const seconds = Duration.toSeconds(Duration.fromInputUnsafe(duration))
   if (Number.isInteger(seconds) && seconds >= 1) return seconds
-  throw new RangeError('advance: the duration must be whole seconds, at least one, such as "90 seconds".')
+  throw new RangeError(`${name} must be whole seconds, at least one, such as "90 seconds".`)
 }
 
 const advanceUntil = async <A>(
-  advance: Sandbox["advance"],
+  advance: (seconds: number) => Promise<void>,
   work: Promise<A>,
-  step: Duration.Input,
-  at_most: Duration.Input
+  { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
 ): Promise<A> => {
   let ended = false
   const end = () => {
     ended = true
   }
   work.then(end, end)
-  const steps = Math.ceil(millisOf(at_most) / millisOf(step))
+  const seconds = secondsOf("step", step)
+  const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
   for (let taken = 0; taken < steps; taken++) {
     // Work that does not wait for the clock ends here, before it moves.
     await turn()
     if (ended) return work
-    await advance(step)
+    await advance(seconds)
   }
   await turn()
   if (ended) return work
   throw new Error(
-    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}.`
+    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that no clock brings?`
   )
 }
-
-const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
 /** The next turn of the event loop, when everything that can go on without waiting has done so. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

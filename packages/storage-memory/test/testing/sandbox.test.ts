@@ -1,17 +1,28 @@
-import { defineCarrier, Reply } from "@quotewire/core"
+import { defineCarrier, Reply, standardLines } from "@quotewire/core"
 import { Receiver } from "@quotewire/core/testing"
 import { type Sandbox, sandbox } from "@quotewire/storage-memory/testing"
 import { assert, describe, it } from "vitest"
 import cassette from "../../../../examples/contract/acme.cassette.json" with { type: "json" }
 import { acme } from "../../../../examples/contract/acme.ts"
 import facts from "../../../../examples/contract/facts.json" with { type: "json" }
+import { bicycle, config as bicycles } from "../../../../examples/line.ts"
 
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
+
+/** A carrier whose own code fails. */
+const broken = defineCarrier({
+  id: "naic:54321",
+  name: "Broken",
+  lines: { renters: { states: ["NY"], idempotent: true } },
+  ask: () => {
+    throw new TypeError("a mistake")
+  }
+})
 
 /** One ask and the poll that answers it. */
 const oneAsk = { ...cassette, exchanges: cassette.exchanges.slice(1, 3) }
 
-const start = ({ client }: Sandbox, options: { readonly scenario?: "price_update" | "slow_quotes" } = {}) =>
+const start = ({ client }: Sandbox, options: { readonly scenario?: "price_update" | "slow_quotes" | "waits_in_queue" } = {}) =>
   client.start_quote_request({
     line: "renters",
     consent_receipt_id: "receipt-0001",
@@ -51,18 +62,78 @@ describe("the clock of a sandbox", () => {
     assert.strictEqual(typesOf(inbox.events()).at(-1), "quote.updated")
   })
 
-  it("moves while code runs that waits for quotes, and no further than that", async () => {
+  it("moves while code waits for quotes, and hardly further", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
-    const quotesOf = async () => {
+    const checkOut = async () => {
       const { id } = await start(world, { scenario: "slow_quotes" })
-      for (let since_version = 0; ; ) {
-        const { quote_request, quotes } = await world.client.get_quote_request({ id, since_version, wait_seconds: 20 })
-        if (quote_request.status !== "in_progress") return quotes
-        since_version = quote_request.version
-      }
+      return world.client.wait_for_quotes(id)
     }
-    assert.lengthOf(await world.advanceUntil(quotesOf()), 3)
+    const { quote_request, quotes } = await world.advanceUntil(checkOut())
+    assert.deepStrictEqual([quote_request.status, quotes.length], ["completed", 3])
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
+  })
+
+  it("ends waits whose own time is over", async () => {
+    await using world = await sandbox()
+    const { id } = await start(world, { scenario: "waits_in_queue" })
+    const short = world.client.wait_for_quotes(id, { timeout_ms: 5_000, until: () => false })
+    const once = world.client.get_quote_request({ id, since_version: 100, wait_seconds: 10 })
+    await world.advance("15 seconds")
+    assert.strictEqual((await short).quote_request.status, "in_progress")
+    assert.strictEqual((await once).quote_request.status, "in_progress")
+  })
+
+  it("moves while code reads events", async () => {
+    await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
+    const lastEvent = async () => {
+      await start(world)
+      for await (const { type } of world.client.events()) if (type === "quote_request.completed") return type
+    }
+    assert.strictEqual(await world.advanceUntil(lastEvent()), "quote_request.completed")
+    assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
+  })
+
+  it("rejects a wait that nothing but the clock can end, and says what to do", async () => {
+    await using world = await sandbox()
+    const { id } = await start(world)
+    const another = world.quotewire.client(world.keys.server)
+    const outcomes = await Promise.allSettled([
+      world.client.wait_for_quotes(id),
+      another.get_quote_request({ id, since_version: 100 })
+    ])
+    for (const outcome of outcomes) {
+      assert.include(outcome.status === "rejected" ? outcome.reason.message : "", "world.advanceUntil")
+    }
+  })
+
+  it("leaves waits alone whose own signal is aborted", async () => {
+    await using world = await sandbox()
+    const { id } = await start(world)
+    const outcome = await world.client
+      .wait_for_quotes(id, { signal: AbortSignal.abort("gone") })
+      .catch((error) => error)
+    assert.strictEqual(outcome, "gone")
+  })
+
+  it("jumps over years in which nothing happens", async () => {
+    await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
+    await world.advance("800 days")
+    assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
+  })
+
+  it("refuses durations that are not whole seconds, by name", async () => {
+    await using world = await sandbox()
+    const messageOf = (outcome: Promise<unknown>) =>
+      outcome.then(
+        () => "",
+        (error) => String(error.message)
+      )
+    assert.match(await messageOf(world.advance("10 millis")), /^duration/)
+    assert.match(await messageOf(world.advanceUntil(Promise.resolve(), { step: 0 })), /^step/)
+    assert.match(
+      await messageOf(world.advanceUntil(Promise.resolve(), { at_most: Number.POSITIVE_INFINITY })),
+      /^at_most/
+    )
   })
 
   it("says so if the code does not end", async () => {
@@ -112,6 +183,38 @@ describe("a sandbox", () => {
       quote_request.carriers.map(({ carrier, outcome }) => [carrier.id, outcome]),
       [["naic:54321", "declined"]]
     )
+  })
+
+  it("offers own lines, whose facts are typed", async () => {
+    await using world = await sandbox({ ...bicycles, lines: [...standardLines, bicycle] })
+    const { id } = await world.client.start_quote_request({
+      line: "bicycle",
+      consent_receipt_id: "receipt-0001",
+      request_key: "the-request",
+      application: { home: { state: "NY", zip: "10001" }, bicycle: { value_usd: 1_200, electric: true } }
+    })
+    const copy = await (await world.snapshot()).sandbox()
+    const { quotes } = await copy.advanceUntil(copy.client.wait_for_quotes(id))
+    assert.deepStrictEqual(
+      quotes.map(({ source }) => source.carrier.name),
+      ["Spoke Mutual"]
+    )
+    await copy.close()
+  })
+
+  it("logs where it is told to", async () => {
+    const warnings: Array<string> = []
+    const ignore = () => {}
+    const logger = {
+      debug: ignore,
+      info: ignore,
+      warn: (...entry: ReadonlyArray<object | string>) => void warnings.push(String(entry.at(-1))),
+      error: ignore
+    }
+    await using world = await sandbox({ carriers: [broken], fictional_carriers: false, logger })
+    await start(world)
+    await world.advance("5 minutes")
+    assert.include(warnings.join(), "A carrier's adapter has failed")
   })
 
   it("plays a carrier from its cassette, without a network", async () => {
