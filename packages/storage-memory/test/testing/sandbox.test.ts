@@ -22,7 +22,10 @@ const broken = defineCarrier({
 /** One ask and the poll that answers it. */
 const oneAsk = { ...cassette, exchanges: cassette.exchanges.slice(1, 3) }
 
-const start = ({ client }: Sandbox, options: { readonly scenario?: "price_update" | "slow_quotes" | "waits_in_queue" } = {}) =>
+const start = (
+  { client }: Sandbox,
+  options: { readonly scenario?: "price_update" | "slow_quotes" | "waits_in_queue" } = {}
+) =>
   client.start_quote_request({
     line: "renters",
     consent_receipt_id: "receipt-0001",
