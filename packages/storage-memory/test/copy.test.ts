@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change, Ids, type Job, kinds, Storage } from "@quotewire/core"
 import { StorageContract, StorageModel } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Arbitrary, Context, Effect, Layer, Schema } from "effect"
+import { Arbitrary, Context, Effect, Layer, Schema, type Scope } from "effect"
 
 type StorageService = Context.Service.Shape<typeof Storage.Storage>
 
@@ -115,11 +115,11 @@ describe("a copy of a storage", () => {
         Effect.gen(function* () {
           const original = MemoryStorage.copyable()
           const storage = yield* serviceOf(original.layer)
-          let atTheEnd: Effect.Effect<void, unknown> = Effect.void
+          let atTheEnd: Effect.Effect<void, unknown, Scope.Scope> = Effect.void
           const seen = observed(
             storage,
             cut,
-            Effect.suspend(() => compareCopies())
+            Effect.suspend(() => Effect.scoped(compareCopies()))
           )
           const compareCopies = Effect.fnUntraced(function* () {
             const [kept, spent] = [original.copy(), original.copy()]
@@ -148,7 +148,7 @@ describe("a copy of a storage", () => {
             })
           })
           yield* Effect.provideService(StorageModel.compare(history), Storage.Storage, seen.service)
-          yield* atTheEnd
+          yield* Effect.scoped(atTheEnd)
         })
       ),
     { arbitrary: { runs: 200, size: 100 } }

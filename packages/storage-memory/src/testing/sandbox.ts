@@ -8,7 +8,7 @@ import {
   type StandardLine,
   WebhookSender
 } from "@quotewire/core"
-import type { AnyLine } from "@quotewire/core/client"
+import type { AnyLine, InputOf } from "@quotewire/core/client"
 import { Receiver } from "@quotewire/core/testing"
 import { Clock, Duration, Effect, Layer } from "effect"
 import * as MemoryStorage from "../MemoryStorage.ts"
@@ -26,6 +26,8 @@ export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends 
    * Without it, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
+  /** What the fictional carriers play, such as `zero_quotes`; without it, they answer by their own rules. */
+  readonly scenario?: InputOf<"select_scenario">["scenario"]
   /** Where the log goes; by default to standard output. */
   readonly logger?: EmbedOptions["logger"]
 }
@@ -112,13 +114,16 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
   cassettes = {},
   now,
   logger,
+  scenario,
   ...config
 }: SandboxOptions<OwnLine> = {}): Promise<Sandbox<OwnLine>> => {
   const start_ms = (now ?? recordedAt(cassettes) ?? new Date()).getTime()
   const given = { config, cassettes, ...(logger !== undefined && { logger }) }
   const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
   try {
-    return world.as(await membersOf(world.quotewire, config))
+    const opened = world.as(await membersOf(world.quotewire, config))
+    if (scenario !== undefined) await opened.client.select_scenario({ scenario }, { idempotency_key: "scenario" })
+    return opened
   } catch (error) {
     await world.quotewire.close()
     throw error

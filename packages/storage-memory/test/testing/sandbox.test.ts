@@ -4,7 +4,6 @@ import { type Sandbox, sandbox } from "@quotewire/storage-memory/testing"
 import { assert, describe, it } from "vitest"
 import cassette from "../../../../examples/contract/acme.cassette.json" with { type: "json" }
 import { acme } from "../../../../examples/contract/acme.ts"
-import facts from "../../../../examples/contract/facts.json" with { type: "json" }
 import { bicycle, config as bicycles } from "../../../../examples/line.ts"
 
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
@@ -232,7 +231,7 @@ describe("a sandbox", () => {
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: "the-request",
-      application: facts.renters
+      application
     })
     await world.advance("1 minute")
     const { quotes } = await world.client.get_quote_request({ id })
@@ -251,7 +250,7 @@ describe("a sandbox", () => {
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: "the-request",
-      application: facts.renters
+      application
     })
     await world.advance("1 minute")
     assert.include(world.missing_from_cassettes()[0] ?? "", "Record it again")
