@@ -1,4 +1,5 @@
 import {
+  Allowance,
   type Client,
   type Config,
   type Embedded,
@@ -186,6 +187,8 @@ const open = <OwnLine extends AnyLine>(
     // A storage may bring its own clock.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
     seal_keys: [seal_key],
+    // Allowance comes back with the clock, which stands still.
+    limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   })
   let advancing = 0
