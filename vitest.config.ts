@@ -12,6 +12,8 @@ export default defineConfig({
     ]
   },
   test: {
+    // Other runners run these: test/runners.test.ts.
+    exclude: ["**/node_modules/**", "examples/testing/{jest,node}/**"],
     include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: ["test/support/postgresOfRun.ts"],
     testTimeout: 30_000,

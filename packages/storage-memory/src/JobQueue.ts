@@ -73,6 +73,33 @@ export class JobQueue {
     }
   }
 
+  /** Whether no job is leased, and none is due at this real time. */
+  isIdle(now: number): boolean {
+    for (const lanes of this.workspaces.values()) {
+      if (allOf(lanes).some(({ due_at, leased }) => leased.size > 0 || (due_at !== null && due_at <= now))) return false
+    }
+    return true
+  }
+
+  /** When the next waiting job of a workspace is due, in real time; null if none waits. */
+  nextDueAt(workspace_id: Ids.WorkspaceId): number | null {
+    const lanes = this.workspaces.get(workspace_id)
+    return lanes === undefined ? null : earliest(allOf(lanes).map(({ due_at }) => due_at))
+  }
+
+  /** Adds all jobs, waiting and leased, to an empty queue, in the same order and with the clocks of their workspaces. */
+  copyTo(copy: JobQueue): void {
+    for (const [workspace_id, lanes] of this.workspaces) {
+      copy.moveClock(workspace_id, lanes.clock_offset_ms)
+      const jobs = allOf(lanes).flatMap(({ leased, waiting }) => [...waiting.all, ...leased.all])
+      jobs.sort((first, second) => first.number - second.number)
+      for (const { due_at, kind, lane, payload } of jobs) {
+        const job = { due_at, kind, ordered: lane.ordered, payload }
+        copy.add(workspace_id, [lane.named === null ? job : { ...job, lane: lane.named }])
+      }
+    }
+  }
+
   /** Whether the lease is the job's newest claim, not finished and not released. */
   holds(lease: Job.Lease): boolean {
     return this.find(lease) !== undefined

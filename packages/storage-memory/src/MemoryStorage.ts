@@ -10,37 +10,60 @@ import { Workspace } from "./Workspace.ts"
  * @example
  * program.pipe(Effect.provide(MemoryStorage.layer))
  */
-export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, () => {
-  const store = new Store()
-  const hints = new Hints.Hints()
-  return Storage.Storage.of({
-    commit: (change) =>
-      Effect.suspend(() => {
-        const refusal = store.commit(change)
-        if (refusal !== null) return Effect.fail(refusal)
-        return hints.notify(Hints.hintsOf(change, kinds))
-      }),
-    get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
-    page: (query) => Effect.sync(() => store.page(query)),
-    feed: (query) => Effect.sync(() => store.feed(query)),
-    claim: (query) => Effect.sync(() => store.claim(query)),
-    release: (leases) => Effect.sync(() => store.release(leases)),
-    erase: (erasure) =>
-      Effect.suspend(() => {
-        const erased = store.erase(erasure)
-        if (erased instanceof Storage.VersionConflict) return Effect.fail(erased)
-        const { workspace_id } = erasure
-        return Effect.as(
-          hints.notify(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []),
-          erased
-        )
-      }),
-    addCounts: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
-    watch: hints.watch,
-    workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
-    ready: Effect.void
-  })
+export const layer: Layer.Layer<Storage.Storage> = Layer.suspend(() => layerOf(new Store()))
+
+/** A storage that can be copied, so that many tests start from the same data. */
+export interface Copyable {
+  readonly layer: Layer.Layer<Storage.Storage>
+  /** A copy of what is stored now. Neither changes the other; jobs that are leased now are due again in the copy. */
+  readonly copy: () => Copyable
+  /** Whether no job is leased, and none is due at this real time, in milliseconds. */
+  readonly isIdle: (now: number) => boolean
+  /** When the next job of a workspace is due, in milliseconds of real time; null if none waits. */
+  readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null
+}
+
+/** An empty storage that can be copied. Unlike `layer`, its layer always holds the same data. */
+export const copyable = (): Copyable => copyableOf(new Store())
+
+const copyableOf = (store: Store): Copyable => ({
+  layer: layerOf(store),
+  copy: () => copyableOf(store.copy()),
+  isIdle: (now) => store.jobs.isIdle(now),
+  nextDueAt: (workspace_id) => store.jobs.nextDueAt(workspace_id)
 })
+
+const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
+  Layer.sync(Storage.Storage, () => {
+    const hints = new Hints.Hints()
+    return Storage.Storage.of({
+      commit: (change) =>
+        Effect.suspend(() => {
+          const refusal = store.commit(change)
+          if (refusal !== null) return Effect.fail(refusal)
+          return hints.notify(Hints.hintsOf(change, kinds))
+        }),
+      get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
+      page: (query) => Effect.sync(() => store.page(query)),
+      feed: (query) => Effect.sync(() => store.feed(query)),
+      claim: (query) => Effect.sync(() => store.claim(query)),
+      release: (leases) => Effect.sync(() => store.release(leases)),
+      erase: (erasure) =>
+        Effect.suspend(() => {
+          const erased = store.erase(erasure)
+          if (erased instanceof Storage.VersionConflict) return Effect.fail(erased)
+          const { workspace_id } = erasure
+          return Effect.as(
+            hints.notify(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []),
+            erased
+          )
+        }),
+      addCounts: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
+      watch: hints.watch,
+      workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
+      ready: Effect.void
+    })
+  })
 
 const byId = (first: Workspace, second: Workspace): number => (first.id < second.id ? -1 : first.id > second.id ? 1 : 0)
 
@@ -52,8 +75,20 @@ const byId = (first: Workspace, second: Workspace): number => (first.id < second
 class Store {
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
   private readonly inOrder = new SortedList<Workspace>(byId)
-  private readonly jobs = new JobQueue()
+  readonly jobs = new JobQueue()
   private readonly counts = new Counts()
+
+  copy(): Store {
+    const copy = new Store()
+    for (const [id, workspace] of this.workspaces) {
+      const copied = workspace.copy()
+      copy.workspaces.set(id, copied)
+      copy.inOrder.insert(copied)
+    }
+    this.jobs.copyTo(copy.jobs)
+    this.counts.copyTo(copy.counts)
+    return copy
+  }
 
   /** Checks all rules before it writes anything. Returns why the change is refused, or null if it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
@@ -172,6 +207,10 @@ class Store {
 /** Counts, grouped by the end of their windows, so that ended ones are dropped together. */
 class Counts {
   private readonly byEnd = new Map<number, Map<string, number>>()
+
+  copyTo(copy: Counts): void {
+    for (const [end, counts] of this.byEnd) copy.byEnd.set(end, new Map(counts))
+  }
 
   /** Adds to counts, and returns their totals. */
   add(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {

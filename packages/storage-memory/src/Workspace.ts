@@ -15,6 +15,13 @@ export class Workspace {
     this.id = id
   }
 
+  copy(): Workspace {
+    const copy = new Workspace(this.id)
+    for (const [kind, table] of this.tables) copy.tables.set(kind, table.copy())
+    this.feed.copyTo(copy.feed)
+    return copy
+  }
+
   get holdsAnything(): boolean {
     if (this.feed.size > 0) return true
     for (const table of this.tables.values()) if (table.size > 0) return true
@@ -114,6 +121,16 @@ class Table {
     const entry = this.entries.get(id)
     if (entry === undefined || version === undefined || version === entry.newest.version) return entry?.newest
     return entry.older?.[version - (entry.older[0]?.version ?? 0)]
+  }
+
+  copy(): Table {
+    const copy = new Table()
+    for (const { newest, older } of this.entries.values()) {
+      const entry: Entry = { newest, older: older === null ? null : [...older] }
+      copy.entries.add(newest.id, entry)
+      copy.index(entry)
+    }
+    return copy
   }
 
   /** Stores a version. The caller has checked that it follows the stored one. */
@@ -278,6 +295,13 @@ export class Feed {
 
   get size(): number {
     return this.last - this.erased_through
+  }
+
+  copyTo(copy: Feed): void {
+    for (const chunk of this.chunks) copy.chunks.push([...chunk])
+    copy.base = this.base
+    copy.erased_through = this.erased_through
+    copy.last = this.last
   }
 
   append(event: Change.NewEvent): void {

@@ -213,6 +213,15 @@ export interface Replay {
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
+/** Options of a replay. */
+export interface ReplayOptions {
+  /**
+   * What a request must have in common with the recorded one besides method, host and path: the body, by default, or nothing
+   * more, for asks whose references or facts differ from the recording.
+   */
+  readonly compares?: "bodies" | "places"
+}
+
 /**
  * Answers from a cassette. Nothing is sent.
  *
@@ -223,7 +232,12 @@ export interface Replay {
  * const { transport } = Cassette.replay(Cassette.parse(JSON.parse(file)), acme)
  * yield* Effect.provideService(acme.ask(ask), CarrierTransport, transport)
  */
-export const replay = (cassette: Cassette, adapter: Redaction.Declared, connection?: ConnectionValues): Replay => {
+export const replay = (
+  cassette: Cassette,
+  adapter: Redaction.Declared,
+  connection?: ConnectionValues,
+  { compares = "bodies" }: ReplayOptions = {}
+): Replay => {
   const redaction = Redaction.redactionOf(adapter, connection)
   const left = [...cassette.exchanges]
   const missing: Array<NotOnCassette> = []
@@ -236,7 +250,8 @@ export const replay = (cassette: Cassette, adapter: Redaction.Declared, connecti
     Effect.flatMap(CurrentExchange, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
       const asked = askedOf(request, url, redaction)
-      const index = left.findIndex((recorded) => isAnswerTo(recorded, asked))
+      const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
+      const index = left.findIndex((recorded) => isAnswer(recorded, asked))
       const [found] = index < 0 ? [] : left.splice(index, 1)
       if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
       const { body, headers, status } = found.response

@@ -1,0 +1,41 @@
+import { sandbox } from "@quotewire/storage-memory/testing"
+import { checkOut } from "../checkout.ts"
+
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const order = { number: "order-1", consent_receipt_id: "receipt-0001", application }
+
+let world
+afterEach(() => world.close())
+
+test("links to the quote that the person picks", async () => {
+  world = await sandbox()
+  const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[1]))
+  expect(page).toMatchObject({ shows: "link", carrier: "Harborline Mutual (sandbox)", cents: 20_079 })
+})
+
+test("asks for what is missing", async () => {
+  world = await sandbox()
+  const unknown = { ...order, application: { dwelling: { type: "apartment" } } }
+  const page = await checkOut(world.client, unknown, async () => undefined)
+  expect(page).toEqual({
+    shows: "questions",
+    about: ["application.dwelling.address.state", "application.dwelling.address.zip"]
+  })
+})
+
+test("has no offer if every carrier declines", async () => {
+  world = await sandbox({ scenario: "zero_quotes" })
+  const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[0]))
+  expect(page).toEqual({ shows: "no_offer" })
+})
+
+test("shows a price that has changed while the person was thinking", async () => {
+  world = await sandbox({ scenario: "price_update" })
+  const page = await world.advanceUntil(
+    checkOut(world.client, order, async (quotes) => {
+      await world.advance("10 minutes")
+      return quotes[0]
+    })
+  )
+  expect(page).toEqual({ shows: "new_price", cents: 17_351 })
+})

@@ -1,0 +1,94 @@
+import { type Client, Event } from "@quotewire/core"
+import { Receiver } from "@quotewire/core/testing"
+import { Effect } from "effect"
+
+/** An event as a webhook brings it. */
+export type ReceivedEvent = Receiver.ReceivedEvent
+
+/** A webhook that arrived: the event, whether it is genuine, a duplicate or late, and how it was answered. */
+export type ReceivedWebhook = Receiver.Arrival
+
+/** Options of an inbox. */
+export interface InboxOptions {
+  /** The events to subscribe to; all by default. */
+  readonly event_types?: ReadonlyArray<Event.EventType>
+  /** How the inbox answers, such as `{ in_order: [Receiver.fail(503), Receiver.hang] }`; by default it confirms everything. */
+  readonly script?: Receiver.Script
+}
+
+/** An endpoint that receives the sandbox's webhooks in memory, checks their signatures, and keeps them. */
+export interface Inbox {
+  readonly url: string
+  readonly subscription_id: string
+  /** Every webhook that has arrived, in order, with retries and duplicates. */
+  readonly webhooks: () => ReadonlyArray<ReceivedWebhook>
+  /** The genuine events, each once, in the order in which they first arrived. */
+  readonly events: () => ReadonlyArray<ReceivedEvent>
+  /** Waits until enough webhooks have arrived, or the signal aborts: it has no time-out of its own. */
+  readonly until: (
+    isEnough: (webhooks: ReadonlyArray<ReceivedWebhook>) => boolean,
+    options?: { readonly signal?: AbortSignal }
+  ) => Promise<ReadonlyArray<ReceivedWebhook>>
+  /** Answers by another script from now on. */
+  readonly play: (script: Receiver.Script) => void
+}
+
+/** The endpoints of a sandbox, and what a copy of the sandbox needs to open them again. */
+export class Inboxes {
+  /** By URL; the sender looks them up here. */
+  readonly receivers: Record<string, Receiver.Receiver> = {}
+  private readonly subscriptions: Map<string, Subscribed>
+
+  constructor(subscriptions: ReadonlyMap<string, Subscribed> = new Map()) {
+    this.subscriptions = new Map(subscriptions)
+    for (const [url, { secret }] of subscriptions) this.receivers[url] = Receiver.make({ secrets: [secret] })
+  }
+
+  copy(): Inboxes {
+    return new Inboxes(this.subscriptions)
+  }
+
+  /** Opens the endpoint of this name, and subscribes it unless it was subscribed before. */
+  async open(client: Subscriber, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
+    const url = `https://inbox.example/${encodeURIComponent(name)}`
+    const receiver = this.receivers[url] ?? Receiver.make()
+    this.receivers[url] = receiver
+    if (script !== undefined) receiver.play(script)
+    const { id, secret } = this.subscriptions.get(url) ?? (await this.subscribe(client, url, event_types ?? allTypes))
+    receiver.trust(secret)
+    return {
+      url,
+      subscription_id: id,
+      webhooks: receiver.arrivals,
+      events: () =>
+        receiver
+          .arrivals()
+          .flatMap(({ event, isDuplicate, verification }) =>
+            verification.ok && !isDuplicate && event !== null ? [event] : []
+          ),
+      until: (isEnough, { signal } = {}) =>
+        Effect.runPromise(receiver.until(isEnough), signal === undefined ? {} : { signal }),
+      play: receiver.play
+    }
+  }
+
+  private async subscribe(client: Subscriber, url: string, event_types: ReadonlyArray<string>): Promise<Subscribed> {
+    const created = await client.create_event_subscription(
+      { url, event_types },
+      { idempotency_key: `subscribe-${url.slice(url.lastIndexOf("/") + 1)}` }
+    )
+    const subscribed = { id: created.id, secret: created.signing_secret ?? "" }
+    this.subscriptions.set(url, subscribed)
+    return subscribed
+  }
+}
+
+/** Everything but the test event, which comes without a subscription to it. */
+const allTypes = Event.types.filter((type) => type !== "webhook.test")
+
+type Subscriber = Pick<Client, "create_event_subscription">
+
+interface Subscribed {
+  readonly id: string
+  readonly secret: string
+}

@@ -1,0 +1,70 @@
+import { type Clock, Duration, Effect } from "effect"
+
+/** A clock that stands still, so that the same test always sees the same times. What moves is the workspace's own clock. */
+export interface StillClock {
+  readonly clock: Clock.Clock
+  /** What time it always is, in milliseconds. */
+  readonly now: number
+  /** How much time `pass` has let pass, in milliseconds. */
+  readonly passed: () => number
+  /** Ends each sleep of which no more time than this is left, in milliseconds. */
+  readonly pass: (ms: number) => void
+}
+
+interface Sleeper {
+  readonly ends_at: number
+  readonly wake: () => void
+}
+
+/**
+ * Makes a clock that stands still at a time, in milliseconds.
+ *
+ * A sleep ends when its time has passed for the test or in reality, whichever is first: a carrier that never answers is still
+ * timed out.
+ */
+export const make = (now: number): StillClock => {
+  let passed_ms = 0
+  const sleepers = new Set<Sleeper>()
+  const millis = Effect.succeed(now)
+  const nanos = BigInt(now) * nanos_per_ms
+  const sleep = (ms: number): Effect.Effect<void> =>
+    Effect.callback((resume) => {
+      const wake = () => {
+        leave()
+        resume(Effect.void)
+      }
+      const sleeper: Sleeper = { ends_at: passed_ms + ms, wake }
+      const timer = ms <= longest_timer_ms ? setTimeout(wake, ms) : undefined
+      const leave = () => {
+        sleepers.delete(sleeper)
+        clearTimeout(timer)
+      }
+      sleepers.add(sleeper)
+      return Effect.sync(leave)
+    })
+  return {
+    clock: {
+      currentTimeMillisUnsafe: () => now,
+      currentTimeMillis: millis,
+      currentTimeNanosUnsafe: () => nanos,
+      currentTimeNanos: Effect.succeed(nanos),
+      monotonicTimeNanosUnsafe: () => nanos,
+      monotonicTimeNanos: Effect.succeed(nanos),
+      sleep: (duration) => {
+        const ms = Duration.toMillis(duration)
+        return ms <= 0 ? Effect.yieldNow : sleep(ms)
+      }
+    },
+    now,
+    passed: () => passed_ms,
+    pass: (ms) => {
+      passed_ms += ms
+      for (const { ends_at, wake } of [...sleepers]) if (ends_at <= passed_ms) wake()
+    }
+  }
+}
+
+const nanos_per_ms = 1_000_000n
+
+/** The longest time that a timer of the platform can have, in milliseconds. */
+const longest_timer_ms = 2 ** 31 - 1

@@ -1,0 +1,55 @@
+import { type Carrier, CarrierTransport } from "@quotewire/core"
+import { Cassette } from "@quotewire/core/testing"
+import { Effect, Layer } from "effect"
+import { HttpClient } from "effect/http"
+
+/** Cassettes by the ids of their carriers: the parsed JSON of their files. */
+export type CassettesByCarrier = Readonly<Record<string, unknown>>
+
+/** When the first cassette was recorded, because its offers may have expired since; null without one. */
+export const recordedAt = (cassettes: CassettesByCarrier): Date | null => {
+  const [first] = Object.values(cassettes)
+  return first === undefined ? null : new Date(Cassette.parse(first).recorded_at)
+}
+
+/** A transport that plays cassettes. */
+export interface Replayed {
+  readonly transport: Layer.Layer<never>
+  /** Why requests could not be answered. The adapter saw a failed request. */
+  readonly missing: () => ReadonlyArray<string>
+}
+
+/**
+ * A transport that answers each host from the cassette of its carrier, and sends nothing; null without cassettes.
+ *
+ * A request gets the next recorded answer with its method, host and path, whatever its body: the facts are those of the test.
+ *
+ * Throws an `InvalidCassette`, or an error that names a cassette without a carrier.
+ */
+export const transportOf = (
+  cassettes: CassettesByCarrier,
+  carriers: ReadonlyArray<Carrier.CarrierAdapter>
+): Replayed | null => {
+  const replays = Object.entries(cassettes).map(([carrier_id, json]) => {
+    const adapter = carriers.find(({ carrier }) => carrier.id === carrier_id)
+    if (adapter === undefined) {
+      throw new Error(
+        `cassettes: ${carrier_id} is none of your carriers. Give the id of one of them, and the carrier in carriers.`
+      )
+    }
+    const cassette = Cassette.parse(json)
+    const hosts = new Set(cassette.exchanges.map(({ host }) => host))
+    const { missing, transport } = Cassette.replay(cassette, adapter, undefined, { compares: "places" })
+    return { hosts, missing, transport }
+  })
+  const [first] = replays
+  if (first === undefined) return null
+  // A request to a host that no cassette knows goes to the first one, which says what it has instead.
+  const transport = HttpClient.make((request, url) =>
+    Effect.suspend(() => (replays.find(({ hosts }) => hosts.has(url.host)) ?? first).transport.execute(request))
+  )
+  return {
+    transport: Layer.succeed(CarrierTransport, transport),
+    missing: () => replays.flatMap(({ missing }) => missing.map(({ message }) => message))
+  }
+}

@@ -1,0 +1,310 @@
+import {
+  Allowance,
+  type Client,
+  type Config,
+  type Embedded,
+  type EmbedOptions,
+  embed,
+  type Ids,
+  type StandardLine,
+  WebhookSender
+} from "@quotewire/core"
+import type { AnyLine, InputOf } from "@quotewire/core/client"
+import { Receiver } from "@quotewire/core/testing"
+import { Clock, Duration, Effect, Layer } from "effect"
+import * as MemoryStorage from "../MemoryStorage.ts"
+import { type CassettesByCarrier, recordedAt, transportOf } from "./cassettes.ts"
+import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
+import * as StillClock from "./StillClock.ts"
+import { rejectStuckWaits } from "./stuckWaits.ts"
+
+/** Options of a sandbox: a configuration, which can be the one of your host, and what only tests need. */
+export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends Config<OwnLine> {
+  /** What time it is at first; by default when the first cassette was recorded, or now. */
+  readonly now?: Date
+  /**
+   * What your carriers have said, by carrier id: recorded once with `quotewire carriers test --record`. Nothing is then sent.
+   * Without it, your carriers are asked through `carrier_transport`.
+   */
+  readonly cassettes?: CassettesByCarrier
+  /** What the fictional carriers play, such as `zero_quotes`; without it, they answer by their own rules. */
+  readonly scenario?: InputOf<"select_scenario">["scenario"]
+  /** Where the log goes; by default to standard output. */
+  readonly logger?: EmbedOptions["logger"]
+}
+
+/** Options of `advanceUntil`. */
+export interface AdvanceUntilOptions {
+  /** How far the clock goes at a time; "1 second" by default. */
+  readonly step?: Duration.Input
+  /** How far it goes in all before this rejects; "1 day" by default. */
+  readonly at_most?: Duration.Input
+}
+
+/**
+ * A whole service with one organization, for one test.
+ *
+ * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ */
+export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
+  /** Calls with a server key. Pass it to the code that you test, which need not know that it runs in a test. */
+  readonly client: Client<OwnLine>
+  /** A key of each kind, for other clients and for hosts. */
+  readonly keys: Keys
+  readonly organization_id: Ids.OrganizationId
+  /** The service itself: mount it, read timelines, make further organizations. */
+  readonly quotewire: Embedded<OwnLine>
+  /** What time it is in the sandbox. */
+  readonly now: () => Promise<Date>
+  /** Waits until everything that is due has happened: carriers asked, webhooks sent. The clock does not move. */
+  readonly settled: () => Promise<void>
+  /**
+   * Moves the clock, such as by "1 hour", and returns when everything that fell due has happened: in order, each at its own time.
+   *
+   * Whole seconds only. Your own carriers have answered before the clock goes on.
+   */
+  readonly advance: (duration: Duration.Input) => Promise<void>
+  /**
+   * Moves the clock while your code runs, so that code which waits for quotes or events ends. It gives what your code gives.
+   *
+   * Without it, a wait that only the clock can end rejects after two real seconds, and says so.
+   *
+   * @example
+   * const order = await world.advanceUntil(checkout(world.client))
+   */
+  readonly advanceUntil: <A>(work: Promise<A>, options?: AdvanceUntilOptions) => Promise<A>
+  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also in a copy. */
+  readonly inbox: (name?: string, options?: InboxOptions) => Promise<Inbox>
+  /** What your carriers asked that no cassette could answer: a sentence for each, which says what to do. Empty if all is well. */
+  readonly missing_from_cassettes: () => ReadonlyArray<string>
+  /** Keeps the state as it is now. Take it when nothing is under way: work that is under way begins again in a copy. */
+  readonly snapshot: () => Promise<Snapshot<OwnLine>>
+  /** Ends the service. A sandbox that is declared by `await using` ends with its block. */
+  readonly close: () => Promise<void>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+/** A state to start sandboxes from. It never changes, so any number of tests can share it. */
+export interface Snapshot<OwnLine extends AnyLine = StandardLine> {
+  /** A sandbox that continues from this state, with the same keys and the same time. */
+  readonly sandbox: () => Promise<Sandbox<OwnLine>>
+}
+
+/** A key of each kind. */
+export interface Keys {
+  readonly server: string
+  readonly widget: string
+  readonly platform: string
+}
+
+/**
+ * Starts a service of its own in memory, with a sandbox organization.
+ *
+ * The fictional carriers are asked, and your own `carriers` beside them. The clock stands still until you move it, no call is
+ * limited, and nothing leaves the process unless one of your carriers sends it.
+ *
+ * Rejects if the configuration is wrong, with every fault in one message.
+ *
+ * @example
+ * await using world = await sandbox()
+ * const { id } = await world.client.start_quote_request({ line: "renters", ...consent, application, request_key: "a" })
+ * await world.advance("1 minute")
+ * const { quotes } = await world.client.get_quote_request({ id })
+ */
+export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
+  cassettes = {},
+  now,
+  logger,
+  scenario,
+  ...config
+}: SandboxOptions<OwnLine> = {}): Promise<Sandbox<OwnLine>> => {
+  const start_ms = (now ?? recordedAt(cassettes) ?? new Date()).getTime()
+  const given = { config, cassettes, ...(logger !== undefined && { logger }) }
+  const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
+  try {
+    const opened = world.as(await membersOf(world.quotewire, config))
+    if (scenario !== undefined) await opened.client.select_scenario({ scenario }, { idempotency_key: "scenario" })
+    return opened
+  } catch (error) {
+    await world.quotewire.close()
+    throw error
+  }
+}
+
+/** What stays the same in every copy of a sandbox. */
+interface Members {
+  readonly organization_id: Ids.OrganizationId
+  readonly workspace_id: Ids.WorkspaceId
+  readonly keys: Keys
+}
+
+const membersOf = async (
+  quotewire: Pick<Embedded, "createOrganization" | "createKey" | "setConnection">,
+  { sandbox_connections = {} }: Pick<Config, "sandbox_connections">
+): Promise<Members> => {
+  const { id: organization_id, workspaces } = await quotewire.createOrganization("Test")
+  for (const [carrier_id, values] of Object.entries(sandbox_connections)) {
+    const given = Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const]
+    )
+    await quotewire.setConnection({
+      organization_id,
+      environment: "sandbox",
+      carrier_id,
+      values: Object.fromEntries(given)
+    })
+  }
+  const keyOf = async (kind: keyof Keys) =>
+    (await quotewire.createKey({ organization_id, environment: "sandbox", kind })).key
+  const [server, widget, platform] = await Promise.all([keyOf("server"), keyOf("widget"), keyOf("platform")])
+  return { organization_id, workspace_id: workspaces.sandbox, keys: { server, widget, platform } }
+}
+
+interface Given<OwnLine extends AnyLine> {
+  readonly config: Config<OwnLine>
+  readonly cassettes: CassettesByCarrier
+  readonly logger?: NonNullable<EmbedOptions["logger"]>
+}
+
+/** All sandboxes have the same key, so that copies can open what is sealed. It protects nothing: the facts are made up. */
+const seal_key = `${"A".repeat(43)}=`
+
+/** Opens a service on a storage. `as` makes it the sandbox of an organization that is stored there. */
+const open = <OwnLine extends AnyLine>(
+  given: Given<OwnLine>,
+  storage: MemoryStorage.Copyable,
+  now_ms: number,
+  inboxes: Inboxes
+) => {
+  const { cassettes, config, logger } = given
+  const { sandbox_connections: _, ...options } = config
+  const still = StillClock.make(now_ms)
+  const replayed = transportOf(cassettes, config.carriers ?? [])
+  const embedded = embed<OwnLine>({
+    ...options,
+    ...(logger !== undefined && { logger }),
+    ...(replayed !== null && { carrier_transport: replayed.transport }),
+    // A storage may bring its own clock.
+    storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
+    seal_keys: [seal_key],
+    // Allowance comes back with the clock, which stands still.
+    limits: Allowance.noLimits,
+    webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
+  })
+  let advancing = 0
+  const standsAt = () => (advancing === 0 && storage.isIdle(now_ms) ? still.passed() : null)
+  const quotewire: Embedded<OwnLine> = {
+    ...embedded,
+    client: (key) => rejectStuckWaits(embedded.client(key), standsAt)
+  }
+  const settled = async () => {
+    await quotewire.ready
+    while (!storage.isIdle(now_ms)) await turn()
+  }
+  const as = (members: Members): Sandbox<OwnLine> => {
+    const { keys, organization_id, workspace_id } = members
+    const client = quotewire.client(keys.server)
+    // Own carriers answer in real time. So before each step everything that is due ends, as it would if time really passed.
+    const advanceBy = async (seconds: number) => {
+      for (let left = seconds; left > 0; ) {
+        await settled()
+        const due_at = storage.nextDueAt(workspace_id)
+        const due_in = due_at === null ? left : Math.ceil((due_at - now_ms) / 1_000)
+        const step = Math.min(left, Math.max(1, due_in), longest_step)
+        await client.advance_time({ seconds: step }, { idempotency_key: `advance-${++advances}` })
+        // Code that waits reads what has happened, before its own time is over.
+        await turn()
+        still.pass(step * 1_000)
+        left -= step
+      }
+      await settled()
+    }
+    const advance = async (seconds: number) => {
+      advancing += 1
+      try {
+        await advanceBy(seconds)
+      } finally {
+        advancing -= 1
+      }
+    }
+    return {
+      client,
+      keys,
+      organization_id,
+      quotewire,
+      now: async () => new Date((await client.get_sandbox({})).workspace_time),
+      missing_from_cassettes: () => replayed?.missing() ?? [],
+      settled,
+      advance: async (duration) => advance(secondsOf("duration", duration)),
+      advanceUntil: async (work, options) => advanceUntil(advance, work, options),
+      inbox: (name = "inbox", options = {}) => inboxes.open(client, name, options),
+      snapshot: async () => {
+        await quotewire.ready
+        const [copy, endpoints] = [storage.copy(), inboxes.copy()]
+        return {
+          sandbox: async () => {
+            const world = open(given, copy.copy(), now_ms, endpoints.copy())
+            await world.quotewire.ready
+            return world.as(members)
+          }
+        }
+      },
+      close: quotewire.close,
+      [Symbol.asyncDispose]: quotewire.close
+    }
+  }
+  return { quotewire, as }
+}
+
+/** A sender for which waiting takes no time, so that an endpoint which never answers is timed out at once. */
+const withoutWaiting = (
+  sender: Layer.Layer<WebhookSender.WebhookSender>,
+  clock: Clock.Clock
+): Layer.Layer<WebhookSender.WebhookSender> =>
+  Layer.effect(
+    WebhookSender.WebhookSender,
+    Effect.map(WebhookSender.WebhookSender, ({ lookUp, send }) => ({
+      lookUp,
+      send: (delivery) => Effect.provideService(send(delivery), Clock.Clock, { ...clock, sleep: () => Effect.void })
+    }))
+  ).pipe(Layer.provide(sender))
+
+/** Tells the advances of this process apart, because a repeated key would repeat an advance. */
+let advances = 0
+
+/** The longest advance of one call, in seconds. */
+const longest_step = 31_536_000
+
+const secondsOf = (name: string, duration: Duration.Input): number => {
+  const seconds = Duration.toSeconds(Duration.fromInputUnsafe(duration))
+  if (Number.isInteger(seconds) && seconds >= 1) return seconds
+  throw new RangeError(`${name} must be whole seconds, at least one, such as "90 seconds".`)
+}
+
+const advanceUntil = async <A>(
+  advance: (seconds: number) => Promise<void>,
+  work: Promise<A>,
+  { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
+): Promise<A> => {
+  let ended = false
+  const end = () => {
+    ended = true
+  }
+  work.then(end, end)
+  const seconds = secondsOf("step", step)
+  const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
+  for (let taken = 0; taken < steps; taken++) {
+    // Work that does not wait for the clock ends here, before it moves.
+    await turn()
+    if (ended) return work
+    await advance(seconds)
+  }
+  await turn()
+  if (ended) return work
+  throw new Error(
+    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that no clock brings?`
+  )
+}
+
+/** The next turn of the event loop, when everything that can go on without waiting has done so. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

@@ -1,0 +1,44 @@
+import type { AnyLine, Client } from "@quotewire/core/client"
+
+/**
+ * A client whose waits for quotes reject when nothing can end them but the clock, and that stands still.
+ *
+ * Otherwise a test that forgets to move the clock ends in the time-out of its runner, which does not say why.
+ *
+ * `standsAt` gives how far the clock has moved; null while it moves or something is under way.
+ */
+export const rejectStuckWaits = <OwnLine extends AnyLine>(
+  client: Client<OwnLine>,
+  standsAt: () => number | null
+): Client<OwnLine> => {
+  const whileNotStuck = async <A>(
+    given: AbortSignal | undefined,
+    wait: (signal: AbortSignal) => Promise<A>
+  ): Promise<A> => {
+    const stuck = new AbortController()
+    let stood_at: number | null = null
+    const timer = setInterval(() => {
+      const stands_at = standsAt()
+      if (stands_at !== null && stands_at === stood_at) stuck.abort(new Error(advice))
+      stood_at = stands_at
+    }, look_every_ms)
+    try {
+      return await wait(given === undefined ? stuck.signal : AbortSignal.any([given, stuck.signal]))
+    } finally {
+      clearInterval(timer)
+    }
+  }
+  return {
+    ...client,
+    get_quote_request: (input, options) =>
+      whileNotStuck(options?.signal, (signal) => client.get_quote_request(input, { ...options, signal })),
+    wait_for_quotes: (id, options) =>
+      whileNotStuck(options?.signal, (signal) => client.wait_for_quotes(id, { ...options, signal }))
+  }
+}
+
+/** A wait that is stuck ends when it has been seen twice. */
+const look_every_ms = 1_000
+
+const advice =
+  "Your code waits for quotes, but the clock of the sandbox stands still. Move it while your code runs: await world.advanceUntil(yourCode(world.client))."
