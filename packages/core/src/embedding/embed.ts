@@ -16,7 +16,7 @@ import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
-import { consuming } from "../consuming/promises.ts"
+import { makeConsume } from "../consuming/promises.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -75,7 +75,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
   const { grace_ms = 8_000 } = options
-  const { consume, stopAll } = consuming((name, handler, consumer) => {
+  const { consume, stopAll } = makeConsume((name, handler, consumer) => {
     const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
     return run(Scope.provide(started, scope))
   })
