@@ -5,7 +5,7 @@ import type { ApiKey, Organization } from "../access/Directory.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
 import type { Client } from "../client/Client.ts"
-import type { Given } from "../client/inputs.ts"
+import type { Unbranded } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import type { ParkedEvent, ParkedEventFilter } from "../consuming/ParkedEvent.ts"
 import type { Consume } from "../consuming/promises.ts"
@@ -96,14 +96,14 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
    */
   readonly setConnection: (
-    connection: Given<ConnectionPlace> & { readonly values: ConnectionValues }
+    connection: Unbranded<ConnectionPlace> & { readonly values: ConnectionValues }
   ) => Promise<ConnectionSummary>
   /** Tries a connection at its carrier, and keeps the result. */
-  readonly testConnection: (place: Given<ConnectionPlace>) => Promise<ConnectionTestResult>
+  readonly testConnection: (place: Unbranded<ConnectionPlace>) => Promise<ConnectionTestResult>
   /** Lists the connections of an organization, never their secrets. */
   readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<ConnectionSummary>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
-  readonly removeConnection: (place: Given<ConnectionPlace>) => Promise<void>
+  readonly removeConnection: (place: Unbranded<ConnectionPlace>) => Promise<void>
   /**
    * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
    *

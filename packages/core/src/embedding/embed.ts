@@ -10,7 +10,7 @@ import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
-import type { Given } from "../client/inputs.ts"
+import type { Unbranded } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
@@ -134,7 +134,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
 const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
 
 const onConnection = <A, E>(
-  { carrier_id, environment, organization_id }: Given<ConnectionPlace>,
+  { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
   use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Connections, (connections) =>
