@@ -88,16 +88,20 @@ export class Consumers extends Context.Service<
           const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
           yield* Deferred.succeed(ready, undefined)
           const context = {
-            ...{ storage, workspaces, clock, settings, started_at },
+            storage,
+            workspaces,
+            clock,
+            settings,
+            started_at,
             holder: ids.request(),
             slots: Semaphore.makeUnsafe(settings.concurrency),
             isStopping: () => isStopping
           }
           const dispatcher = Dispatcher.make(context, startHandler, fork)
           wakeAll = dispatcher.wakeAll
-          yield* repeat(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)), settings.name)
+          yield* runForever(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)), settings.name)
         })
-        yield* Effect.forkScoped(repeat(running, settings.name))
+        yield* Effect.forkScoped(runForever(running, settings.name))
         return () => {
           isStopping = true
           wakeAll()
@@ -139,14 +143,14 @@ export class Consumers extends Context.Service<
   )
 }
 
-/** Repeats what fails until it is interrupted. */
-const repeat = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
+/** Runs what should not end again and again, until it is interrupted. A failure is logged. */
+const runForever = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
   what.pipe(
     Effect.catchCause((cause) =>
       logUnlessInterrupted("A consumer cannot look for events now; trying again", cause, consumer)
     ),
-    Effect.andThen(Effect.sleep(again_ms)),
+    Effect.andThen(Effect.sleep(pause_ms)),
     Effect.forever
   )
 
-const again_ms = second_ms
+const pause_ms = second_ms

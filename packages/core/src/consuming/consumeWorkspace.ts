@@ -38,7 +38,7 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
   return page.events
 })
 
-/** Makes the next attempt of an event. Returns null if it succeeded or is not due, otherwise the kind of its failure. */
+/** Makes the next attempt of an event. Returns null if it succeeds or its type is not consumed, otherwise the kind of its failure. */
 const tryEvent = Effect.fnUntraced(function* (
   { attempts, clock, settings }: WorkspaceContext,
   held: HeldConsumer,
