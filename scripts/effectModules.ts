@@ -3,23 +3,24 @@ import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Gives each built package a list of the modules of Effect that it uses, `dist/effect.js`, and makes its other files import
- * from there: `from "effect"` becomes `from "../effect.js"`, and the list says `export * as Effect from "effect/Effect"`.
- * Sources and types keep the short form, and every line its place.
+ * Makes built packages load only the modules of Effect that they use. It writes a list of them, `dist/effect.js`, with lines
+ * such as `export * as Effect from "effect/Effect"`, and changes `from "effect"` to `from "../effect.js"` in all other files.
+ * Sources and types keep `from "effect"`, and no line moves.
  *
- * Node loads everything that an index names. Through the indexes, `import "@quotewire/core"` read 310 modules of Effect;
- * through the list it reads 180. That takes 0.75 of the processor time (docs/decisions/libraries.md).
+ * Why: Node loads everything that an index names. With the index, `import "@quotewire/core"` loaded 310 modules of Effect; with
+ * the list it loads 180, in 0.75 of the processor time (docs/decisions/libraries.md).
  *
- * The build runs this after the compiler, which writes only what has changed. So it leaves alone what it has done before.
+ * The build runs this after the compiler, which writes only files that have changed. Files that were done before stay as they
+ * are, and a list only grows.
  */
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))
 
-// The name of an index is in lower case, that of a module begins with a capital.
+// An index: `effect`, `effect/crypto`, `@effect/platform-node`. Modules, such as `effect/Effect`, begin with a capital.
 const fromIndex = /^import \{([^}]+)\} from "((?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?)";$/gm
 const anyIndex = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
-/** What an index calls by a name, exported from where it is: a module, or a function of `effect/Function`. */
+/** The line that exports a name of an index from its module: the module itself, or a function of `effect/Function`. */
 const exportOf = async (index: string, name: string): Promise<string> => {
   const exported = (await import(index))[name]
   const places = [
@@ -27,25 +28,24 @@ const exportOf = async (index: string, name: string): Promise<string> => {
     { module: "effect/Function", clause: `{ ${name} }`, pick: (all: Record<string, unknown>) => all[name] }
   ]
   for (const { module, clause, pick } of places) {
-    // A module that does not exist is not the one.
     const all = await import(module).catch(() => null)
     if (all !== null && pick(all) === exported) return `export ${clause} from "${module}";`
   }
   throw new Error(`No module of ${index} is or has ${name}`)
 }
 
-/** The names in an import clause, as the other side exports them. */
+/** The names that an import clause imports, before `as`. */
 const namesIn = (clause: string): ReadonlyArray<string> =>
   clause.split(",").flatMap((part) => part.trim().split(" as ")[0] || [])
 
-/** The list for an index: `effect.js` for all of `effect`, `platform-node.js` for `@effect/platform-node`. */
+/** The file name of the list for an index: `effect.js` for `effect` and `effect/…`, `platform-node.js` for `@effect/platform-node`. */
 const listFor = (index: string): string => `${index.replace("@effect/", "").replace(/\/.*/, "")}.js`
 
 const readLines = (file: string): ReadonlyArray<string> =>
   existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []
 
-/** Lists what the files of a folder import from indexes, and makes them import from these lists. */
-const list = async (folder: string, files: ReadonlyArray<string>): Promise<void> => {
+/** Writes the lists of what the files of a folder import from indexes, and makes the files import from these lists. */
+const useLists = async (folder: string, files: ReadonlyArray<string>): Promise<void> => {
   const lists = new Map<string, Set<string>>()
   for (const file of files) {
     const text = readFileSync(file, "utf8")
@@ -73,12 +73,12 @@ for (const name of readdirSync(packages)) {
   const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".js"))
     .map((path) => join(dist, path))
-  // Programs do not load what tests need.
+  // `testing` gets its own lists, so that programs do not load what only tests need.
   const testing = join(dist, "testing")
   const inTesting = (file: string) => file.startsWith(testing)
-  await list(
+  await useLists(
     dist,
     files.filter((file) => !inTesting(file))
   )
-  await list(testing, files.filter(inTesting))
+  await useLists(testing, files.filter(inTesting))
 }

@@ -5,10 +5,10 @@ import { root } from "../test/support/sources.ts"
 import { npm, withInstalledPackages } from "./installPackages.ts"
 
 /*
- * Runs `examples/embed.ts` on the packed packages with every runtime that they support: `npm run runtimes`. Fails if one of
- * them finds other quotes than the Node of this repository.
+ * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a runtime prints
+ * other quotes than the Node of this repository.
  *
- * The runtimes are installed into `test/runtimes` when this runs, not with the repository: they take 380 MB.
+ * It first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they take 380 MB.
  */
 
 const runtimes = join(root, "test/runtimes")
@@ -20,7 +20,7 @@ const commands: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<
   [inRuntimes("deno"), "run", "--allow-all", "--node-modules-dir=manual"]
 ]
 
-/** What a program prints, without the blanks and quotes in which runtimes differ. */
+/** What a program prints. Runtimes print values with different blanks and quotation marks, so these are left out. */
 const output = (folder: string, program: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(program, args, { cwd: folder, encoding: "utf8" }).replaceAll(/[\s"',]+/g, " ")
 

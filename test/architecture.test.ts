@@ -195,7 +195,7 @@ describe("modules of the core", () => {
 
   it("that are no services name services only in `make`, as parts of one", () => {
     const wiring = [
-      ...["index", "layer", "operations", "embedding/embed", "calls/Pipeline"],
+      ...["index", "layer", "operations", "embedding/embed", "embedding/serviceLayer", "calls/Pipeline"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     const isPart = (code: string) => /^export const make = Effect\./m.test(code)
@@ -214,19 +214,9 @@ describe("modules of the core", () => {
   it("that are services meet in changes and jobs, not in one another", () => {
     // What every service may stand on: ports, and those that know nothing of quoting.
     const ground = [
-      ...[
-        "wire/Ids",
-        "access/Seal",
-        "access/Workspaces",
-        "calls/Revision",
-        "carriers/Carrier",
-        "carriers/CarrierClient",
-        "carriers/Connections",
-        "storage/Storage",
-        "storage/Hints"
-      ],
-      "webhooks/WebhookSender"
-    ]
+      "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
+      "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender"
+    ].flatMap((line) => line.split(" "))
     const edges = [
       // A sandbox's clock runs what falls due, and erases what it has outlived.
       "sandbox/Sandbox -> runner/Runner",

@@ -162,7 +162,7 @@ describe("the Kubernetes manifests", () => {
     assert.include(check(...lines.map((line) => line.replaceAll("periodSeconds", "periodSecond"))), "periodSecond")
   })
 
-  it("run the command without rights, and give it the time to stop", () => {
+  it("run the command without privileges, and give it the time to stop", () => {
     assert.lengthOf(pods, 3)
     for (const { kind, spec } of pods) {
       const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec

@@ -8,14 +8,14 @@ import * as PgStorage from "./PgStorage.ts"
 export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
   /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
-  /** Whether the schema is updated at the start; false by default, and then an outdated schema refuses the start. */
+  /** Whether to update the schema at the start; false by default: then the service does not start on an outdated schema. */
   readonly migrate?: boolean
 }
 
 /**
  * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
  *
- * If the database cannot be used, the service does not start, and one sentence says why.
+ * If the database cannot be used, the service does not start, and the error says why (`DatabaseRefused`).
  *
  * @example
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })

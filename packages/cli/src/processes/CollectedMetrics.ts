@@ -7,21 +7,21 @@ import type { Settings } from "./Workers.ts"
 /** How long a worker may take to report its metrics, in milliseconds. */
 const longest_answer_ms = 1_000
 
-/** The metrics of all workers, those of the past included. */
+/** Collects the metrics of all workers, and keeps the totals of those that have ended. */
 export interface CollectedMetrics {
-  /** From now on this worker is asked. */
+  /** Asks this worker from now on. */
   readonly onReady: Settings["onReady"]
   /** Keeps the totals of a worker that has ended. */
   readonly onEnded: Settings["onEnded"]
   /**
    * The merged metrics of the workers and this process, in the text format of Prometheus.
    *
-   * Of a worker that does not answer within a second, only the totals that it reported before count.
+   * If a worker does not answer within a second, only the totals of its last report count.
    */
   readonly text: Effect.Effect<string>
 }
 
-/** Starts without any past worker. */
+/** Makes a collection without any worker. */
 export const make = (): CollectedMetrics => {
   const one_at_a_time = Semaphore.makeUnsafe(1)
   const serving = new Set<WorkerProcess>()
@@ -41,10 +41,10 @@ export const make = (): CollectedMetrics => {
 
   return {
     onReady: (worker) => void serving.add(worker),
-    onEnded: (worker, isUnasked) => {
+    onEnded: (worker, isUnexpected) => {
       serving.delete(worker)
       past = MergedMetrics.totals(MergedMetrics.merge([past, worker.reported()]))
-      if (isUnasked) replaced += 1
+      if (isUnexpected) replaced += 1
     },
     text: one_at_a_time.withPermit(
       Effect.gen(function* () {
@@ -56,7 +56,7 @@ export const make = (): CollectedMetrics => {
             Effect.timeoutOption(longest_answer_ms)
           )
         yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
-        // A worker that has ended meanwhile is among those of the past.
+        // A worker that has ended meanwhile already counts as a past one.
         return textOf(
           asked.filter((worker) => serving.has(worker)),
           answered
@@ -70,5 +70,5 @@ export const make = (): CollectedMetrics => {
 const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
   MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this answer.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),
-  MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unasked.", replaced)
+  MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unexpectedly.", replaced)
 ]

@@ -1,5 +1,5 @@
 /*
- * The metrics of several processes as those of one, in the text format of Prometheus.
+ * Merges the metrics of several processes into those of one, in the text format of Prometheus.
  */
 
 /** All samples of one metric. */
@@ -47,8 +47,8 @@ type Combine = (one: number, other: number) => number
 const sum: Combine = (one, other) => one + other
 
 /**
- * Gauges that are not summed. What all processes see of the one database is the largest of their values, and a group of
- * processes has run as long as its oldest.
+ * Gauges that are not added up. All processes look at the same database, so the largest value counts; the group has started
+ * with its oldest process.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],
@@ -72,7 +72,7 @@ export const merge = (all: ReadonlyArray<Families>): Families => {
   return merged
 }
 
-/** What must outlive a process: its counters and histograms. A total that went down would read as a restart. */
+/** Counters and histograms, which must be kept when their process ends: a total that goes down reads as a restart. */
 export const totals = (families: Families): Families =>
   new Map(Array.from(families).filter(([, { type }]) => type === "counter" || type === "histogram"))
 

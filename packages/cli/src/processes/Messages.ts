@@ -1,10 +1,10 @@
 import { Option, Schema } from "effect"
 
 /*
- * What the primary and the workers of `serve --processes` say to each other, over the channel that Node gives them.
+ * The messages between the primary and the workers of `serve --processes`, over the IPC channel of `node:cluster`.
  */
 
-/** What a host tells when it listens. */
+/** What a worker reports when its host listens. */
 export const Ready = Schema.Struct({
   base_url: Schema.String,
   /** The ids of its carriers, by environment. */
@@ -14,18 +14,18 @@ export const Ready = Schema.Struct({
 })
 export type Ready = typeof Ready.Type
 
-/** What the primary tells a worker to do. */
+/** What the primary orders a worker to do. */
 export const Order = Schema.Literals([
   /** Finish running calls, and end. */
   "drain",
   /** Report the metrics. */
   "metrics",
-  /** Exit: everything that was sent has arrived. */
+  /** Exit: every connection that was sent to this worker has arrived. */
   "leave"
 ])
 export type Order = typeof Order.Type
 
-/** What a worker tells the primary. Metrics are in the text format of Prometheus. */
+/** What a worker reports to the primary. Metrics are in the text format of Prometheus. */
 export const Report = Schema.Union([
   Schema.TaggedStruct("Ready", { host: Ready }),
   Schema.TaggedStruct("Refused", { message: Schema.String, is_wrong_usage: Schema.Boolean }),

@@ -8,14 +8,14 @@ import * as Supervisor from "./Supervisor.ts"
 import * as WorkerProcess from "./WorkerProcess.ts"
 import * as Workers from "./Workers.ts"
 
-/** Says once that all workers are ready. */
+/** Called once, when all workers are ready. */
 export type Announce = (ready: Ready) => Effect.Effect<void>
 
 /**
- * Runs a number of workers behind one port, until it is interrupted. Then they drain.
+ * Runs a number of workers behind one port until it is interrupted, and then drains them.
  *
- * It answers nothing but metrics, and uses no storage. SIGHUP replaces the workers one after the other; further ones during
- * that make one more round.
+ * The primary answers nothing but metrics, and uses no storage. SIGHUP replaces the workers one after the other. Signals
+ * during a restart cause one more restart after it.
  */
 export const run = Effect.fnUntraced(function* (
   settings: Pick<HostSettings, "host" | "metrics_port">,
@@ -37,7 +37,7 @@ export const run = Effect.fnUntraced(function* (
   return yield* supervisor.keep
 })
 
-/** The signals to restart. At most one waits. */
+/** SIGHUPs as a queue of restarts, of which at most one waits. */
 const hangUps = Effect.gen(function* () {
   const queue = yield* Queue.dropping<"restart">(1)
   const onSignal = () => void Queue.offerUnsafe(queue, "restart")

@@ -7,22 +7,22 @@ import type { Launched, Workers } from "./Workers.ts"
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
-  /** Starts the first worker, then the others. Fails with the sentence of the first one that cannot start. */
+  /** Starts the first worker, then the others. If one cannot start, it fails with the reason of that worker. */
   readonly start: Effect.Effect<Ready, CommandFailed | WrongUsage>
   /** Replaces workers that end. Never returns; fails if all of them end again and again. */
   readonly keep: Effect.Effect<never, CommandFailed | WrongUsage>
-  /** Replaces one worker after the other: the next one listens before the previous one drains. Stops if one cannot start. */
+  /** Replaces all workers, one after the other: the new one listens before the old one drains. Stops if one cannot start. */
   readonly restart: Effect.Effect<void>
 }
 
 /** How long a worker may take to replace another one, in milliseconds. */
 const longest_start_ms = 120_000
 
-/** The place of one worker. Its lock is held while the worker is replaced. */
+/** A place for one worker. Whoever replaces the worker holds the lock. */
 interface Place {
   worker: WorkerProcess
   ready_at_ms: number
-  /** How often in a row it did not last. */
+  /** How many workers in a row have failed in it: they could not start, or ended soon. */
   failures: number
   readonly lock: Semaphore.Semaphore
 }
@@ -39,7 +39,7 @@ const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
   place.ready_at_ms = ready_at_ms
 }
 
-/** Makes a supervisor of so many workers. */
+/** Makes a supervisor of this many workers, of which none runs yet. */
 export const make = (count: number, workers: Workers): Supervisor => {
   const places: Array<Place> = []
 
@@ -67,13 +67,13 @@ export const make = (count: number, workers: Workers): Supervisor => {
     )
   )
 
-  /** Replaces a worker that has ended, after a pause that grows from failure to failure. */
+  /** Replaces a worker that has ended, after a pause that grows with each failure. */
   const replace = Effect.fnUntraced(function* (place: Place, how: string) {
-    workers.lose(place.worker)
+    workers.forget(place.worker)
     const served_ms = (yield* Clock.currentTimeMillis) - place.ready_at_ms
     place.failures = BackOff.failuresAfter(place.failures, served_ms) + 1
     yield* logEnd(place, `A process has ended with ${how}, and is replaced`)
-    let reason: CommandFailed | WrongUsage = endedAgain(how)
+    let reason: CommandFailed | WrongUsage = crashLoop(how)
     while (!(yield* isCrashLoop)) {
       yield* Effect.sleep(BackOff.wait_ms(place.failures))
       const launched = yield* Effect.result(next)
@@ -89,7 +89,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     Effect.suspend(() => {
       const { lock, worker } = place
       return Effect.flatMap(worker.ended, (how) =>
-        // Meanwhile a restart may have replaced it.
+        // A restart may have replaced it meanwhile.
         lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, how) : Effect.void)))
       )
     })
@@ -120,7 +120,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
   }
 }
 
-const endedAgain = (how: string) =>
+const crashLoop = (how: string) =>
   new CommandFailed({ message: `Every process ends again and again, the last one with ${how}.` })
 
 const logEnd = ({ failures, worker }: Place, text: string) =>

@@ -4,10 +4,10 @@ import { Deferred, Effect, type Scope } from "effect"
 import type { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as Messages from "./Messages.ts"
 
-/** Set for the workers of a primary, so that they are told from processes that another program's cluster has started. */
+/** The variable that marks the workers of a primary. A cluster of another program does not set it for its own. */
 export const worker_variable = "QUOTEWIRE_WORKER"
 
-/** What this process is: a worker of a primary, and whether the first one, or a process of its own. */
+/** What this process is: the first worker of a primary, a later one, or a process of its own. */
 export const role = (): "alone" | "first" | "later" => {
   const variable = cluster.isWorker ? process.env[worker_variable] : undefined
   return variable === "first" || variable === "later" ? variable : "alone"
@@ -17,9 +17,10 @@ export const role = (): "alone" | "first" | "later" => {
 const longest_leave_ms = 1_000
 
 /**
- * Runs a host as a worker, until the primary tells it to end.
+ * Runs a host as a worker, until the primary orders it to end.
  *
- * The primary is told when the host is ready. A host that cannot start is not a failure of this process: the primary tells why.
+ * It reports to the primary when the host is ready. If the host cannot start, it reports the reason and does not fail: the
+ * primary prints the reason once for all workers.
  */
 export const run = <R>(
   host: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage, R>
@@ -47,7 +48,7 @@ const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
       fork(Effect.flatMap(Metrics.text, (text) => report({ _tag: "Metrics", text })))
     } else if (order !== null) Deferred.doneUnsafe(orders[order], Effect.void)
   })
-  // A restart is the primary's work, also if a terminal tells the whole group of processes.
+  // Only the primary restarts workers, also when a terminal signals the whole process group.
   process.on("SIGHUP", () => {})
   return orders
 }
@@ -55,7 +56,7 @@ const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
 const report = (message: Messages.Report): Effect.Effect<void> =>
   Effect.sync(() => void process.send?.(message, undefined, undefined, () => {}))
 
-/** Tells the primary the last metrics, and waits until connections that were on their way here have gone back. */
+/** Reports the last metrics, and waits until connections that were on their way here have been handed back. */
 const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* report({ _tag: "Drained", metrics: yield* Metrics.text })

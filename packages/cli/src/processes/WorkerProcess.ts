@@ -6,14 +6,14 @@ import * as MergedMetrics from "./MergedMetrics.ts"
 import * as Messages from "./Messages.ts"
 import { worker_variable } from "./Worker.ts"
 
-/** A worker as the primary sees it. */
+/** A worker, seen from the primary. */
 export interface WorkerProcess {
   readonly pid: number
-  /** Waits until it listens. If it cannot, fails with the sentence that says why. */
+  /** Waits until it listens. Fails with the reason if it cannot. */
   readonly ready: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage>
   /** Waits until it has ended, and says how: `exit code 1`, `signal SIGKILL`. */
   readonly ended: Effect.Effect<string>
-  /** Tells it to finish running calls and to end. Does not wait. */
+  /** Orders it to finish running calls and to end. Does not wait. */
   readonly drain: Effect.Effect<void>
   /** Ends it at once. */
   readonly kill: Effect.Effect<void>
@@ -35,7 +35,7 @@ export const fork = (isFirst: boolean): Effect.Effect<WorkerProcess, CommandFail
     catch: () => new CommandFailed({ message: "The system refuses to start another process." })
   })
 
-/** Kills every worker when this process exits, however it does. */
+/** Kills every worker when this process exits, for whatever reason. */
 export const killAllAtExit = Effect.acquireRelease(
   Effect.sync(() => process.on("exit", killAll)),
   () => Effect.sync(() => process.off("exit", killAll))
@@ -73,7 +73,7 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
         return void Deferred.doneUnsafe(answered, Effect.void)
       case "Drained":
         reported = MergedMetrics.read(report.metrics)
-        // Node hands over connections on the same channel. Those that were sent until now arrive before this.
+        // Node sends connections over the same channel, so all that were sent before arrive before this order.
         return void Effect.runSync(send("leave"))
     }
   })

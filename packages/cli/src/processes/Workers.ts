@@ -3,14 +3,14 @@ import { CommandFailed, type WrongUsage } from "../CommandErrors.ts"
 import type { Ready } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
-/** How workers are started, and who is told of their end. */
+/** How workers are started, and what is called when they start and end. */
 export interface Settings {
   /** Starts a process. The first one may update the database. */
   readonly fork: (isFirst: boolean) => Effect.Effect<WorkerProcess, CommandFailed>
   /** Called when a worker listens. */
   readonly onReady: (worker: WorkerProcess) => void
-  /** Called when a worker that has listened has ended; `isUnasked` if it was not told to. */
-  readonly onEnded: (worker: WorkerProcess, isUnasked: boolean) => void
+  /** Called when a worker that has listened has ended; `isUnexpected` if it was not told to end. */
+  readonly onEnded: (worker: WorkerProcess, isUnexpected: boolean) => void
 }
 
 /** A worker that listens. */
@@ -27,15 +27,15 @@ export interface Workers {
   /** Lets a worker finish its calls, and waits for its end. Kills it after 9.5 seconds. */
   readonly stop: (worker: WorkerProcess) => Effect.Effect<void>
   /** Forgets a worker that has ended on its own. */
-  readonly lose: (worker: WorkerProcess) => void
+  readonly forget: (worker: WorkerProcess) => void
   /** Whether a worker has listened and has not ended. */
   readonly isServing: (worker: WorkerProcess) => boolean
 }
 
-/** The same as in a process of its own, which ends within ten seconds. */
+/** How long a worker may take to stop, in milliseconds. The command must end within ten seconds. */
 const longest_drain_ms = 9_500
 
-/** Starts without any worker. When the scope closes, all of them stop at the same time. */
+/** Makes workers, of which none runs yet. When the scope closes, all of them stop at the same time. */
 export const make = Effect.fnUntraced(function* ({
   fork,
   onEnded,
@@ -44,9 +44,9 @@ export const make = Effect.fnUntraced(function* ({
   const alive = new Set<WorkerProcess>()
   const serving = new Set<WorkerProcess>()
 
-  const forget = (worker: WorkerProcess, isUnasked: boolean) => {
+  const remove = (worker: WorkerProcess, isUnexpected: boolean) => {
     alive.delete(worker)
-    if (serving.delete(worker)) onEnded(worker, isUnasked)
+    if (serving.delete(worker)) onEnded(worker, isUnexpected)
   }
 
   const stop = Effect.fnUntraced(function* (worker: WorkerProcess) {
@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function* ({
       yield* worker.kill
       yield* worker.ended
     }
-    forget(worker, false)
+    remove(worker, false)
   })
 
   const launch = Effect.fnUntraced(function* (isFirst: boolean) {
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function* ({
   return {
     launch,
     stop,
-    lose: (worker) => forget(worker, true),
+    forget: (worker) => remove(worker, true),
     isServing: (worker) => serving.has(worker)
   }
 })

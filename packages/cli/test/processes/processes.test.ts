@@ -118,7 +118,7 @@ describe("quotewire serve --processes", () => {
     90_000
   )
 
-  it.live("does not start if one process would not, and says the same", () =>
+  it.live("does not start if a single process would not, with the same message", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const [two, one] = yield* Effect.all(

@@ -88,7 +88,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("fails with the sentence of a process that cannot start", () =>
+  it.effect("fails with the message of a process that cannot start", () =>
     Effect.gen(function* () {
       const { close, events, nth, start } = yield* supervised(2, { isReady: (n) => n === 1 })
       const starting = yield* Effect.forkChild(start)

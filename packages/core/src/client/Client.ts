@@ -2,20 +2,20 @@ import type * as Operation from "../calls/Operation.ts"
 import type { EventPage } from "../events/EventPage.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
-import type { AnyOperation, Given, InputOf, KeyedOperation, OperationNamed } from "./inputs.ts"
+import type { AnyOperation, InputOf, KeyedOperation, OperationNamed, Unbranded } from "./inputs.ts"
 
 export type { AnyOperation, InputOf } from "./inputs.ts"
 
-/** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
+/** What the method of an operation resolves with, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_events"
-  ? Given<EventPage>
+  ? Unbranded<EventPage>
   : OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown>
     ? Answer
     : never
 
 /** Options of a call besides its input. */
 export interface CallOptions {
-  /** The handle that the start returned: reads and cancellations with a widget or platform key need it. */
+  /** The handle that the start returned. Reads and cancellations with a widget or platform key need it. */
   readonly read_handle?: string | undefined
   /** A repeat with the same key and input gets the first answer. */
   readonly idempotency_key?: string | undefined
@@ -37,7 +37,7 @@ export type OperationMethods<OwnLine extends Line = StandardLine> = {
 
 /** Options of `wait_for_quotes`. */
 export interface WaitOptions {
-  /** Ends the wait early, such as at the first quote: `({ quotes }) => quotes.length > 0`. It is asked once for each change. */
+  /** Ends the wait early if it returns true: `({ quotes }) => quotes.length > 0`. It is called once for each change. */
   readonly until?: ((answer: AnswerOf<"get_quote_request">) => boolean) | undefined
   /** How long to wait, in milliseconds: 120,000 by default, at most a day. */
   readonly timeout_ms?: number | undefined
@@ -54,8 +54,8 @@ export interface EventsOptions {
   /** How many events are read at once: 1 to 100, by default 100. */
   readonly limit?: number | undefined
   /**
-   * How long to wait before looking for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour. It
-   * doubles while none come, up to ten times as long.
+   * How long to wait before it looks for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour. The
+   * wait doubles while none come, up to ten times `poll_ms`.
    */
   readonly poll_ms?: number | undefined
   /** Ends the feed, also while it waits. */
@@ -63,22 +63,23 @@ export interface EventsOptions {
 }
 
 /**
- * The events of a workspace, oldest first, each once. It waits for more when there are none, and never ends by itself.
+ * The events of a workspace, oldest first, for a `for await` loop. When there are no more, the loop waits for new ones.
  *
- * A second loop over the same feed goes on at its `cursor`.
+ * A second loop over the same feed continues at its `cursor`.
  */
 export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events"][number]> {
   /**
-   * Where to resume, once you have handled the event that you were given last; null means the oldest event.
+   * Where to resume when you have handled the last event that you got. Store it, and pass it as `after` the next time. Null
+   * means the oldest event.
    *
-   * It moves on with the last event of a page. After a restart you therefore get the events of one page again: skip those
-   * whose `id` you have handled. With `limit: 1` it moves on with every event.
+   * The cursor moves only with the last event of a page. So after a restart you can get the events of one page again: skip
+   * those whose `id` you have handled. With `limit: 1` it moves with every event.
    */
   readonly cursor: string | null
 }
 
 /**
- * Every operation as a method, called with one API key. `embed` and `connect` give the same client.
+ * Every operation as a method, called with one API key. You get one from `embed` or `connect`.
  *
  * A refused call rejects with an error that `isApiError` recognizes: `code` names the refusal, `field_errors` and
  * `retry_action` say what to do. An aborted call rejects with the signal's reason.
@@ -91,20 +92,20 @@ export interface Client<OwnLine extends Line = StandardLine> extends OperationMe
    *
    * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`, because a
    * person must act first. It also resolves when `until` says so, and at `timeout_ms` with what there is by then; so look at
-   * `quote_request.status`. Errors that may pass are waited out. It rejects with any other error, and with the last error
-   * if the time ends without one answer.
+   * `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with the last error if the time
+   * ends without one answer.
    */
   readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
   /**
    * Reads the event feed, for a `for await` loop. When its signal is aborted, the loop ends without an error.
    *
-   * Errors that may pass are waited out; others are thrown. `event_cursor_expired` means that events after the cursor are
+   * Temporary errors are retried; others are thrown. `event_cursor_expired` means that events after the cursor are
    * no longer kept: read each resource that you track, then start again without `after`.
    */
   readonly events: (options?: EventsOptions) => EventFeed
 }
 
-/** A client that makes the idempotency keys that are not given, as that of `connect` does. */
+/** The client of `connect`: it makes an idempotency key if you give none. */
 export type RemoteClient<OwnLine extends Line = StandardLine> = Omit<Client<OwnLine>, KeyedOperation> & {
   readonly [Name in KeyedOperation]: (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }

@@ -1,6 +1,7 @@
 import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
+import { inRange } from "./inRange.ts"
 import { retryPause } from "./retryPause.ts"
-import { inRange, type Sleep } from "./Sleep.ts"
+import type { Sleep } from "./Sleep.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 

@@ -7,7 +7,7 @@ import type { operations } from "../operations.ts"
 import type { StartInput } from "../quoting/Start.ts"
 
 /*
- * What a program passes to a client, as types. They are made from the schemas that check the same input at run time.
+ * The types of what a program passes to a client, made from the schemas that check it at run time.
  */
 
 /** One of the operations. */
@@ -20,23 +20,24 @@ export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOpera
 export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }>["name"]
 
 /** A field of an input. One that may be absent may also be `undefined`, which counts as absent. */
-type Field<A, K extends keyof A> = Record<never, never> extends Pick<A, K> ? Given<A[K]> | undefined : Given<A[K]>
+type Field<A, K extends keyof A> =
+  Record<never, never> extends Pick<A, K> ? Unbranded<A[K]> | undefined : Unbranded<A[K]>
 
-/** A value as a program writes it: ids are strings. */
-export type Given<A> =
+/** A value with plain strings for branded ids, as a program writes it. */
+export type Unbranded<A> =
   A extends Brand.Brand<string>
     ? Brand.Brand.Unbranded<A>
     : A extends Scalar | undefined
       ? A
       : A extends ReadonlyArray<infer Item>
-        ? ReadonlyArray<Given<Item>>
+        ? ReadonlyArray<Unbranded<Item>>
         : { readonly [K in keyof A]: Field<A, K> }
 
 /**
- * Facts of which any may still be unknown. Names and values must be right.
+ * The facts of a line, all optional at every depth. Names and values are checked.
  *
- * A start with missing facts is refused with `needs_information`, which lists them. So a program can ask a person step by
- * step, and send what it has.
+ * A start with missing facts is refused with `needs_information`, which lists them. So a program can send what it has, and
+ * ask the person for the rest.
  */
 type GivenFacts<A> = A extends Scalar | undefined
   ? A
@@ -66,5 +67,5 @@ export type InputOf<
 > = Name extends "start_quote_request"
   ? StartOf<OwnLine>
   : OperationNamed<Name> extends Operation.Operation<string, infer Input, unknown, unknown>
-    ? Given<Input>
+    ? Unbranded<Input>
     : never

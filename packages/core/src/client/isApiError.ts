@@ -1,9 +1,9 @@
 import type { ApiError, ErrorCode } from "../wire/ApiError.ts"
 
-/** Marks errors of the API, whichever copy of the library made them. It is on the prototype of their classes. */
+/** Marks the error classes of the API, on their prototypes. Unlike `instanceof`, it works across copies of the library. */
 const mark = Symbol.for("@quotewire/ApiError")
 
-/** Whether an error is a refusal of the API; with a code, whether it is this refusal. */
+/** Whether an error is a refusal of the API; with a `code`, whether it is the refusal with that code. */
 export const isApiError = <Code extends ErrorCode = ErrorCode>(
   error: unknown,
   code?: Code
@@ -14,6 +14,6 @@ export const isApiError = <Code extends ErrorCode = ErrorCode>(
   "code" in error &&
   (code === undefined || error.code === code)
 
-/** What every refusal has, whether a service in this process made it or a host answered it. */
+/** The fields that every refusal has, from an embedded service or from a host. */
 export type ApiErrorOf<Code extends ErrorCode = ErrorCode> = Error &
   Pick<ApiError<Code>, "code" | "status" | "field_errors" | "retry_action" | "retry_after_seconds">

@@ -5,7 +5,7 @@ import { makeEvents } from "./events.ts"
 import type { Sleep } from "./Sleep.ts"
 import { makeWaitForQuotes } from "./waitForQuotes.ts"
 
-/** How a client reaches the service. */
+/** How a client reaches the service, and how it waits. */
 export interface Transport {
   /** The names of all operations. */
   readonly names: ReadonlyArray<AnyOperation["name"]>
@@ -14,7 +14,7 @@ export interface Transport {
   readonly sleep: Sleep
 }
 
-/** Makes a client on a transport: `embed` calls in the same process, `connect` over HTTP. */
+/** Makes a client that calls through a transport: that of `embed` stays in the process, that of `connect` uses HTTP. */
 export const makeClient = <OwnLine extends Line = StandardLine>({
   call,
   names,

@@ -2,10 +2,10 @@ const first_ms = 500
 const longest_ms = 8_000
 
 /**
- * How long to wait before a failed call is repeated, in milliseconds; null if the error does not allow a repeat.
+ * How long to wait before a failed call is retried, in milliseconds; null if it must not be.
  *
- * By the `retry_action` of the error: `retry` and `wait` allow one, after `retry_after_seconds` if it has them. Pauses double
- * from half a second to eight. `failures` counts the failures in a row before this one.
+ * The `retry_action` of the error decides: `retry` and `wait` allow a retry. The pause doubles with each failure, from half a
+ * second to eight, and is at least `retry_after_seconds`. `failures` counts the failures in a row before this one.
  */
 export const retryPause = (error: unknown, failures: number): number | null => {
   if (typeof error !== "object" || error === null || !("retry_action" in error)) return null

@@ -1,6 +1,7 @@
 import type { AnswerOf, Client, OperationMethods, WaitOptions } from "./Client.ts"
+import { inRange } from "./inRange.ts"
 import { retryPause } from "./retryPause.ts"
-import { inRange, type Sleep } from "./Sleep.ts"
+import type { Sleep } from "./Sleep.ts"
 
 type Answer = AnswerOf<"get_quote_request">
 
@@ -10,7 +11,7 @@ const day_ms = 86_400_000
 /** The longest wait of one read (api.md, Limits). */
 const wait_seconds = 20
 
-/** The pause after a read that brought no change: a host that is about to stop answers at once. */
+/** The pause after a read without a change. A host that is stopping answers at once, and must not be asked in a rush. */
 const unchanged_pause_ms = 500
 
 /** Makes `wait_for_quotes` from the read of a quote request. */

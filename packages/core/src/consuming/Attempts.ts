@@ -9,7 +9,7 @@ export type StartHandler = (...event: Parameters<EffectEventHandler>) => Fiber.F
 
 /** Hands the events of one workspace to the handler, one at a time. */
 export interface Attempts {
-  /** Makes one attempt. Returns null if it succeeds, otherwise the kind of its failure. A failure is logged. */
+  /** Makes one attempt. Returns null if it succeeds, otherwise the class of its error, or `timeout`. A failure is logged. */
   readonly make: (event: Event, attempt: number) => Effect.Effect<string | null>
   /** Whether an attempt that was cut off is still running, because the handler ignores its signal. */
   readonly isRunning: () => boolean
@@ -17,7 +17,7 @@ export interface Attempts {
   readonly settled: Effect.Effect<void>
 }
 
-/** Makes attempts for one workspace. */
+/** Makes the attempts of one workspace, of which none is running yet. */
 export const make = (
   start: StartHandler,
   { name, timeout_ms }: ConsumeSettings,

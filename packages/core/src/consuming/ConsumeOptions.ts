@@ -5,15 +5,15 @@ import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
 import { day_ms, hour_ms, second_ms } from "../wire/Timestamp.ts"
 
-/** What a handler is told besides the event. */
+/** What a handler gets besides the event. */
 export interface EventContext {
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** Counts the attempts of this event, from 1. An attempt that a process did not survive counts, too. */
+  /** Counts the attempts of this event, from 1. An attempt during which the process died counts, too. */
   readonly attempt: number
 }
 
-/** Handles one event. What fails is tried again; what succeeds is done. */
+/** Handles one event. An Effect that fails is tried again; one that succeeds is done. */
 export type EffectEventHandler<E = unknown, R = never> = (
   event: Event,
   context: EventContext
@@ -28,7 +28,7 @@ export type EventHandler = (
   }
 ) => unknown
 
-/** Events that were erased by their age before they were handled. */
+/** Events that retention has erased before they were handled. */
 export interface ExpiredEvents {
   readonly consumer: string
   readonly organization_id: OrganizationId
@@ -39,7 +39,7 @@ export interface ExpiredEvents {
 
 /** Options of a consumer. Times are milliseconds of real time. */
 export interface ConsumeOptions {
-  /** Where a new name begins: after the events of now (by default), or at the oldest that is kept. A known name goes on. */
+  /** Where a new name starts: with the events from now on (by default), or at the oldest event kept. A known name continues. */
   readonly from?: "now" | "oldest"
   /** Only the events of one environment; by default of both. */
   readonly environment?: Environment
@@ -55,17 +55,17 @@ export interface ConsumeOptions {
   readonly backoff_ms?: number
   /** The longest pause; 1 minute by default. */
   readonly max_backoff_ms?: number
-  /** How long after the death of a process another takes over; 30 seconds by default. */
+  /** How long after a process has died another one takes over; 30 seconds by default. */
   readonly lease_ms?: number
-  /** How many workspaces are handled at once by this process; 8 by default. */
+  /** How many workspaces this process handles at once; 8 by default. */
   readonly concurrency?: number
   /** How long a stop waits for running handlers; that of `embed` by default, with Effect 8 seconds. */
   readonly grace_ms?: number
-  /** Is called when events were erased before they were handled, which is also logged. */
+  /** Called when events were erased before they were handled. That is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void
 }
 
-/** A consumer that cannot start as it is asked for. The message names each wrong option, and what to do. */
+/** The name or options of a consumer are wrong. The message names each wrong one, and what to do. */
 export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
 
 /** The options of a consumer with all defaults. */
@@ -89,13 +89,14 @@ export interface ConsumeSettings {
 const whole = (minimum: number, maximum: number) =>
   Schema.optional(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
 
-const firing = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
+/** The types of events that a feed can hold. Purchases do not happen yet, and tests only go to webhooks. */
+const feed_types = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
 
 const Options = Schema.Struct({
   from: Schema.optional(Schema.Literals(["now", "oldest"])),
   environment: Schema.optional(Environment),
   organization_id: Schema.optional(OrganizationId),
-  types: Schema.optional(Schema.NonEmptyArray(Schema.Literals(firing))),
+  types: Schema.optional(Schema.NonEmptyArray(Schema.Literals(feed_types))),
   timeout_ms: whole(1, day_ms),
   max_attempts: whole(1, 1_000),
   backoff_ms: whole(1, hour_ms),
@@ -142,7 +143,7 @@ const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings =>
   on_expired: options.on_expired ?? null
 })
 
-/** The refusal of a second consumer of a name. */
+/** Refuses a second consumer of the same name in one process. */
 export const alreadyConsumed = (name: string): InvalidConsumer =>
   new InvalidConsumer({
     message: `This process already has a consumer named ${name}. Stop it first, or take another name: each name has its own place in the feed.`

@@ -77,7 +77,7 @@ export const toStored = (consumer: Consumer, now: number): StoredRecord =>
     updated_at: now
   })
 
-/** Whether a retry of a parked event was asked for and is not done. */
+/** Whether somebody has asked for a retry that is not done yet. */
 export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
 
 /** The next version, in which one more retry is asked for. */
@@ -87,26 +87,26 @@ export const withRetry = (consumer: Consumer): Consumer => ({
   retries_asked: consumer.retries_asked + 1
 })
 
-/** When a process may take it, in milliseconds of real time: when nobody else holds it and its next attempt is due. */
-export const freeAt = (consumer: Consumer, holder: string): number =>
+/** When a process may claim it, in milliseconds of real time: nobody else holds it, and its next attempt is due. */
+export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
-/** Whether another process that held it has died: its lease has ended, and it was not given back. */
-export const wasLost = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
+/** Whether the process that held it has died. Of a consumer that can be claimed: a living process would have released it. */
+export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
-/** The lease of another process. What this process could not give back is still its own. */
+/** The lease of another process. A lease that this process could not release is still its own. */
 const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
 /**
- * Takes it for a process.
+ * Claims it for a process.
  *
- * If the one before has died, its event may be the cause. So that counts as a failed attempt, and an event that kills
- * every process is parked in the end, too.
+ * If the process before has died, the next event may be the cause, so that counts as a failed attempt. In the end, an event
+ * that kills every process is parked, too.
  */
-export const taken = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
+export const claimed = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
-  failures: wasLost(consumer, holder) ? consumer.failures + 1 : consumer.failures,
+  failures: hasHolderDied(consumer, holder) ? consumer.failures + 1 : consumer.failures,
   retry_at: null,
   lease: { holder, ends_at }
 })
@@ -142,7 +142,7 @@ export const afterErased = (consumer: Consumer, erased_through: number, erased_c
 
 /** How many events are read at once, and how many are at most done without storing the position. */
 export const page_events = 200
-/** How many events are stored one by one after a process has died, so that the one that kills is found. */
-export const careful_events = page_events
+/** After how many events the position is stored one by one when a process has died, to find the event that killed it. */
+export const unbatched_events = page_events
 /** How long at most events are done without storing the position, in milliseconds. */
 export const store_every_ms = second_ms

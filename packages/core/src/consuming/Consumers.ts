@@ -5,7 +5,6 @@ import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import type { StartHandler } from "./Attempts.ts"
-import { begin } from "./beginning.ts"
 import {
   alreadyConsumed,
   type ConsumeOptions,
@@ -14,30 +13,31 @@ import {
   type InvalidConsumer,
   settingsOf
 } from "./ConsumeOptions.ts"
-import * as Looking from "./looking.ts"
-import { logUnlessInterrupted } from "./looking.ts"
+import * as Dispatcher from "./Dispatcher.ts"
+import { logUnlessInterrupted } from "./logUnlessInterrupted.ts"
 import type * as ParkedEvent from "./ParkedEvent.ts"
 import * as ParkedEvents from "./parkedEvents.ts"
+import { storeStartPositions } from "./startPositions.ts"
 
 /** A consumer that runs in this process. */
 export interface Consumption {
-  /** Succeeds when the consumer has its place in every feed: it gets each event from now on. */
+  /** Succeeds when the consumer has its position in every feed: it gets each event from now on. */
   readonly ready: Effect.Effect<void>
-  /** Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the places are stored. */
+  /** Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the positions are stored. */
   readonly stop: Effect.Effect<void>
 }
 
 /**
  * Consumes the events of workspaces in this process (docs/guides/consume-events.md).
  *
- * Each event comes at least once, and those of a workspace in the order of its feed. Of all processes that share the storage,
- * one at a time handles a workspace for a name.
+ * Each event is handled at least once, and those of a workspace in the order of its feed. Of all processes that share the
+ * storage, only one at a time handles a workspace for a name.
  */
 export class Consumers extends Context.Service<
   Consumers,
   {
     /**
-     * Consumes until it is stopped, or the scope closes.
+     * Starts a consumer, which runs until it is stopped or the scope closes.
      *
      * Refuses a wrong name or option, and a name that this process already consumes.
      */
@@ -46,17 +46,17 @@ export class Consumers extends Context.Service<
       handler: EffectEventHandler<E, R>,
       options?: ConsumeOptions
     ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
-    /** Lists the events that failed too often, workspace by workspace, oldest first. */
+    /** Lists the parked events of a consumer, workspace by workspace, oldest first. */
     readonly listParked: (
       name: string,
       filter?: ParkedEvent.ParkedEventFilter
     ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, StorageUnavailable>
-    /** Asks for one more attempt of a parked event, by whichever process consumes. `not_found` if it is not parked. */
+    /** Asks for one more attempt of a parked event, by any process that consumes the name. `not_found` if it is not parked. */
     readonly retryParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Gives a parked event up. `not_found` if it is not parked. */
+    /** Drops a parked event: it is never handled. `not_found` if it is not parked. */
     readonly dropParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
@@ -72,7 +72,7 @@ export class Consumers extends Context.Service<
       const clock = yield* Clock.Clock
       const names = new Set<string>()
 
-      /** Starts a consumer in the scope, and returns what asks it to stop. */
+      /** Starts a consumer in the scope, and returns a function that asks it to stop. */
       const start = Effect.fnUntraced(function* (
         settings: ConsumeSettings,
         startHandler: StartHandler,
@@ -85,20 +85,23 @@ export class Consumers extends Context.Service<
         // Runs before the handlers are interrupted.
         yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
         const running = Effect.gen(function* () {
-          const started_at = yield* begin(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
+          const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
           yield* Deferred.succeed(ready, undefined)
-          const tending = {
-            ...{ storage, workspaces, clock, settings, started_at },
+          const context = {
+            storage,
+            workspaces,
+            clock,
+            settings,
+            started_at,
             holder: ids.request(),
             slots: Semaphore.makeUnsafe(settings.concurrency),
             isStopping: () => isStopping
           }
-          const looking = Looking.make(tending, startHandler, fork)
-          wakeAll = looking.wakeAll
-          const look = Effect.scoped(Looking.forever(tending, looking))
-          yield* repeat(look, settings.name)
+          const dispatcher = Dispatcher.make(context, startHandler, fork)
+          wakeAll = dispatcher.wakeAll
+          yield* runForever(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)), settings.name)
         })
-        yield* Effect.forkScoped(repeat(running, settings.name))
+        yield* Effect.forkScoped(runForever(running, settings.name))
         return () => {
           isStopping = true
           wakeAll()
@@ -133,21 +136,21 @@ export class Consumers extends Context.Service<
       return Consumers.of({
         consume,
         listParked: (name, filter = {}) => ParkedEvents.list(storage, workspaces, name, filter),
-        retryParked: (name, place) => ParkedEvents.decide(storage, workspaces, name, place, "retrying"),
-        dropParked: (name, place) => ParkedEvents.decide(storage, workspaces, name, place, "dropped")
+        retryParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "retrying"),
+        dropParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "dropped")
       })
     })
   )
 }
 
-/** Repeats what fails until it is interrupted. */
-const repeat = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
+/** Runs what should not end again and again, until it is interrupted. A failure is logged. */
+const runForever = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
   what.pipe(
     Effect.catchCause((cause) =>
       logUnlessInterrupted("A consumer cannot look for events now; trying again", cause, consumer)
     ),
-    Effect.andThen(Effect.sleep(again_ms)),
+    Effect.andThen(Effect.sleep(pause_ms)),
     Effect.forever
   )
 
-const again_ms = second_ms
+const pause_ms = second_ms

@@ -47,7 +47,7 @@ export interface ParkedEventPlace {
   readonly event_id: EventId
 }
 
-/** An event that has failed too often: the consumer went on without it. */
+/** An event that has failed too often (a dead letter): the consumer has gone on without it. */
 export interface ParkedEvent extends ParkedEventPlace {
   readonly event: Event
   /** How often it has failed. */
@@ -89,5 +89,5 @@ export const retried = (parked: StoredParkedEvent, error: string | null): Stored
     ? { ...parked, status: "handled" }
     : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
 
-/** Whether it waits for a retry or for someone to decide. */
+/** Whether it waits: for its retry, or for somebody to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || status === "retrying"

@@ -5,7 +5,8 @@ import * as Change from "../storage/Change.ts"
 import { commit, eachPage, retryOnConflict, type Storage } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Consumer from "./Consumer.ts"
-import { eachWorkspaces, loadConsumer, loadParked } from "./ConsumerStore.ts"
+import { loadConsumer, loadParked } from "./ConsumerStore.ts"
+import { eachWorkspacePage } from "./eachWorkspacePage.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 
 type StorageService = Storage["Service"]
@@ -33,7 +34,7 @@ export const list = Effect.fnUntraced(function* (
     )
   }
 
-  yield* eachWorkspaces(storage, (page) =>
+  yield* eachWorkspacePage(storage, (page) =>
     Effect.forEach(
       page,
       Effect.fnUntraced(function* (id) {
@@ -50,8 +51,8 @@ export const list = Effect.fnUntraced(function* (
   return found
 })
 
-/** Has a parked event retried or dropped. A retry also changes the consumer, so that whoever holds it learns of it. */
-export const decide = (
+/** Marks a parked event to be retried, or as dropped. A retry also changes the consumer, so that the process that holds it notices. */
+export const setStatus = (
   storage: StorageService,
   workspaces: Workspaces["Service"],
   name: string,

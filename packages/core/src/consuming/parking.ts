@@ -4,22 +4,22 @@ import { eachPage } from "../storage/Storage.ts"
 import type { EventId } from "../wire/Ids.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadParked } from "./ConsumerStore.ts"
-import type { Hold } from "./Hold.ts"
+import type { HeldConsumer } from "./HeldConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
-import { aboutOf, type Tended } from "./Tended.ts"
+import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** Parks the event with this number, which is the next one, and goes on behind it. */
+/** Parks the next event, which has this number, and moves the position past it. */
 export const park = Effect.fnUntraced(function* (
-  tended: Tended,
-  hold: Hold,
+  context: WorkspaceContext,
+  held: HeldConsumer,
   event: Event,
   number: number,
   error: string
 ) {
-  const { settings, storage, workspace, workspaces } = tended
-  const attempts = hold.current().failures
-  hold.set(Consumer.passed(hold.current(), number))
-  yield* hold.store(
+  const { settings, storage, workspace, workspaces } = context
+  const attempts = held.current().failures
+  held.set(Consumer.passed(held.current(), number))
+  yield* held.store(
     Effect.gen(function* () {
       const before = yield* loadParked(storage, workspace.id, settings.name, event.id)
       const { now: parked_at } = yield* workspaces.moment(workspace.id)
@@ -28,13 +28,18 @@ export const park = Effect.fnUntraced(function* (
     })
   )
   yield* Effect.logError("An event has failed too often and was parked; the consumer goes on with the next one").pipe(
-    Effect.annotateLogs({ ...aboutOf(tended), event_id: event.id, event_type: event.type, attempts })
+    Effect.annotateLogs({ ...annotationsOf(context), event_id: event.id, event_type: event.type, attempts })
   )
 })
 
-/** Stores what has come of a retry, unless the event was dropped meanwhile. */
-const settle = ({ settings, storage, workspace, workspaces }: Tended, hold: Hold, id: EventId, error: string | null) =>
-  hold.store(
+/** Stores the result of a retry, unless the event was dropped meanwhile. */
+const settle = (
+  { settings, storage, workspace, workspaces }: WorkspaceContext,
+  held: HeldConsumer,
+  id: EventId,
+  error: string | null
+) =>
+  held.store(
     Effect.gen(function* () {
       const found = yield* loadParked(storage, workspace.id, settings.name, id)
       if (found?.parked.status !== "retrying") return []
@@ -43,16 +48,16 @@ const settle = ({ settings, storage, workspace, workspaces }: Tended, hold: Hold
     })
   )
 
-/** Tries the parked events again whose retry was asked for. */
-export const retryParked = Effect.fnUntraced(function* (tended: Tended, hold: Hold) {
-  const { attempts, isStopping, settings, storage, workspace } = tended
-  const { retries_asked } = hold.current()
+/** Makes one more attempt of each parked event for which somebody has asked for a retry. */
+export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
+  const { attempts, isStopping, settings, storage, workspace } = context
+  const { retries_asked } = held.current()
   const isOver = () => isStopping() || attempts.isRunning()
   const retry = Effect.fnUntraced(function* ({ attempts: failures, event }: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
-    yield* hold.check
+    yield* held.check
     const error = yield* attempts.make(event, failures + 1)
-    if (error === null || !isStopping()) yield* settle(tended, hold, event.id, error)
+    if (error === null || !isStopping()) yield* settle(context, held, event.id, error)
   })
   yield* eachPage(
     storage,
@@ -66,5 +71,5 @@ export const retryParked = Effect.fnUntraced(function* (tended: Tended, hold: Ho
     },
     (records) => Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
   )
-  if (!isOver()) hold.set({ ...hold.current(), retries_done: retries_asked })
+  if (!isOver()) held.set({ ...held.current(), retries_done: retries_asked })
 })

@@ -1,26 +1,27 @@
 import { Effect, Result } from "effect"
+import type { Event } from "../events/Event.ts"
 import {
   alreadyConsumed,
   type ConsumeOptions,
   type EffectEventHandler,
+  type EventContext,
   type EventHandler,
   settingsOf
 } from "./ConsumeOptions.ts"
 import type { Consumption } from "./Consumers.ts"
-import { fromPromise } from "./handlers.ts"
 
-/** Stops a consumer: resolves when the running handlers have ended or the grace is over, and its place is stored. */
+/** Stops a consumer: resolves when the running handlers have ended or the grace is over, and the positions are stored. */
 export interface StopConsuming {
   (): Promise<void>
-  /** Resolves when the consumer has its place in every feed: it gets each event from now on. Rejects if it cannot start. */
+  /** Resolves when the consumer has its position in every feed: it gets each event from now on. Rejects if it cannot start. */
   readonly ready: Promise<void>
 }
 
 /** Consumes with promises. Throws `InvalidConsumer` if the name or an option is wrong, or the name is in use. */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
-/** The consumers of a program with promises. `start` starts one, and `stopAll` stops all that were started. */
-export const consuming = (
+/** Makes `consume`, and a function that stops every consumer. `start` starts one. */
+export const makeConsume = (
   start: (name: string, handler: EffectEventHandler, options: ConsumeOptions) => Promise<Consumption>
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
   const running = new Map<string, StopConsuming>()
@@ -42,4 +43,32 @@ export const consuming = (
     return stop
   }
   return { consume, stopAll: () => Promise.all([...running.values()].map((stop) => stop())) }
+}
+
+/**
+ * Makes a handler that returns an Effect of one that returns a promise.
+ *
+ * An interruption aborts the signal, and is over when the promise has settled. So it is known whether a handler that ignores
+ * its signal is still running.
+ */
+const fromPromise =
+  (handler: EventHandler): EffectEventHandler =>
+  (event, context) =>
+    Effect.callback<void, unknown>((resume, signal) => {
+      const settled = settle(handler, event, { ...context, signal })
+      void settled.then(resume)
+      return Effect.asVoid(Effect.promise(() => settled))
+    })
+
+const settle = async (
+  handler: EventHandler,
+  event: Event,
+  context: EventContext & { readonly signal: AbortSignal }
+): Promise<Effect.Effect<void, unknown>> => {
+  try {
+    await handler(event, context)
+    return Effect.void
+  } catch (error) {
+    return Effect.fail(error)
+  }
 }

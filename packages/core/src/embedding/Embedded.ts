@@ -5,7 +5,7 @@ import type { ApiKey, Organization } from "../access/Directory.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
 import type { Client } from "../client/Client.ts"
-import type { Given } from "../client/inputs.ts"
+import type { Unbranded } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import type { ParkedEvent, ParkedEventFilter } from "../consuming/ParkedEvent.ts"
 import type { Consume } from "../consuming/promises.ts"
@@ -34,7 +34,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /**
    * The keys that seal facts at rest, newest first: texts as `generateSealKey` makes them and `QUOTEWIRE_SEAL_KEYS` takes them.
    *
-   * By default random keys that are lost when the process ends, so a storage that keeps its data needs keys of yours.
+   * By default random keys, which are lost when the process ends. A storage that keeps its data needs keys of yours.
    */
   readonly seal_keys?: GivenSealKeys
   /** Where the log goes, such as `console` or a logger of pino; by default to standard output, from level info on. */
@@ -42,8 +42,8 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /**
-   * Rate limits; `Allowance.standardLimits` are those of the contract, and the default for callers from outside, whom a host lets
-   * in. The calls of your own program are limited only if you set this.
+   * Rate limits. By default the callers of a host on this service have those of the contract (`Allowance.standardLimits`), and
+   * the calls of your own program have none. If you set this, it applies to both.
    */
   readonly limits?: Limits
   /** Sends webhooks. Without it, no subscription can be created. */
@@ -60,7 +60,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly grace_ms?: number
 }
 
-/** Names a parked event: one that `listParkedEvents` gave, or ids that the program has kept. */
+/** Names a parked event: pass one of `listParkedEvents`, or the ids that you have kept. */
 export interface GivenParkedEventPlace {
   readonly organization_id: string
   readonly environment: Environment
@@ -70,13 +70,14 @@ export interface GivenParkedEventPlace {
 /**
  * The service inside another program. It starts at once; calls wait until it has started.
  *
- * Ids are texts, as the service has given them. A text that is no id of an organization or a key rejects with `not_found`.
+ * Ids are strings, as the service has returned them. One that is not the id of an organization or a key rejects with `not_found`.
  *
  * `OwnLine` are the lines that its clients can start; by default the standard lines.
  */
 export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
+  /** Creates an organization with a sandbox and a live workspace. */
   readonly createOrganization: (name: string) => Promise<Organization>
   /** Lists the organizations, oldest first. */
   readonly listOrganizations: () => Promise<ReadonlyArray<Organization>>
@@ -86,7 +87,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
-  /** Lists the keys of an organization, oldest first, with their metadata and never the key itself. */
+  /** Lists the keys of an organization, oldest first: what is known about each, never the key itself. */
   readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key. Calls with it are refused from now on. */
   readonly revokeKey: (key_id: string) => Promise<ApiKey>
@@ -96,14 +97,14 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
    */
   readonly setConnection: (
-    connection: Given<ConnectionPlace> & { readonly values: ConnectionValues }
+    connection: Unbranded<ConnectionPlace> & { readonly values: ConnectionValues }
   ) => Promise<ConnectionSummary>
   /** Tries a connection at its carrier, and keeps the result. */
-  readonly testConnection: (place: Given<ConnectionPlace>) => Promise<ConnectionTestResult>
+  readonly testConnection: (place: Unbranded<ConnectionPlace>) => Promise<ConnectionTestResult>
   /** Lists the connections of an organization, never their secrets. */
   readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<ConnectionSummary>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
-  readonly removeConnection: (place: Given<ConnectionPlace>) => Promise<void>
+  readonly removeConnection: (place: Unbranded<ConnectionPlace>) => Promise<void>
   /**
    * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
    *
@@ -120,22 +121,22 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   /**
-   * Hands the events of all workspaces to a handler in this process: at least once, and those of a workspace in order, one at
-   * a time over all processes. The name keeps its place in storage.
+   * Calls a handler in this process with the events of all workspaces: at least once, and those of a workspace in order, one
+   * at a time over all processes. The name keeps its position in storage.
    *
    * Returns the function that stops it; `close` stops it, too. Throws `InvalidConsumer` if the name or an option is wrong, or
    * this process already consumes the name.
    */
   readonly consume: Consume
-  /** Lists the events that a consumer has given up after too many failures, oldest first in each workspace. */
+  /** Lists the events that a consumer has parked after too many failures, oldest first in each workspace. */
   readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
   /**
-   * Asks for one more attempt of a parked event, in whichever process consumes the name. If it fails, the event stays parked.
+   * Asks for one more attempt of a parked event, in any process that consumes the name. If it fails, the event stays parked.
    *
    * Resolves at once. Rejects with `not_found` if the event is not parked.
    */
   readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Gives a parked event up for good. Rejects with `not_found` if it is not parked. */
+  /** Drops a parked event: it is never handled. Rejects with `not_found` if it is not parked. */
   readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
   /** Every operation as a method, called with this API key. */
   readonly client: (key: string) => Client<OwnLine>

@@ -1,7 +1,7 @@
 import { Array, Cause, Layer, Logger, type LogLevel, References } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** Takes an entry of the log: its fields, if it has any, and its message. */
+/** Takes a log entry: its fields, if it has any, and its message. */
 type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => void
 
 /**
@@ -29,9 +29,9 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 }
 
 /**
- * Passes every entry of the log to the program's logger, which decides what to drop.
+ * Passes every log entry, of any level, to the program's logger.
  *
- * If the logger throws, the entry is printed as it is by default, and the first time also that the logger has thrown.
+ * If the logger throws, the entry is printed to standard output, and the first time also that the logger has thrown.
  */
 export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
   let hasThrown = false

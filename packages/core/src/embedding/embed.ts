@@ -1,50 +1,29 @@
-import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Schema, Scope } from "effect"
-import type { Mac, SecureRandom } from "effect/crypto"
+import { Effect, Exit, ManagedRuntime, Schema, Scope } from "effect"
 import { Access } from "../access/Access.ts"
-import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
-import { SealKeys } from "../access/Seal.ts"
+import { Allowance, freeOfCharge } from "../access/Allowance.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
-import { RequestLogEnabled } from "../calls/RequestLog.ts"
-import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
-import type { Given } from "../client/inputs.ts"
+import type { Unbranded } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
-import type { Config } from "../config/Config.ts"
-import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
-import { consuming } from "../consuming/promises.ts"
-import { FeedbackEnabled } from "../feedback/Feedback.ts"
-import {
-  type CreatedKey,
-  carrierCallback,
-  carriers,
-  createKey,
-  exchanges,
-  layer,
-  lines,
-  releaseLongPolls,
-  type Services,
-  webCryptography,
-  worker
-} from "../layer.ts"
+import { makeConsume } from "../consuming/promises.ts"
+import { type CreatedKey, carrierCallback, createKey, releaseLongPolls, type Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
-import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
+import type { Storage } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
-import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
-import * as ProgramLogger from "./ProgramLogger.ts"
-import * as sealKeys from "./sealKeys.ts"
+import { closed, valueOf } from "./rejections.ts"
+import { serviceLayer } from "./serviceLayer.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -56,7 +35,7 @@ import * as sealKeys from "./sealKeys.ts"
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
 export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
-  const runtime = ManagedRuntime.make(layerOf(options))
+  const runtime = ManagedRuntime.make(serviceLayer(options))
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
   let closing: Promise<void> | null = null
@@ -75,7 +54,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
   const { grace_ms = 8_000 } = options
-  const { consume, stopAll } = consuming((name, handler, consumer) => {
+  const { consume, stopAll } = makeConsume((name, handler, consumer) => {
     const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
     return run(Scope.provide(started, scope))
   })
@@ -134,7 +113,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
 const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
 
 const onConnection = <A, E>(
-  { carrier_id, environment, organization_id }: Given<ConnectionPlace>,
+  { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
   use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Connections, (connections) =>
@@ -163,25 +142,6 @@ const keyId = idOf(KeyId)
 const eventId = idOf(EventId)
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
-
-const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
-  if (Exit.isSuccess(exit)) return exit.value
-  throw rejectionOf(exit.cause, signal)
-}
-
-/** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
-const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
-  const error = Cause.squash(cause)
-  if (error instanceof ApiError.ApiError) return ApiError.clone(error)
-  if (error instanceof StorageUnavailable) {
-    return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
-  }
-  if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
-  return new Error(error instanceof Error ? error.message : "The service has failed.", { cause: error })
-}
-
-const closed = () =>
-  ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
 
 const names = operations.map(({ name }) => name)
 const byName: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operation) => [operation.name, operation]))
@@ -221,60 +181,3 @@ const callWith = (
 /** Calls of the program itself, which is trusted. Hosts on the same service keep the limits for their callers. */
 const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
-
-const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
-  Layer.isLayer(carriers)
-
-const carriersOf = (
-  given: EmbedOptions["carriers"],
-  config: Omit<Config, "carriers">
-): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
-  if (isLayer(given)) {
-    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
-  }
-  return carriers(given === undefined ? config : { ...config, carriers: given })
-}
-
-/** Random keys if none are given. */
-const sealKeysOf = (
-  given: sealKeys.GivenSealKeys | undefined
-): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
-  if (given === undefined) return SealKeys.layerEphemeral
-  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
-}
-
-const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
-
-const layerOf = <OwnLine extends Line>({
-  storage,
-  carriers,
-  seal_keys,
-  cryptography = webCryptography,
-  limits = standardLimits,
-  logger,
-  webhooks = WebhookSender.layerOff,
-  public_url,
-  request_log = true,
-  feedback = true,
-  work = true,
-  grace_ms: _,
-  ...config
-}: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
-  (work ? worker : Layer.empty).pipe(
-    Layer.provideMerge(layer),
-    // A storage may bring its own clock. Calls and jobs then both use it.
-    Layer.provideMerge(storage),
-    Layer.provide(carriersOf(carriers, config)),
-    Layer.provide(sealKeysOf(seal_keys)),
-    Layer.provide(webhooks),
-    Layer.provide(cryptography),
-    Layer.provide(Layer.succeed(AllowanceLimits, limits)),
-    Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
-    Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
-    Layer.provide(exchanges(config)),
-    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
-    seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
-    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
-  )
-
-const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

@@ -5,7 +5,7 @@ import { InvalidConfig } from "../config/ConfigRules.ts"
 /** The seal keys as `embed` takes them: texts as `generateSealKey` makes them, newest first, or a layer of your own. */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
-/** Reads seal keys from their texts. The error names the wrong ones by their places, and never repeats a text. */
+/** Reads seal keys from their texts. The error names wrong keys by their index, and never repeats a text. */
 export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
@@ -17,7 +17,7 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
   return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
 }
 
-/** The refusal of random keys, which the program did not choose. */
+/** The refusal to open a sealed storage with random keys, because `seal_keys` was not given. */
 export const randomKeysRefused = new InvalidConfig({
   message:
     "seal_keys was not given, so random keys were made, which do not open what this storage holds: pass the keys that it was sealed with as seal_keys."

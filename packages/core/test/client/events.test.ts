@@ -68,7 +68,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [100, 200, 400, 800, 1_000, 1_000, 0, 100])
   })
 
-  it("waits out errors that may pass, as long as they say", async () => {
+  it("retries after temporary errors, as late as they ask for", async () => {
     const { client } = scripted(failing("retry"), failing("wait", 30), page("c1", "a"), "hangs")
     const note = reading(client.events())
     await vi.advanceTimersByTimeAsync(30_499)
@@ -77,7 +77,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(note.seen, ["a c1"])
   })
 
-  it("ends with an error that does not pass, such as an expired cursor", async () => {
+  it("ends with any other error, such as an expired cursor", async () => {
     const expired = failing("read_status")
     const note = reading(scripted(page("c1", "a"), expired).client.events())
     await settle()

@@ -65,14 +65,14 @@ describe("wait_for_quotes", () => {
     assert.include(String(silent.error), "TimeoutError: The host has not answered within 3000 ms.")
   })
 
-  it("waits out errors that may pass, as long as they say", async () => {
+  it("retries after temporary errors, as late as they ask for", async () => {
     const steps = [failing("retry"), failing("wait", 7), answer(1, "completed")]
     const note = noted(scripted(...steps).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(60_000)
     assert.deepInclude(note, { value: answer(1, "completed"), at_ms: 7_500 })
   })
 
-  it("rejects with an error that does not pass", async () => {
+  it("rejects with any other error", async () => {
     const forbidden = failing("none")
     const note = noted(scripted(answer(1, "in_progress"), forbidden).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(0)

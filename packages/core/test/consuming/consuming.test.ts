@@ -51,7 +51,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets what is kept if it begins at the oldest, and goes on where it was when it comes again",
+    "gets every event that is kept if it starts at the oldest, and continues where it was after a restart",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -153,7 +153,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "looks again by itself if no hint comes",
+    "finds events without a hint",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -194,7 +194,7 @@ describe("a consumer", () => {
 
 describe("a consumer that stops", () => {
   test(
-    "ends the event that it is handling, begins no other, and its place is stored exactly",
+    "finishes the event that it is handling, starts no other, and stores its exact position",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

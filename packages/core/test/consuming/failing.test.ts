@@ -69,7 +69,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "is parked after so many failures, and the others go on",
+    "is parked after max_attempts failures, and the others go on",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -123,7 +123,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be retried while nobody consumes: it is when someone does",
+    "can be marked for a retry while nobody consumes, and is retried when somebody does",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

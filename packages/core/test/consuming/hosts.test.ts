@@ -143,7 +143,7 @@ describe("a process that cannot reach storage for longer than its lease", () => 
 
 describe("a process whose clock is so far behind that its lease has ended for all others", () => {
   test(
-    "stops when it finds that another has taken over, and takes nothing of what that one has done back",
+    "stops when it finds that another has taken over, and undoes nothing that the other has done",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -167,7 +167,7 @@ describe("a process whose clock is so far behind that its lease has ended for al
 
 describe("an event whose handler ends the process", () => {
   test(
-    "is parked when it has done so as often as it may fail, wherever in the feed it is",
+    "is parked after max_attempts crashes, wherever in the feed it is",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -249,7 +249,7 @@ describe("a consumer whose events were erased", () => {
   }
 
   test(
-    "while it runs goes on with what comes after a reset",
+    "by a reset while it runs goes on with the new ones",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []
@@ -269,7 +269,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "misses nothing of before it was known",
+    "is told of none from before its name was used",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
 
-/** What a host says when it refuses a call (api.md, Error envelope). */
+/** What an `ApiError` is made of: the error envelope of a host (api.md, Error envelope). */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string
@@ -22,11 +22,11 @@ export class ApiError extends Error {
   readonly field_errors: ReadonlyArray<FieldError> | null
   /** What to do next. */
   readonly retry_action: RetryActionType
-  /** When the call can succeed, in seconds; null if the host does not say. */
+  /** After how many seconds the call can succeed; null if the host does not say. */
   readonly retry_after_seconds: number | null
-  /** A page about the code; null if the call was refused before it was sent. */
+  /** The address of a page about the code; null if the call was refused before it was sent. */
   readonly doc_url: string | null
-  /** What to tell support; null if the call was refused before it was sent. */
+  /** Identifies the call for support; null if it was refused before it was sent. */
   readonly request_id: string | null
   static {
     ApiError.prototype.name = "ApiError"
@@ -44,7 +44,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Refuses an input that cannot be sent, as the host would. */
+/** The refusal of an input that cannot be sent, as the host would refuse it. */
 export const invalidInput = (path: string, message: string): ApiError =>
   new ApiError({
     code: "invalid_input",

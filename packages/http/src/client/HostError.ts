@@ -1,4 +1,4 @@
-/** What is known about an answer that is none of the API. */
+/** What a `HostError` is made of. */
 export interface HostErrorDetails {
   readonly reason: HostError["reason"]
   readonly message: string
@@ -11,22 +11,22 @@ export interface HostErrorDetails {
 }
 
 /**
- * A call that got no answer of the API: nothing answered, or something else did, such as a proxy.
+ * A call got no answer of the API: nothing has answered, or something else has, such as a proxy.
  *
- * It never holds the body of an answer, nor the key.
+ * It never holds the body of an answer or the key.
  */
 export class HostError extends Error {
   /**
-   * `unreachable`: there is no connection, or it broke. `timed_out`: no answer in time. `unexpected_answer`: what answered
-   * does not speak this API, or not this revision.
+   * `unreachable`: there is no connection, or it broke. `timed_out`: no answer in time. `unexpected_answer`: the answer is not
+   * of this API, or of another revision.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
   /** The HTTP status; null without an answer. */
   readonly status: number | null
   readonly content_type: string | null
-  /** What to tell support, if the answer named it. */
+  /** Identifies the call for support; null if the answer does not name it. */
   readonly request_id: string | null
-  /** `retry` if the same call may succeed later. The host may have done it already: see the guide before you repeat a command. */
+  /** `retry` if the call may succeed later. The host may have done it already, so pass a key of your own to repeat a command. */
   readonly retry_action: "retry" | "none"
   readonly retry_after_seconds: number | null
   static {

@@ -7,9 +7,9 @@ import { revision } from "./routes.ts"
 const max_answer_bytes = 32 * 1024 * 1024
 
 /**
- * Reads the answer of a host: the value of a success.
+ * Reads the value that a host has answered. `host` is its address, for messages.
  *
- * Throws an `ApiError` for a refusal, and a `HostError` for what is no answer of this API. `host` is its address.
+ * Throws an `ApiError` for a refusal, and a `HostError` for what is not an answer of this API.
  */
 export const read = async (response: Response, host: string): Promise<unknown> => {
   const content_type = response.headers.get("content-type")
@@ -20,12 +20,12 @@ export const read = async (response: Response, host: string): Promise<unknown> =
   const text = await textOf(response)
   if (text === null) throw unexpected(response, host, `more than ${max_answer_bytes} bytes`)
   const value = parse(text)
-  // The connection may have broken: the next answer can be whole.
+  // The connection may have broken. Then a retry helps.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
   if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not of this API")
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not of this API")
   const answered = response.headers.get("service-version")
-  // The repeat of an old call gets its first answer, in the revision of that time.
+  // A retry of an old call gets its first answer, in the revision of that time.
   if (answered !== null && answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
   }
@@ -35,10 +35,15 @@ export const read = async (response: Response, host: string): Promise<unknown> =
 const ofType = (content_type: string | null): string =>
   content_type === null ? "no content type" : `${shortened(content_type)} in place of JSON`
 
-/** What another program wrote, short enough for a sentence. */
+/** Text of another program, short enough for a message. */
 const shortened = (text: string): string => text.slice(0, 100)
 
-const unexpected = (response: Response, host: string, what: string, isPassing = isPassingStatus(response.status)) => {
+const unexpected = (
+  response: Response,
+  host: string,
+  what: string,
+  isTemporary = isTemporaryStatus(response.status)
+) => {
   // A browser hides the status of a redirect.
   const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)
   const { headers, status } = response
@@ -51,13 +56,13 @@ const unexpected = (response: Response, host: string, what: string, isPassing = 
     status,
     content_type: content_type === null ? null : shortened(content_type),
     request_id: headers.get("request-id"),
-    retry_action: isPassing ? "retry" : "none",
+    retry_action: isTemporary ? "retry" : "none",
     retry_after_seconds: retryAfterSeconds(response)
   })
 }
 
 /** Whether another program's answer says that the call may succeed later. */
-const isPassingStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429
+const isTemporaryStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /** `Retry-After` in seconds. Hosts send seconds; proxies may send a date. */
 const retryAfterSeconds = ({ headers }: Response): number | null => {
@@ -67,7 +72,7 @@ const retryAfterSeconds = ({ headers }: Response): number | null => {
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null
 }
 
-/** The refusal in an envelope; null if this is none. */
+/** The refusal in an error envelope; null if the value is not one. */
 const refusalOf = (response: Response, value: unknown): ApiError | null => {
   if (!isObject(value) || !isObject(value.error)) return null
   const { code, doc_url, field_errors, message, retry_action } = value.error

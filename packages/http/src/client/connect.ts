@@ -8,8 +8,7 @@ import {
   type StandardLine
 } from "@quotewire/core/client"
 import { ApiError } from "./ApiError.ts"
-import * as answer from "./answer.ts"
-import { HostError } from "./HostError.ts"
+import { attempt } from "./attempt.ts"
 import { type CallRequest, isHeaderValue, requestOf } from "./request.ts"
 import { type ClientRoute, routes } from "./routes.ts"
 import { sleep } from "./sleep.ts"
@@ -22,7 +21,7 @@ export interface ConnectOptions {
   readonly key: string
   /** Sends the requests; by default the `fetch` of the platform. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** How often a failed call is repeated, if it may be: 4 by default, at most 20; 0 turns repeats off. */
+  /** How often a failed call is retried, if it may be: 4 by default, at most 20; 0 turns retries off. */
   readonly max_retries?: number
   /**
    * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the host may take by the
@@ -31,14 +30,14 @@ export interface ConnectOptions {
   readonly timeout_ms?: number
 }
 
-/** A host that asks for a longer pause is not waited for: the call rejects, and says how long it would be. */
+/** If a host asks for a longer pause, the call rejects at once, and its error says how long to wait. */
 const longest_pause_ms = 60_000
 
 /**
  * Makes a client of a host that runs elsewhere. It needs nothing but `fetch`, in Node, in browsers and in workers.
  *
- * A call that fails for now is repeated, if a repeat cannot do it twice: by the `retry_action` and `Retry-After` of a refusal,
- * and after lost connections, time-outs and answers of proxies. It rejects with an `ApiError` if the host refuses it, with a
+ * After a temporary failure a call is retried, unless that could do it twice: as the `retry_action` and `Retry-After` of a
+ * refusal say, and after lost connections, time-outs and answers of proxies. It rejects with an `ApiError` if the host refuses it, with a
  * `HostError` if no host of the API answers, and with the reason of its signal. Wrong options throw at once.
  *
  * `OwnLine` are the lines of the host, if it has others than the standard ones: `connect<typeof bicycle>(…)`.
@@ -55,7 +54,7 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
     // Async, so that an input that cannot be sent rejects as well.
     call: async (name, input, call_options) => {
       const route = routes[name]
-      return repeated(host, route, requestOf(route, host.key, input, call_options), call_options)
+      return callWithRetries(host, route, requestOf(route, host.key, input, call_options), call_options)
     }
   })
 }
@@ -63,7 +62,7 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
 const isName = (name: string): name is AnyOperation["name"] => Object.hasOwn(routes, name)
 const names = Object.keys(routes).filter(isName)
 
-/** The options, checked. */
+/** The options with their defaults, checked. */
 type Host = Required<ConnectOptions>
 
 const checked = (options: ConnectOptions): Host => {
@@ -99,7 +98,8 @@ const baseOf = (given: string): string => {
   return url.href.replace(/\/+$/, "")
 }
 
-const repeated = async (
+/** Attempts a call until it succeeds, or fails for good. */
+const callWithRetries = async (
   host: Host,
   route: ClientRoute,
   request: CallRequest,
@@ -111,73 +111,14 @@ const repeated = async (
       return await attempt(host, route, request, signal)
     } catch (error) {
       signal?.throwIfAborted()
-      const pause_ms = failures < host.max_retries && mayRepeat(route, error) ? retryPause(error, failures) : null
+      const pause_ms = failures < host.max_retries && mayRetry(route, error) ? retryPause(error, failures) : null
       if (pause_ms === null || pause_ms > longest_pause_ms) throw error
-      // A little more, at random, so that callers that failed together do not come back together.
+      // A random part, so that callers that failed together do not retry together.
       await sleep(pause_ms * (1 + Math.random() / 4), signal)
     }
   }
 }
 
-/** A call that must not be done twice is only repeated if the host has not begun it. */
-const mayRepeat = ({ repeats }: ClientRoute, error: unknown): boolean =>
-  repeats !== "never" || (error instanceof ApiError && error.code === "rate_limited")
-
-const attempt = async (
-  { base_url, fetch: send, timeout_ms }: Host,
-  { takes_ms = 0 }: ClientRoute,
-  { body, headers, method, target }: CallRequest,
-  signal: AbortSignal | undefined
-): Promise<unknown> => {
-  const controller = new AbortController()
-  const at_most_ms = timeout_ms + takes_ms
-  const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)
-  const abort = () => controller.abort(signal?.reason)
-  signal?.addEventListener("abort", abort, { once: true })
-  const init = {
-    method,
-    headers,
-    redirect: "manual",
-    signal: controller.signal,
-    ...(body !== null && { body })
-  } as const
-  try {
-    const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // Raced, because a `fetch` of the program's own may ignore the signal.
-    return await Promise.race([exchange(), abortOf(controller.signal)])
-  } catch (error) {
-    if (controller.signal.aborted) throw controller.signal.reason
-    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener("abort", abort)
-  }
-}
-
-/** Rejects with the signal's reason when it is aborted. */
-const abortOf = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
-
-const timedOut = (base_url: string, at_most_ms: number) =>
-  new HostError({
-    reason: "timed_out",
-    message: `The host at ${base_url} has not answered within ${at_most_ms} ms.`,
-    retry_action: "retry"
-  })
-
-const unreachable = (base_url: string, cause: unknown) =>
-  new HostError({
-    reason: "unreachable",
-    message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,
-    retry_action: "retry",
-    cause
-  })
-
-/** What the system calls the fault, such as ECONNREFUSED; `fetch` names it in the cause of its error. */
-const codeOf = (error: unknown): string => {
-  const cause = error instanceof Error ? error.cause : null
-  const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))
-  return named instanceof Error && "code" in named ? ` (${String(named.code)})` : ""
-}
-
-const isSystemCode = (code: unknown): boolean => typeof code === "string" && /^[A-Z_]+$/.test(code)
+/** Whether a failed call may be sent again. `rate_limited` is decided before a call begins. */
+const mayRetry = ({ retry }: ClientRoute, error: unknown): boolean =>
+  retry !== "never" || (error instanceof ApiError && error.code === "rate_limited")

@@ -1,5 +1,5 @@
 /**
- * A client of a host that runs elsewhere. It imports nothing but `@quotewire/core/client`, so that a page stays small.
+ * A client of a host that runs elsewhere. It loads nothing but `@quotewire/core/client`, so that web pages stay small.
  */
 
 export type {

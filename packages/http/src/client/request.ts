@@ -2,7 +2,7 @@ import type { CallOptions } from "@quotewire/core/client"
 import { ApiError, invalidInput } from "./ApiError.ts"
 import { type ClientRoute, revision } from "./routes.ts"
 
-/** One HTTP request of a call. Each attempt sends the same. */
+/** The HTTP request of a call, the same for every attempt. */
 export interface CallRequest {
   readonly method: ClientRoute["method"]
   /** Path and query, below the base URL. */
@@ -44,7 +44,7 @@ const objectOf = (input: unknown): object => {
 
 const segmentOf = (name: string, value: unknown): string => {
   if (typeof value !== "string") throw invalidInput(name, "Must be text.")
-  // These would lead to another path. Nothing has such an id.
+  // These would change the path. No resource has such an id.
   if (value === "" || value === "." || value === "..") throw notFound()
   return encodeURIComponent(value.toWellFormed())
 }
@@ -58,16 +58,16 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/
 export const isHeaderValue = (text: unknown): text is string => typeof text === "string" && visibleAscii.test(text)
 
 const optionHeaders = (
-  { repeats }: ClientRoute,
+  { retry }: ClientRoute,
   { idempotency_key, read_handle }: CallOptions
 ): Record<string, string> => {
   const headers: Record<string, string> = {}
-  const repeat_key = idempotency_key ?? (repeats === "with_key" ? crypto.randomUUID() : null)
-  if (repeat_key !== null) {
-    if (!isHeaderValue(repeat_key)) {
+  const retry_key = idempotency_key ?? (retry === "with_key" ? crypto.randomUUID() : null)
+  if (retry_key !== null) {
+    if (!isHeaderValue(retry_key)) {
       throw invalidInput("Idempotency-Key", "Send this header with 1 to 255 visible ASCII characters.")
     }
-    headers["idempotency-key"] = repeat_key
+    headers["idempotency-key"] = retry_key
   }
   if (read_handle !== undefined) {
     if (!isHeaderValue(read_handle)) throw notFound()

@@ -9,36 +9,36 @@ export interface ClientRoute {
   /** The path, with `{name}` in place of an input field. Other fields are the query of a GET or DELETE, else the body. */
   readonly path: string
   /**
-   * When a call may be sent again without being done twice: `always`; `with_key`, because the host recognizes a repeat by its
-   * `Idempotency-Key`; `never`, unless the host says that it has done nothing.
+   * Whether a failed call may be sent again: `always`, because a repeat does no harm; `with_key`, because the host recognizes it
+   * by its `Idempotency-Key`; `never`, unless the host has refused the call before it began.
    */
-  readonly repeats: "always" | "with_key" | "never"
-  /** How long the host may take for its answer, in milliseconds, besides the usual time. */
+  readonly retry: "always" | "with_key" | "never"
+  /** How long the host may take by the contract, in milliseconds. It is added to `timeout_ms`. */
   readonly takes_ms?: number
 }
 
-const read = (path: string, takes_ms = 0): ClientRoute => ({ method: "GET", path, repeats: "always", takes_ms })
-const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", path, repeats: "with_key", takes_ms })
+const read = (path: string, takes_ms = 0): ClientRoute => ({ method: "GET", path, retry: "always", takes_ms })
+const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", path, retry: "with_key", takes_ms })
 
 const long_poll_ms = 20_000
 const test_ms = 35_000
-/** An advance answers when everything that fell due has happened. */
+/** An advance answers when everything that is due by then has happened. */
 const control_ms = 120_000
 
 /** The route of each operation. */
 export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = {
   get_capabilities: read("/v1/capabilities"),
-  // A repeat is recognized by its request_key.
-  start_quote_request: { method: "POST", path: "/v1/quote-requests", repeats: "always" },
+  // The host recognizes a retry by its request_key.
+  start_quote_request: { method: "POST", path: "/v1/quote-requests", retry: "always" },
   get_quote_request: read("/v1/quote-requests/{id}", long_poll_ms),
   list_quote_requests: read("/v1/quote-requests"),
-  cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", repeats: "always" },
+  cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),
   list_events: read("/v1/events"),
   create_event_subscription: command("/v1/event-subscriptions"),
   list_event_subscriptions: read("/v1/event-subscriptions"),
-  update_event_subscription: { method: "PATCH", path: "/v1/event-subscriptions/{id}", repeats: "always" },
-  disable_event_subscription: { method: "DELETE", path: "/v1/event-subscriptions/{id}", repeats: "always" },
+  update_event_subscription: { method: "PATCH", path: "/v1/event-subscriptions/{id}", retry: "always" },
+  disable_event_subscription: { method: "DELETE", path: "/v1/event-subscriptions/{id}", retry: "always" },
   rotate_event_subscription_secret: command("/v1/event-subscriptions/{id}/rotate"),
   send_test_event: command("/v1/event-subscriptions/{id}/test", test_ms),
   list_event_deliveries: read("/v1/event-subscriptions/{id}/deliveries"),
@@ -47,8 +47,8 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_event_subscription_health: read("/v1/event-subscriptions/{id}/health"),
   list_api_requests: read("/v1/requests"),
   get_api_request: read("/v1/requests/{id}"),
-  // A repeat would be a second report.
-  send_feedback: { method: "POST", path: "/v1/feedback", repeats: "never" },
+  // A retry could be a second report.
+  send_feedback: { method: "POST", path: "/v1/feedback", retry: "never" },
   get_feedback: read("/v1/feedback/{id}"),
   get_sandbox: read("/v1/sandbox"),
   list_sandbox_scenarios: read("/v1/sandbox/scenarios"),

@@ -41,7 +41,7 @@ describe("a refusal", () => {
   })
 })
 
-describe("an answer that is none of the API", () => {
+describe("an answer that is not of the API", () => {
   it.each<[string, Step, string, object]>([
     [
       "a page",
@@ -104,7 +104,7 @@ describe("an answer that is none of the API", () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
   })
 
-  it("is not read further than it may be long", async () => {
+  it("is not read beyond the largest size", async () => {
     let pulled = 0
     const endless = () =>
       new ReadableStream({
@@ -120,7 +120,7 @@ describe("an answer that is none of the API", () => {
 })
 
 describe("a host that does not answer", () => {
-  it("is told with the fault of the system", async () => {
+  it("is reported with the error code of the system", async () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
       reason: "unreachable",

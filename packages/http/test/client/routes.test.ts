@@ -10,9 +10,9 @@ describe("the routes of the client", () => {
       operations.map(({ name }) => name)
     )
     for (const { idempotent, name, route } of operations) {
-      const { method, path, repeats } = routes[name]
+      const { method, path, retry } = routes[name]
       assert.deepStrictEqual({ method, path }, { method: route.method, path: route.path }, name)
-      assert.strictEqual(repeats === "with_key", idempotent, name)
+      assert.strictEqual(retry === "with_key", idempotent, name)
     }
   })
 

@@ -8,7 +8,7 @@ import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { KnownMigrations, type Migration } from "./migrations.ts"
 
-/** The state of a database's schema, and what this program needs. */
+/** Which migrations a database has, and which this program needs. */
 export interface SchemaStatus {
   /** The newest migration in the database; 0 in an empty one. */
   readonly found: number
@@ -22,7 +22,7 @@ export interface SchemaStatus {
 
 const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, serves_from: Schema.Int }))
 
-/** Reads the state of the schema. The schema must exist. */
+/** The statement that reads which migrations a database has. The schema must exist. */
 export const statusStatement = query("schema_status")
 
 /** Reads the answer to `statusStatement`, for a program that knows these migrations. */
@@ -62,17 +62,17 @@ const onConnection = <A>(
     inRealTime
   )
 
-/** The state of the schema. Only reads. */
+/** Reads which migrations a database has, and changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   onConnection(options, statusOn)
 
-// An arbitrary number that nothing else locks.
+// One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
 // Statements of hosts queue behind a migration that waits for a table. So it gives up soon, lets them pass and tries again.
-// PostgreSQL looks for deadlocks after a second: before that, a migration has given way, and no host's statement is cancelled.
-const brief = "set local lock_timeout = '500ms'"
+// It gives up before PostgreSQL looks for deadlocks (after a second), which could cancel the statement of a host.
+const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
 const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, migration: Migration) {
@@ -87,7 +87,7 @@ const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
 const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, connection: PgConnection.PgConnection) {
   // Building an index may take long, and so may whoever else migrates.
-  for (const statement of ["begin", "set local statement_timeout = 0", lock, brief, ...migrationTable]) {
+  for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* connection.query(statement)
   }
   const { found } = yield* statusOn(connection)

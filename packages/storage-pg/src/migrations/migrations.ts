@@ -1,7 +1,7 @@
 import { Context } from "effect"
 import { statements } from "../sql/files.ts"
 
-/** One migration. A released migration is never edited; a later change is a new migration. */
+/** One migration of the schema. A released migration is never edited; a later change is a new migration. */
 export interface Migration {
   /** From 1, without gaps. */
   readonly number: number
@@ -14,17 +14,17 @@ export interface Migration {
   readonly statements: ReadonlyArray<string>
 }
 
-const begin = ["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "erase", "tally"]
+const first = ["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "erase", "tally"]
 
 /** Every migration, in order. */
 export const migrations: ReadonlyArray<Migration> = [
-  { number: 1, name: "begin", serves_from: 1, statements: statements(...begin.map((name) => `0001_begin/${name}.sql`)) }
+  { number: 1, name: "begin", serves_from: 1, statements: statements(...first.map((name) => `0001_begin/${name}.sql`)) }
 ]
 
 /** The newest migration that this program knows. */
 export const known = migrations.length
 
-/** The migrations that this program knows. Tests provide more, to play a newer program beside this one. */
+/** The migrations that this program knows. Tests provide more, to run a newer release beside this one. */
 export const KnownMigrations = Context.Reference<ReadonlyArray<Migration>>("@quotewire/storage-pg/KnownMigrations", {
   defaultValue: () => migrations
 })

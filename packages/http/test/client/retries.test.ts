@@ -29,7 +29,7 @@ const report = (client: RemoteClient) => client.send_feedback({ kind: "bug", sum
 const pausesOf = (sent: ReadonlyArray<{ readonly at_ms: number }>) =>
   sent.slice(1).map(({ at_ms }, index) => at_ms - (sent[index]?.at_ms ?? 0))
 
-describe("a repeat", () => {
+describe("a retry", () => {
   it.each<[string, Step]>([
     ["a lost connection", reset],
     ["a page of a proxy that is overloaded", page(502)],
@@ -136,7 +136,7 @@ describe("an attempt", () => {
     assert.isTrue(sent[0]?.init.signal?.aborted)
   })
 
-  it("says which time was over", async () => {
+  it("says after how long it timed out", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const { error } = await ending(read(client))
     assert.instanceOf(error, HostError)
@@ -192,14 +192,14 @@ describe("waiting for quotes over HTTP", () => {
   const answer = (version: number, status: string) =>
     json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
 
-  it("survives a host that goes away in a wait and comes back later than the repeats of one call last", async () => {
+  it("survives a host that goes away in a wait and comes back later than the retries of one call last", async () => {
     const away = Array.from({ length: 8 }, () => reset)
     const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
     const { value } = await ending(client.wait_for_quotes("qreq_1"))
     assert.deepInclude(value, { quote_request: { id: "qreq_1", version: 5, status: "completed" } })
   })
 
-  it("ends with a refusal that does not pass", async () => {
+  it("ends with a refusal that is not temporary", async () => {
     const { client } = against([refusal(404, "not_found", "none")])
     const { error } = await ending(client.wait_for_quotes("qreq_1"))
     assert.isTrue(isApiError(error, "not_found"))

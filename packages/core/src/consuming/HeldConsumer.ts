@@ -8,56 +8,56 @@ import { loadConsumer } from "./ConsumerStore.ts"
 
 type StorageService = Storage["Service"]
 
-/** Makes further records of a change, from what is stored now. */
+/** Makes more records for the same change, from what is stored now. */
 type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavailable>
 
-/** This process does not hold the consumer any more: its lease has ended, and another may have taken it. */
-export class HoldLost extends Data.TaggedError("HoldLost") {}
+/** This process no longer holds the consumer: its lease has ended, and another process may have claimed it. */
+export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
-/** A consumer of one workspace that this process holds: what it has come to, and how that is stored. */
-export interface Hold {
-  /** The consumer by now. It may be ahead of what is stored. */
+/** The consumer of one workspace while this process has its lease: the state by now, and how it is stored. */
+export interface HeldConsumer {
+  /** The state by now. It may be ahead of what is stored. */
   readonly current: () => Consumer.Consumer
-  /** Goes on to what follows. It is stored with the next `store`, or within a second. */
+  /** Replaces the state. It is stored with the next `store`, or within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
   /** Fails if the lease has ended. */
-  readonly check: Effect.Effect<void, HoldLost>
-  /** Stores what it has come to, with further records, which are made again after a conflict. Waits while storage is unavailable. */
-  readonly store: (records?: Records) => Effect.Effect<void, HoldLost>
-  /** Stores the position every second and renews the lease. Fails when the lease is lost. */
-  readonly keep: Effect.Effect<never, HoldLost>
-  /** Stores the position and gives the consumer back, if it can. */
-  readonly giveBack: Effect.Effect<void>
+  readonly check: Effect.Effect<void, LeaseLost>
+  /** Stores the state, and `records` in the same change; they are made again after a conflict. Waits while storage is unavailable. */
+  readonly store: (records?: Records) => Effect.Effect<void, LeaseLost>
+  /** Stores the state every second and renews the lease. Fails when the lease is lost. */
+  readonly maintain: Effect.Effect<never, LeaseLost>
+  /** Stores the state and ends the lease, if it can. */
+  readonly release: Effect.Effect<void>
 }
 
 const none: Records = Effect.succeed([])
 
-/** A hold on a consumer that was just taken. `taken` is as stored. */
+/** Makes the held consumer of a claim. `claimed` is the consumer as the claim has stored it. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
   workspace_id: WorkspaceId,
-  taken: Consumer.Consumer,
+  claimed: Consumer.Consumer,
   lease_ms: number
-): Hold => {
-  let current = taken
-  let stored = taken
-  let ends_at = taken.lease?.ends_at ?? 0
+): HeldConsumer => {
+  let current = claimed
+  let stored = claimed
+  let ends_at = claimed.lease?.ends_at ?? 0
   // Whether another writer, or this one without knowing, may have stored a newer version.
   let isOutdated = false
   let isLost = false
   const one_at_a_time = Semaphore.makeUnsafe(1)
   const now = () => clock.currentTimeMillisUnsafe()
-  const holder = taken.lease?.holder ?? ""
+  const holder = claimed.lease?.holder ?? ""
 
   const lose = Effect.suspend(() => {
     isLost = true
-    return Effect.fail(new HoldLost())
+    return Effect.fail(new LeaseLost())
   })
   const check = Effect.suspend(() => (isLost || now() >= ends_at ? lose : Effect.void))
 
   /** Reads what is stored. Only a request to retry parked events changes it without taking the lease. */
   const reload = Effect.gen(function* () {
-    const found = yield* loadConsumer(storage, workspace_id, taken.name)
+    const found = yield* loadConsumer(storage, workspace_id, claimed.name)
     if (found?.lease?.holder !== holder) return yield* lose
     const { retries_asked, version } = found
     current = { ...current, version, retries_asked }
@@ -75,7 +75,7 @@ export const make = (
     isOutdated = true
     yield* commit(storage, Change.make(workspace_id, { writes }))
     isOutdated = false
-    // What happened meanwhile stays, and is stored the next time.
+    // What was set meanwhile stays, and is stored the next time.
     current = { ...current, version: next.version, lease: next.lease }
     stored = { ...state, version: next.version, lease: next.lease }
     ends_at = isLast ? 0 : until
@@ -85,7 +85,7 @@ export const make = (
     one_at_a_time.withPermit(retryOnConflict(Effect.suspend(() => write(records, isLast))))
 
   const store = (records?: Records) => {
-    const again: Effect.Effect<void, HoldLost> = Effect.catchTag(storeOnce(records), "StorageUnavailable", () =>
+    const again: Effect.Effect<void, LeaseLost> = Effect.catchTag(storeOnce(records), "StorageUnavailable", () =>
       Effect.andThen(
         Effect.sleep(second_ms),
         Effect.suspend(() => again)
@@ -96,7 +96,7 @@ export const make = (
 
   const isUnstored = () => current.position !== stored.position || current.retries_done !== stored.retries_done
 
-  const keepOnce = Effect.gen(function* () {
+  const maintainOnce = Effect.gen(function* () {
     yield* Effect.sleep(Math.min(Consumer.store_every_ms, lease_ms / 4))
     yield* check
     const left_ms = ends_at - now()
@@ -115,7 +115,7 @@ export const make = (
     },
     check,
     store,
-    keep: Effect.forever(keepOnce),
-    giveBack: Effect.suspend(() => (isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
+    maintain: Effect.forever(maintainOnce),
+    release: Effect.suspend(() => (isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
   }
 }

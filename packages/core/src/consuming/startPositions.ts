@@ -5,7 +5,9 @@ import { commit, directoryWorkspace, type Storage, type StorageUnavailable } fro
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
 import * as Consumer from "./Consumer.ts"
-import { eachWorkspaces, endOfFeed, loadConsumer, loadStart } from "./ConsumerStore.ts"
+import { loadConsumer, loadStart } from "./ConsumerStore.ts"
+import { eachWorkspacePage } from "./eachWorkspacePage.ts"
+import { endOfFeed } from "./endOfFeed.ts"
 
 type StorageService = Storage["Service"]
 
@@ -21,7 +23,7 @@ const storeUnlessThere = (
     () => Effect.void
   )
 
-const mark = (storage: StorageService, name: string, version: number, start: Consumer.ConsumerStart) => {
+const storeStart = (storage: StorageService, name: string, version: number, start: Consumer.ConsumerStart) => {
   const times = { created_at: start.started_at, updated_at: start.started_at }
   return storeUnlessThere(
     storage,
@@ -30,8 +32,8 @@ const mark = (storage: StorageService, name: string, version: number, start: Con
   )
 }
 
-/** Gives a consumer its place at the end of a feed, unless it has one. */
-const beginAtEnd = Effect.fnUntraced(function* (
+/** Gives a consumer its position at the end of a feed, unless it has one. */
+const startAtEnd = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
   name: string,
@@ -46,28 +48,28 @@ const beginAtEnd = Effect.fnUntraced(function* (
 })
 
 /**
- * Gives a new name its place in every feed, and returns when it was first consumed, in milliseconds of real time.
+ * Gives a new name its position in every feed, and returns when the name was first consumed, in milliseconds of real time.
  *
- * Whoever continues after a death in between uses the same time, so no workspace that came since is skipped.
+ * If a process dies halfway, the next one continues with the same time. So no workspace that was created since is skipped.
  */
-export const begin = Effect.fnUntraced(function* (
+export const storeStartPositions = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
   { name, from }: ConsumeSettings,
   now: number
 ) {
   const is_complete = from === "oldest"
-  if ((yield* loadStart(storage, name)) === null) yield* mark(storage, name, 1, { started_at: now, is_complete })
+  if ((yield* loadStart(storage, name)) === null) yield* storeStart(storage, name, 1, { started_at: now, is_complete })
   const start = yield* loadStart(storage, name)
   if (start === null) return yield* Effect.die(new Error(`The start of the consumer ${name} was not stored`))
   const { started_at, version } = start
   if (start.is_complete) return started_at
-  yield* eachWorkspaces(storage, (page) =>
-    Effect.forEach(page, (id) => beginAtEnd(storage, workspaces, name, started_at, id), {
+  yield* eachWorkspacePage(storage, (page) =>
+    Effect.forEach(page, (id) => startAtEnd(storage, workspaces, name, started_at, id), {
       concurrency: 8,
       discard: true
     })
   )
-  yield* mark(storage, name, version + 1, { started_at, is_complete: true })
+  yield* storeStart(storage, name, version + 1, { started_at, is_complete: true })
   return started_at
 })

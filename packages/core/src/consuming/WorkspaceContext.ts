@@ -5,8 +5,8 @@ import type { Storage } from "../storage/Storage.ts"
 import type { Attempts } from "./Attempts.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
 
-/** What all workspaces of one consumer share. */
-export interface Tending {
+/** What a running consumer works with in all workspaces. */
+export interface ConsumerContext {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly clock: Clock.Clock
@@ -20,16 +20,16 @@ export interface Tending {
   readonly isStopping: () => boolean
 }
 
-/** A workspace that is consumed. */
-export interface Tended extends Tending {
+/** What a running consumer works with in one workspace. */
+export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
   readonly attempts: Attempts
   /** Is woken when there may be new events, and when the consumer stops. */
   readonly signal: Signal.Signal
 }
 
-/** What log lines are annotated with. */
-export const aboutOf = ({ settings, workspace }: Pick<Tended, "settings" | "workspace">) => ({
+/** The annotations of log entries about a workspace. */
+export const annotationsOf = ({ settings, workspace }: Pick<WorkspaceContext, "settings" | "workspace">) => ({
   consumer: settings.name,
   workspace_id: workspace.id
 })

@@ -1,0 +1,103 @@
+import { Effect } from "effect"
+import type { Workspace } from "../access/Workspaces.ts"
+import * as Signal from "../concurrency/Signal.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as Attempts from "./Attempts.ts"
+import { consumeWorkspace } from "./consumeWorkspace.ts"
+import { eachWorkspacePage } from "./eachWorkspacePage.ts"
+import { logUnlessInterrupted } from "./logUnlessInterrupted.ts"
+import type { ConsumerContext } from "./WorkspaceContext.ts"
+
+/** Without a hint, every workspace is checked this often, but at most one page of them in a second. */
+const poll_every_ms = 5 * second_ms
+const page_pause_ms = second_ms
+
+/** Runs a fiber for each workspace in which a consumer may have work. */
+export interface Dispatcher {
+  /** Checks a workspace for events: starts its fiber, or wakes the one that runs. */
+  readonly dispatch: (id: WorkspaceId) => void
+  /** Wakes all fibers. */
+  readonly wakeAll: () => void
+}
+
+/** The fiber of a workspace. */
+interface Running {
+  readonly signal: Signal.Signal
+  /** How often it was woken. */
+  wake_ups: number
+}
+
+/** Makes a dispatcher without any fiber. Each ends when its workspace has no more events. */
+export const make = (
+  context: ConsumerContext,
+  start: Attempts.StartHandler,
+  fork: (consume: Effect.Effect<void>) => unknown
+): Dispatcher => {
+  const { isStopping, settings, workspaces } = context
+  const running = new Map<WorkspaceId, Running>()
+
+  const isWanted = ({ organization_id, environment }: Workspace) =>
+    (settings.organization_id ?? organization_id) === organization_id &&
+    (settings.environment ?? environment) === environment
+
+  const consume = Effect.fnUntraced(function* (id: WorkspaceId, entry: Running) {
+    const { workspace } = yield* workspaces.cached(id)
+    if (!isWanted(workspace)) return
+    const attempts = Attempts.make(start, settings, workspace)
+    yield* consumeWorkspace(
+      { ...context, workspace, attempts, signal: entry.signal },
+      {
+        wakeUps: () => entry.wake_ups,
+        leave: (known) => entry.wake_ups === known && running.delete(id)
+      }
+    )
+  })
+
+  const run = (id: WorkspaceId) => {
+    const entry: Running = { signal: Signal.make(), wake_ups: 0 }
+    running.set(id, entry)
+    fork(
+      consume(id, entry).pipe(
+        Effect.catchCause((cause) => logUnlessInterrupted("A workspace cannot be consumed now", cause, settings.name)),
+        Effect.ensuring(Effect.sync(() => (running.get(id) === entry ? running.delete(id) : false)))
+      )
+    )
+  }
+
+  return {
+    dispatch: (id) => {
+      const found = running.get(id)
+      if (found !== undefined) {
+        found.wake_ups++
+        found.signal.wake()
+      } else if (!isStopping()) run(id)
+    },
+    wakeAll: () => {
+      for (const { signal } of running.values()) signal.wake()
+    }
+  }
+}
+
+/** Dispatches a workspace when a hint names it, and all of them from time to time, until the scope closes. */
+export const dispatchForever = Effect.fnUntraced(function* (
+  { storage, settings }: ConsumerContext,
+  { dispatch }: Dispatcher
+) {
+  const again = Signal.make()
+  yield* storage.watch((hint) => {
+    if (hint.about === "events") dispatch(hint.workspace_id)
+    // Hints may have been lost, or somebody has asked to retry a parked event.
+    if (hint.about === "everything" || (hint.about === "record" && hint.id === settings.name)) again.wake()
+  })
+  let isHurried = true
+  while (true) {
+    yield* eachWorkspacePage(storage, (page) =>
+      Effect.suspend(() => {
+        for (const id of page) dispatch(id)
+        return isHurried ? Effect.yieldNow : Effect.sleep(page_pause_ms)
+      })
+    )
+    isHurried = yield* again.next(poll_every_ms)
+  }
+})

@@ -1,0 +1,53 @@
+import { Effect } from "effect"
+import type { Moment } from "../access/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import type { FeedPage } from "../storage/Page.ts"
+import { commit, type StorageUnavailable } from "../storage/Storage.ts"
+import * as Consumer from "./Consumer.ts"
+import { loadConsumer } from "./ConsumerStore.ts"
+import * as HeldConsumer from "./HeldConsumer.ts"
+import type { WorkspaceContext } from "./WorkspaceContext.ts"
+
+/** When to try again, in milliseconds at most; null if no event is left. */
+export type NextTurn = { readonly wait_ms: number } | null
+
+/** What a claim gives: the consumer, now held by this process. */
+export interface Claim {
+  readonly held: HeldConsumer.HeldConsumer
+  /** Whether the process that held it before has died. */
+  readonly isAfterCrash: boolean
+}
+
+const create = (
+  { clock, settings, started_at }: WorkspaceContext,
+  { workspace }: Moment,
+  { erased_through }: FeedPage
+) => {
+  // What was erased before the name was consumed is not missed.
+  const position = workspace.created_at >= started_at ? 0 : erased_through
+  return Consumer.create(settings.name, clock.currentTimeMillisUnsafe(), position, workspace.erased_count)
+}
+
+/** Claims the consumer of a workspace for this process, if there is work and no other process holds it. */
+export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim, StorageUnavailable> => {
+  const { clock, holder, settings, storage, workspaces } = context
+  const { id: workspace_id } = context.workspace
+  return Effect.gen(function* () {
+    const found = yield* loadConsumer(storage, workspace_id, settings.name)
+    const wait_ms = found === null ? 0 : Consumer.claimableAt(found, holder) - clock.currentTimeMillisUnsafe()
+    if (wait_ms > 0) return { wait_ms }
+    const moment = yield* workspaces.moment(workspace_id)
+    const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit: 1 })
+    const consumer = found ?? create(context, moment, page)
+    const hasWork = page.events.length > 0 || page.erased_through > consumer.position || Consumer.hasRetries(consumer)
+    if (!hasWork) return null
+    const now = clock.currentTimeMillisUnsafe()
+    const claimed = Consumer.claimed(consumer, holder, now + settings.lease_ms)
+    yield* commit(storage, Change.make(workspace_id, { writes: [Consumer.toStored(claimed, now)] }))
+    const held = HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms)
+    return { held, isAfterCrash: Consumer.hasHolderDied(consumer, holder) }
+  }).pipe(
+    // Another process has claimed it first.
+    Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))
+  )
+}

@@ -1,0 +1,154 @@
+import { Effect } from "effect"
+import type { Event } from "../events/Event.ts"
+import type { StoredEvent } from "../storage/Change.ts"
+import type { StorageUnavailable } from "../storage/Storage.ts"
+import * as Json from "../wire/Json.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as Consumer from "./Consumer.ts"
+import { claim, type NextTurn } from "./claiming.ts"
+import type { HeldConsumer, LeaseLost } from "./HeldConsumer.ts"
+import { park, retryParked } from "./parking.ts"
+import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
+
+/** Tells the program that events were erased before they were handled. A reset erases them on purpose. */
+const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, events: number) {
+  const { organization_id, environment } = context.workspace
+  const { name: consumer, on_expired } = context.settings
+  yield* Effect.logError("Events have expired before they were handled; the consumer goes on at the oldest").pipe(
+    Effect.annotateLogs({ ...annotationsOf(context), events })
+  )
+  if (on_expired === null) return
+  yield* Effect.catchCause(
+    Effect.sync(() => on_expired({ consumer, organization_id, environment, events })),
+    (cause) => Effect.annotateLogs(Effect.logError("on_expired has failed", cause), annotationsOf(context))
+  )
+})
+
+/** Reads the next events. The workspace is read first, so every reset that it counts is visible in the events. */
+const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
+  const { storage, workspaces, workspace } = context
+  const { erased_count } = (yield* workspaces.moment(workspace.id)).workspace
+  const { position, erased_count: known_count } = held.current()
+  const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.page_events })
+  if (page.erased_through > position) {
+    const { reset_count } = (yield* workspaces.moment(workspace.id)).workspace
+    if (reset_count === known_count) yield* tellExpired(context, page.erased_through - position)
+  }
+  held.set(Consumer.afterErased(held.current(), page.erased_through, erased_count))
+  return page.events
+})
+
+/** Makes the next attempt of an event. Returns null if it succeeds or its type is not consumed, otherwise the kind of its failure. */
+const tryEvent = Effect.fnUntraced(function* (
+  { attempts, clock, settings }: WorkspaceContext,
+  held: HeldConsumer,
+  event: Event
+) {
+  if (settings.types !== null && !settings.types.has(event.type)) return null
+  if (Consumer.isExhausted(held.current(), settings)) return "process_ended"
+  const error = yield* attempts.make(event, held.current().failures + 1)
+  if (error !== null) held.set(Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings))
+  return error
+})
+
+/** Handles one event. Returns whether the consumer may go on with the next one. */
+const handle = Effect.fnUntraced(function* (
+  context: WorkspaceContext,
+  held: HeldConsumer,
+  { number, body }: StoredEvent
+) {
+  yield* held.check
+  const before = held.current()
+  const event = Json.decode(Json.fromText<Event>(body))
+  const error = yield* tryEvent(context, held, event)
+  if (error === null) {
+    held.set(Consumer.passed(held.current(), number))
+    return true
+  }
+  if (context.isStopping()) {
+    // An attempt that fails because the program stops says nothing about the event.
+    held.set({ ...held.current(), failures: before.failures, retry_at: null })
+    return false
+  }
+  if (!Consumer.isExhausted(held.current(), context.settings)) return false
+  yield* park(context, held, event, number, error)
+  return !context.attempts.isRunning()
+})
+
+/** Handles what is there now, one page at most. The position is stored after each of the first `unbatched.left` events. */
+const handlePage = Effect.fnUntraced(function* (
+  context: WorkspaceContext,
+  held: HeldConsumer,
+  unbatched: { left: number }
+) {
+  if (Consumer.hasRetries(held.current())) yield* retryParked(context, held)
+  if (context.attempts.isRunning()) return "paused"
+  const events = yield* read(context, held)
+  for (const event of events) {
+    if (context.isStopping() || !(yield* handle(context, held, event))) return "paused"
+    if (unbatched.left-- > 0) yield* held.store()
+  }
+  if (events.length === Consumer.page_events) yield* held.store()
+  return events.length > 0 ? "more" : "none"
+})
+
+/** Handles events until none has come for a second, one has failed, or the consumer stops. */
+const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer, isAfterCrash: boolean) {
+  const unbatched = { left: isAfterCrash ? Consumer.unbatched_events : 0 }
+  while (!context.isStopping()) {
+    const page = context.slots.withPermit(handlePage(context, held, unbatched))
+    // While storage is unavailable, the state is kept as long as the lease lasts.
+    const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(second_ms), "more"))
+    if (found === "paused") return
+    if (found === "none" && !(yield* context.signal.next(Consumer.store_every_ms))) return
+  }
+})
+
+/** Claims the consumer, handles events until none is left, and releases it. */
+const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavailable | LeaseLost> =>
+  Effect.andThen(
+    context.attempts.settled,
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(
+        context.slots.withPermit(claim(context)),
+        (claimed): Effect.Effect<NextTurn, StorageUnavailable | LeaseLost> => {
+          if (claimed === null || "wait_ms" in claimed) return Effect.succeed(claimed)
+          const { held, isAfterCrash } = claimed
+          const working = restore(Effect.raceFirst(work(context, held, isAfterCrash), held.maintain))
+          return Effect.as(Effect.ensuring(working, held.release), { wait_ms: 0 })
+        }
+      )
+    )
+  )
+
+const failed_pause_ms = 5 * second_ms
+
+/** A turn that never fails: after a failure the next one begins later. */
+const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
+  turn(context).pipe(
+    Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: second_ms })),
+    Effect.catchDefect((defect) =>
+      Effect.logError("A consumer has failed; trying again", defect).pipe(
+        Effect.annotateLogs(annotationsOf(context)),
+        Effect.as({ wait_ms: failed_pause_ms })
+      )
+    )
+  )
+
+/** How a fiber ends without missing a wake-up. */
+export interface Leaving {
+  /** How often the fiber was woken. */
+  readonly wakeUps: () => number
+  /** Lets the fiber end. Returns false if it was woken since it knew this number of wake-ups. */
+  readonly leave: (known: number) => boolean
+}
+
+/** Consumes the events of a workspace until none is left, or the consumer stops. */
+export const consumeWorkspace = Effect.fnUntraced(function* (context: WorkspaceContext, { leave, wakeUps }: Leaving) {
+  while (!context.isStopping()) {
+    const known = wakeUps()
+    const next = yield* safeTurn(context)
+    if (next === null && leave(known)) return
+    if (next !== null && next.wait_ms > 0) yield* context.signal.next(next.wait_ms)
+  }
+})

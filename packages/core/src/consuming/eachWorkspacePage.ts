@@ -1,0 +1,19 @@
+import { Effect } from "effect"
+import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+
+/** How many workspaces are read at once. */
+const page_size = 100
+
+/** Reads the ids of all workspaces but the directory, and uses each page before it reads the next. */
+export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
+  storage: Storage["Service"],
+  use: (ids: ReadonlyArray<WorkspaceId>) => Effect.Effect<unknown, E, R>
+) {
+  let after: WorkspaceId | null = null
+  do {
+    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
+    yield* use(page.filter((id) => id !== directoryWorkspace))
+    after = page.length < page_size ? null : (page.at(-1) ?? null)
+  } while (after !== null)
+})

@@ -1,0 +1,24 @@
+import { Cause, Exit } from "effect"
+import { StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+
+/** The value of an effect that has ended; otherwise throws what its promise rejects with. `signal` is that of the call. */
+export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
+  if (Exit.isSuccess(exit)) return exit.value
+  throw rejectionOf(exit.cause, signal)
+}
+
+/** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
+const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
+  const error = Cause.squash(cause)
+  if (error instanceof ApiError.ApiError) return ApiError.clone(error)
+  if (error instanceof StorageUnavailable) {
+    return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+  }
+  if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
+  return new Error(error instanceof Error ? error.message : "The service has failed.", { cause: error })
+}
+
+/** The refusal of calls to a service that has been closed. */
+export const closed = () =>
+  ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })

@@ -1,0 +1,75 @@
+import { Effect, identity, Layer } from "effect"
+import type { Mac, SecureRandom } from "effect/crypto"
+import { AllowanceLimits, standardLimits } from "../access/Allowance.ts"
+import { SealKeys } from "../access/Seal.ts"
+import { RequestLogEnabled } from "../calls/RequestLog.ts"
+import type { CarrierAdapters } from "../carriers/Carrier.ts"
+import type { Config } from "../config/Config.ts"
+import type { InvalidConfig } from "../config/ConfigRules.ts"
+import { FeedbackEnabled } from "../feedback/Feedback.ts"
+import { carriers, exchanges, layer, lines, type Services, webCryptography, worker } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { Storage } from "../storage/Storage.ts"
+import { WebhookSender } from "../webhooks/WebhookSender.ts"
+import * as PublicUrl from "../wire/PublicUrl.ts"
+import type { EmbedOptions } from "./Embedded.ts"
+import * as ProgramLogger from "./ProgramLogger.ts"
+import * as sealKeys from "./sealKeys.ts"
+
+/** Makes every service of the core, and the worker, from the options of `embed`. */
+export const serviceLayer = <OwnLine extends Line>({
+  storage,
+  carriers,
+  seal_keys,
+  cryptography = webCryptography,
+  limits = standardLimits,
+  logger,
+  webhooks = WebhookSender.layerOff,
+  public_url,
+  request_log = true,
+  feedback = true,
+  work = true,
+  grace_ms: _,
+  ...config
+}: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
+  (work ? worker : Layer.empty).pipe(
+    Layer.provideMerge(layer),
+    // A storage may bring its own clock. Calls and jobs then both use it.
+    Layer.provideMerge(storage),
+    Layer.provide(carriersOf(carriers, config)),
+    Layer.provide(sealKeysOf(seal_keys)),
+    Layer.provide(webhooks),
+    Layer.provide(cryptography),
+    Layer.provide(Layer.succeed(AllowanceLimits, limits)),
+    Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
+    Layer.provide(exchanges(config)),
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
+    seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
+    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
+  )
+
+const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
+  Layer.isLayer(carriers)
+
+const carriersOf = (
+  given: EmbedOptions["carriers"],
+  config: Omit<Config, "carriers">
+): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
+  if (isLayer(given)) {
+    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
+  }
+  return carriers(given === undefined ? config : { ...config, carriers: given })
+}
+
+/** Random keys if none are given. */
+const sealKeysOf = (
+  given: sealKeys.GivenSealKeys | undefined
+): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
+  if (given === undefined) return SealKeys.layerEphemeral
+  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
+}
+
+const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
+
+const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

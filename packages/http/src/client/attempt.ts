@@ -1,0 +1,76 @@
+import { ApiError } from "./ApiError.ts"
+import * as answer from "./answer.ts"
+import { HostError } from "./HostError.ts"
+import type { CallRequest } from "./request.ts"
+import type { ClientRoute } from "./routes.ts"
+
+/** Where an attempt is sent, how, and how long it may take. */
+interface AttemptSettings {
+  readonly base_url: string
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly timeout_ms: number
+}
+
+/**
+ * Sends the request of a call once, and resolves with the host's answer.
+ *
+ * Rejects with an `ApiError` or `HostError`, and with the signal's reason when that is aborted.
+ */
+export const attempt = async (
+  { base_url, fetch: send, timeout_ms }: AttemptSettings,
+  { takes_ms = 0 }: ClientRoute,
+  { body, headers, method, target }: CallRequest,
+  signal: AbortSignal | undefined
+): Promise<unknown> => {
+  const controller = new AbortController()
+  const at_most_ms = timeout_ms + takes_ms
+  const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)
+  const abort = () => controller.abort(signal?.reason)
+  signal?.addEventListener("abort", abort, { once: true })
+  const init = {
+    method,
+    headers,
+    redirect: "manual",
+    signal: controller.signal,
+    ...(body !== null && { body })
+  } as const
+  try {
+    const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
+    // Raced, because a `fetch` of the program's own may ignore the signal.
+    return await Promise.race([exchange(), abortOf(controller.signal)])
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason
+    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", abort)
+  }
+}
+
+/** Rejects with the signal's reason when it is aborted. */
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
+
+const timedOut = (base_url: string, at_most_ms: number) =>
+  new HostError({
+    reason: "timed_out",
+    message: `The host at ${base_url} has not answered within ${at_most_ms} ms.`,
+    retry_action: "retry"
+  })
+
+const unreachable = (base_url: string, cause: unknown) =>
+  new HostError({
+    reason: "unreachable",
+    message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,
+    retry_action: "retry",
+    cause
+  })
+
+/** What the system calls the fault, such as ECONNREFUSED; `fetch` names it in the cause of its error. */
+const codeOf = (error: unknown): string => {
+  const cause = error instanceof Error ? error.cause : null
+  const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))
+  return named instanceof Error && "code" in named ? ` (${String(named.code)})` : ""
+}
+
+const isSystemCode = (code: unknown): boolean => typeof code === "string" && /^[A-Z_]+$/.test(code)
