@@ -1,5 +1,5 @@
 import type { Resource } from "@quotewire/core"
-import * as Dollars from "../Dollars.ts"
+import * as Dollars from "./Dollars.ts"
 import * as Answer from "./Answer.ts"
 import { count, dollars, words } from "./phrases.ts"
 

@@ -1,4 +1,4 @@
-import * as Dollars from "../Dollars.ts"
+import * as Dollars from "./Dollars.ts"
 
 /** How many items of a list a summary names at most. */
 export const most = 6
