@@ -66,7 +66,8 @@ describe("a model that sees structuredContent alone", () => {
         "bodily injury per person $50,000",
         "collision $500 deductible",
         "not covered: medical payments",
-        "policy fee $60"
+        "policy fee $60",
+        "Whether the prices include the fees is unknown."
       ]) {
         assert.include(summary, said)
       }
@@ -203,7 +204,10 @@ describe("a model without a key", () => {
       const { id, read_handle } = started.structuredContent
       yield* advanced(90)
       const { summary } = (yield* callKeyless("get_quote_request", { id, read_handle })).structuredContent
-      assert.match(summary, /Not asked: Meridian Lane .*callers without a key cannot allow/)
+      assert.match(
+        summary,
+        /4 of 5 carriers were asked\.\nNot asked: Meridian Lane .*callers without a key cannot allow/
+      )
     }).pipe(Effect.provide(layer()))
   )
 
@@ -221,7 +225,7 @@ describe("reads with since_version", () => {
   type Read = Resource.QuoteRequestWithQuotes
 
   it.effect.each(["quotes_ready", "some_carriers_silent", "zero_quotes", "price_update", "late_answer"])(
-    "together hold every result and quote, each once: %s",
+    "together hold every result and every quote: %s",
     (scenario) =>
       Effect.gen(function* () {
         yield* at
@@ -265,6 +269,8 @@ describe("reads with since_version", () => {
       for (const quote of whole.quotes) assert.isObject(quote.coverage)
       const again = yield* call("get_quote_request", { id, since_version: last.quote_request.version })
       assert.deepStrictEqual(again.structuredContent.quotes, [])
+      const future = yield* call("get_quote_request", { id, since_version: 99 })
+      assert.deepStrictEqual(future.structuredContent, whole)
     }).pipe(Effect.provide(layer()))
   )
 

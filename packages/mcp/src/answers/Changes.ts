@@ -29,8 +29,10 @@ export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes
     .toSorted((a, b) => firstOf(a.quote_ids, quote_ids) - firstOf(b.quote_ids, quote_ids))
   const steps = Math.max(0, quote_request.version - version)
   const recent = new Set(quoted.slice(Math.max(0, quoted.length - steps)))
+  // A version that does not exist yet cannot have been read.
+  const has_read_none = version < asked_version || version > quote_request.version
   const isNew = (carrier: (typeof carriers)[number]): boolean => {
-    if (version < asked_version || recent.has(carrier)) return true
+    if (has_read_none || recent.has(carrier)) return true
     return carrier.outcome === "declined" || carrier.outcome === "needs_information" || carrier.outcome === "no_answer"
   }
   const changed = carriers.filter(isNew)

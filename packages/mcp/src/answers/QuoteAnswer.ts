@@ -1,6 +1,6 @@
 import type { Resource } from "@quotewire/core"
-import * as Dollars from "./Dollars.ts"
 import * as Answer from "./Answer.ts"
+import * as Dollars from "./Dollars.ts"
 import { count, dollars, words } from "./phrases.ts"
 
 type Quote = Resource.Quote

@@ -14,14 +14,16 @@ type CarrierResult = QuoteRequest["carriers"][number]
  *
  * With `since_version` it holds only what has changed since, because repeats of whole quotes fill the context of a model.
  */
-export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind }) => {
+export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines }) => {
   const { since_version } = input
   const changes = Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
   const { quote_request, quotes } = whole
   const questions = questionsIn(quote_request)
   const summary = [
     `Quote request ${quote_request.id} is ${quote_request.status} (version ${quote_request.version}): ${quote_request.status_details.message}`,
-    ...(isOver(quote_request) || changes === null ? allQuotes(quotes) : newQuotes(changes.quotes)),
+    ...(isOver(quote_request) || changes === null
+      ? allQuotes(quotes, lines.get(quote_request.line)?.premium_includes_fees === true)
+      : newQuotes(changes.quotes)),
     ...(isOver(quote_request) ? withoutQuote(quote_request, kind) : []),
     ...nextOf(quote_request, quotes.length),
     ...(changes === null || !isShortened(changes)
@@ -78,14 +80,17 @@ const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
   quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, some(quotes.map(QuoteAnswer.lineOf), "\n")]
 
 /** All quotes with cover and assumptions, each of which is written once if it is the same in all quotes. */
-const allQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> => {
-  const [first] = quotes
-  if (first === undefined) return []
+const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
+  if (quotes.length === 0) return []
+  const hasFees = quotes.some(({ price }) => price.fees.length > 0)
   return [
     `${count(quotes.length, "quote")}:`,
     some(quotes.map(QuoteAnswer.lineOf), "\n"),
     ...common("Cover", quotes, QuoteAnswer.coverOf),
     ...common("Assumed, so tell the person and ask whether it is true", quotes, QuoteAnswer.assumedOf),
+    ...(hasFees
+      ? [includesFees ? "The prices include the fees." : "Whether the prices include the fees is unknown."]
+      : []),
     QuoteAnswer.caution
   ]
 }
@@ -116,7 +121,9 @@ const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): 
           )}.`
         ]
   }
+  const asked = carriers.filter(({ outcome }) => outcome !== "not_asked").length
   return [
+    ...(asked < carriers.length ? [`${asked} of ${count(carriers.length, "carrier")} were asked.`] : []),
     ...told("not_asked", "Not asked", (result) => whyNotAsked(result, kind)),
     ...told("declined", "Declined", ({ message, reason }) => message ?? words(reason ?? "no reason given")),
     ...told("no_answer", "No answer", ({ reason }) => words(reason ?? "no reason given"))

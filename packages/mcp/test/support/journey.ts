@@ -1,4 +1,4 @@
-import { type OperationServices, operations } from "@quotewire/core"
+import { operations } from "@quotewire/core"
 import { Applications, World } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import { Agents, type Sent } from "./agents.ts"
@@ -9,7 +9,7 @@ export const advanced = Effect.fnUntraced(function* (seconds: number) {
     (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"
   )
   if (advance === undefined) return yield* Effect.die("advance_time is no operation")
-  yield* (yield* World.World).call(advance, { seconds })
+  yield* Effect.orDie((yield* World.World).call(advance, { seconds }))
 })
 
 /** Calls a tool with a server key. */
@@ -60,33 +60,31 @@ export interface Tokens {
 const tokensOf = (text: string): number => Math.ceil(text.length / 4)
 
 /** Measures what a model has to read. */
-export const measured: Effect.Effect<Tokens, never, Agents | World.World | OperationServices> = Effect.gen(
-  function* () {
-    const { send } = yield* Agents
-    const listOf = (as?: Sent["as"]) =>
-      Effect.map(
-        send({ ...(as !== undefined && { as }), message: { jsonrpc: "2.0", id: 1, method: "tools/list" } }),
-        ({ body }) => tokensOf(JSON.stringify(body.result.tools))
-      )
-    const lists = { server: yield* listOf("server"), platform: yield* listOf("platform"), keyless: yield* listOf() }
-    const results: Array<{ readonly tool: string; readonly result: Effect.Success<ReturnType<typeof call>> }> = []
-    const add = (tool: string, args: object) =>
-      Effect.map(call(tool, args), (result) => {
-        results.push({ tool, result })
-        return result.structuredContent
-      })
-    yield* add("get_capabilities", { line: "personal_auto", state: "TX" })
-    const start = startOf("quotes_ready")
-    yield* add("start_quote_request", { ...start, application: { ...start.application, vehicles: [{}] } })
-    const { id, version } = yield* add("start_quote_request", start)
-    for (const result of yield* followed(id, version)) results.push({ tool: "get_quote_request", result })
-    const { quote_ids } = results.at(-1)?.result.structuredContent.quote_request ?? { quote_ids: [] }
-    yield* add("get_quote", { id: quote_ids[0] })
-    const journey = results.map(({ result, tool }) => ({
-      tool,
-      structured: tokensOf(JSON.stringify(result.structuredContent)),
-      content: tokensOf(result.content.map(({ text }: { text: string }) => text).join(""))
-    }))
-    return { lists, journey }
-  }
-)
+export const measured = Effect.gen(function* () {
+  const { send } = yield* Agents
+  const listOf = (as?: Sent["as"]) =>
+    Effect.map(
+      send({ ...(as !== undefined && { as }), message: { jsonrpc: "2.0", id: 1, method: "tools/list" } }),
+      ({ body }) => tokensOf(JSON.stringify(body.result.tools))
+    )
+  const lists = { server: yield* listOf("server"), platform: yield* listOf("platform"), keyless: yield* listOf() }
+  const results: Array<{ readonly tool: string; readonly result: Effect.Success<ReturnType<typeof call>> }> = []
+  const add = (tool: string, args: object) =>
+    Effect.map(call(tool, args), (result) => {
+      results.push({ tool, result })
+      return result.structuredContent
+    })
+  yield* add("get_capabilities", { line: "personal_auto", state: "TX" })
+  const start = startOf("quotes_ready")
+  yield* add("start_quote_request", { ...start, application: { ...start.application, vehicles: [{}] } })
+  const { id, version } = yield* add("start_quote_request", start)
+  for (const result of yield* followed(id, version)) results.push({ tool: "get_quote_request", result })
+  const { quote_ids } = results.at(-1)?.result.structuredContent.quote_request ?? { quote_ids: [] }
+  yield* add("get_quote", { id: quote_ids[0] })
+  const journey = results.map(({ result, tool }) => ({
+    tool,
+    structured: tokensOf(JSON.stringify(result.structuredContent)),
+    content: tokensOf(result.content.map(({ text }: { text: string }) => text).join(""))
+  }))
+  return { lists, journey } satisfies Tokens
+})
