@@ -35,8 +35,9 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
   ].join(". ")
 }
 
-/** The longest list of values that is shown. The 51 states, for instance, are known to every model. */
-const most_values = 8
+/** The longest lists of values that are shown. The 51 states, for instance, are known to every model. */
+const most_texts = 20
+const most_numbers = 8
 
 /** A schema with names, types, short lists of values and descriptions. Bounds and patterns are left to the check. */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
@@ -65,10 +66,11 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}
   const sent = values.filter((value) => value !== null)
-  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= most_values && { enum: sent }) }
-  if (!sent.every(Predicate.isNumber))
+  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= most_texts && { enum: sent }) }
+  if (!sent.every(Predicate.isNumber)) {
     return { anyOf: [{ type: "integer" }, { type: "string" }], description: sent.join(", ") }
-  return { type: "integer", ...(sent.length <= most_values && { description: sent.join(", ") }) }
+  }
+  return { type: "integer", ...(sent.length <= most_numbers && { description: sent.join(", ") }) }
 }
 
 /** Groups of facts of which one is enough, in words: "vin, or model_year and make and model". */
