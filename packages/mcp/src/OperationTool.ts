@@ -124,7 +124,7 @@ const makeRunner = <R>(
       return resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
     })
   }
-  return (call, { idempotency_key, input, read_handle, wrong }) =>
+  return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
     Effect.matchEffect(
       Pipeline.call(operation, {
         request_id: call.request_id,
@@ -139,7 +139,7 @@ const makeRunner = <R>(
         // In the current revision an answer is what the operation has returned.
         onSuccess: ({ json }) =>
           Effect.map(Lines.Lines, (lines) => {
-            const { answer, summary } = tell(json, { ...call.caller, lines, input })
+            const { answer, summary } = tell(json, { ...call.caller, lines, input: { ...input, ...shaping } })
             return resultOf(summary, answer, false)
           }),
         onFailure: (error) => refused(call, wrong, error)

@@ -103,13 +103,15 @@ const getQuoteRequest: Definition = {
   name: "get_quote_request",
   title: "Wait for quotes and read them",
   description: () =>
-    "Reads a quote request, each carrier's answer and the quotes. While it is in_progress the call waits for a change: send since_version with the version you hold, and the answer has only what has changed since. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required a person has to act first: do what summary says, and do not call in a loop. Show price.display and what was assumed; do not rank, recommend or call a quote coverage. null means unknown: never fill it in.",
+    "Reads a quote request, each carrier's answer and the quotes. While it is in_progress the call waits for a change: send since_version and only_changes. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required a person has to act first: do what summary says, and do not call in a loop. Show price.display and what was assumed; do not rank, recommend or call a quote coverage. null means unknown: never fill it in.",
   annotations: reads,
-  arguments: ofRequest,
+  arguments: { ...ofRequest, shaping: ["only_changes"] },
+  shapes: () => ({ only_changes: { type: "boolean" } }),
   notes: {
     id: "The quote request, qreq_…",
     wait_seconds: "How long to wait for a change, 20 by default.",
-    since_version: "quote_request.version that you have read. Leave it out to read all.",
+    since_version: "The version that you have read.",
+    only_changes: "true to read no quote twice.",
     read_handle: handleNote
   },
   hidden: noHandleOf,

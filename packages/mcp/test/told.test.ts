@@ -179,11 +179,11 @@ describe("a model that asks what a line needs", () => {
 describe("a model without a key", () => {
   it.effect("is not told to send receipts, and learns which carriers it cannot reach", () =>
     Effect.gen(function* () {
-      const { capabilities, carriers_not_asked, summary } = (yield* callKeyless("get_capabilities", {
+      const { carriers_not_asked, consents_to_send, summary } = (yield* callKeyless("get_capabilities", {
         line: "personal_auto"
       })).structuredContent
       assert.deepStrictEqual(
-        capabilities.consents.map(({ field }: { field: string }) => field),
+        consents_to_send.map(({ field }: { field: string }) => field),
         ["quote_disclosure_version", "quote_disclosure_accepted"]
       )
       assert.deepStrictEqual(carriers_not_asked, [{ carrier_id: "sbx_meridian", reason: "credit_disclosure_missing" }])
@@ -221,7 +221,7 @@ describe("a model without a key", () => {
   )
 })
 
-describe("reads with since_version", () => {
+describe("reads with only_changes", () => {
   type Read = Resource.QuoteRequestWithQuotes
 
   it.effect.each(["quotes_ready", "some_carriers_silent", "zero_quotes", "price_update", "late_answer"])(
@@ -263,14 +263,30 @@ describe("reads with since_version", () => {
         assert.match(quote.price.display, /^\$/)
       }
       const last = reads.at(-1)?.structuredContent
-      assert.include(last.summary, "leave out since_version")
+      assert.include(last.summary, "leave out only_changes")
       for (const quote of quotes) assert.include(last.summary, quote.price.display)
       const whole = (yield* call("get_quote_request", { id, wait_seconds: 0 })).structuredContent
       for (const quote of whole.quotes) assert.isObject(quote.coverage)
-      const again = yield* call("get_quote_request", { id, since_version: last.quote_request.version })
+      const again = yield* call("get_quote_request", {
+        id,
+        since_version: last.quote_request.version,
+        only_changes: true
+      })
       assert.deepStrictEqual(again.structuredContent.quotes, [])
-      const future = yield* call("get_quote_request", { id, since_version: 99 })
+      const future = yield* call("get_quote_request", { id, since_version: 99, only_changes: true })
       assert.deepStrictEqual(future.structuredContent, whole)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("are asked for: since_version alone reads everything, as over REST", () =>
+    Effect.gen(function* () {
+      const id = yield* played("quotes_ready")
+      const all = (yield* call("get_quote_request", { id })).structuredContent
+      const since = (yield* call("get_quote_request", { id, since_version: all.quote_request.version - 1 }))
+        .structuredContent
+      assert.deepStrictEqual(since, all)
+      const wrong = (yield* call("get_quote_request", { id, only_changes: "yes" })).structuredContent
+      assert.strictEqual(wrong.error.field_errors[0].path, "only_changes")
     }).pipe(Effect.provide(layer()))
   )
 
@@ -278,7 +294,7 @@ describe("reads with since_version", () => {
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent
-      const since = (yield* call("get_quote_request", { id, since_version: 1 })).structuredContent
+      const since = (yield* call("get_quote_request", { id, since_version: 1, only_changes: true })).structuredContent
       assert.deepStrictEqual(since, all)
     }).pipe(Effect.provide(layer()))
   )

@@ -24,9 +24,9 @@ export const tell = Answer.make((answer: Resource.CapabilitiesAnswer, { input, k
     fields: {
       capabilities: {
         ...(input.state === undefined ? capabilities : short(capabilities)),
-        consents: kind === "keyless" ? agreement : capabilities.consents,
         disclosures: capabilities.disclosures.map((one) => ({ ...one, text: disclosureText(one.key) }))
       },
+      ...(kind === "keyless" && { consents_to_send: agreement }),
       ...(unasked.length > 0 && {
         carriers_not_asked: unasked.map((carrier_id) => ({ carrier_id, reason: "credit_disclosure_missing" }))
       }),

@@ -12,11 +12,13 @@ type CarrierResult = QuoteRequest["carriers"][number]
 /**
  * A quote request with its quotes: its status, and whether to wait, to ask the person, or to show the quotes.
  *
- * With `since_version` it holds only what has changed since, because repeats of whole quotes fill the context of a model.
+ * With `since_version` and `only_changes` it holds only what has changed since, because repeats of whole quotes fill the context
+ * of a model.
  */
 export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines }) => {
-  const { since_version } = input
-  const changes = Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
+  const { only_changes, since_version } = input
+  const changes =
+    only_changes === true && Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
   const { quote_request, quotes } = whole
   const questions = questionsIn(quote_request)
   const summary = [
@@ -29,7 +31,7 @@ export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input
     ...(changes === null || !isShortened(changes)
       ? []
       : [
-          `quotes and carriers hold only what has changed since version ${changes.version}; to read all, leave out since_version.`
+          `quotes and carriers hold only what has changed since version ${changes.version}; to read all, leave out only_changes.`
         ])
   ].join("\n")
   return {
@@ -155,7 +157,9 @@ const questionsIn = ({ carriers, status }: QuoteRequest) =>
 const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> => {
   const { carriers, status, version } = request
   if (status === "in_progress") {
-    return [`Not finished: call get_quote_request again with since_version ${version}; it waits for the next change.`]
+    return [
+      `Not finished: call get_quote_request again with since_version ${version} and only_changes true; it waits for the next change.`
+    ]
   }
   if (status === "action_required") return questionOf(request)
   if (quotes > 0) return []

@@ -39,7 +39,7 @@ export const followed = Effect.fnUntraced(function* (id: string, version: number
   let since_version = version
   for (let seconds = 0; seconds < 120; seconds++) {
     yield* advanced(1)
-    const read = yield* call("get_quote_request", { id, since_version, wait_seconds: 0 })
+    const read = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
     const { quote_request } = read.structuredContent
     if (quote_request.version === since_version) continue
     reads.push(read)
