@@ -34,6 +34,16 @@ const consentOf = (caller: CallerKind, disclosure_version: unknown) =>
     ? { quote_disclosure_version: disclosure_version, quote_disclosure_accepted: true }
     : { consent_receipt_id: "receipt-0001", credit_disclosure_receipt_id: "receipt-0002" }
 
+/** Checks that a tool's answer has everything of another answer, with the same values. It may tell a model more. */
+const holdsAll = (told: unknown, answer: unknown): void => {
+  if (typeof answer !== "object" || answer === null) {
+    assert.deepStrictEqual(told, answer)
+    return
+  }
+  assert.strictEqual(Array.isArray(told), Array.isArray(answer))
+  for (const [name, value] of Object.entries(answer)) holdsAll(Object(told)[name], value)
+}
+
 const facts = ["75201", "1991-04-12", "Honda", "Civic"]
 
 layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
@@ -48,7 +58,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       const { capabilities, quote_disclosure } = offered.structured
       assert.strictEqual(quote_disclosure === undefined, caller !== "keyless")
       const { capabilities: same } = yield* rest(base_url, "/v1/capabilities?line=personal_auto", keys.server)
-      assert.deepStrictEqual(capabilities, same)
+      holdsAll(capabilities, same)
 
       const { vehicles, ...incomplete } = Applications.smallest.personal_auto
       const start = {
@@ -88,11 +98,12 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       assert.isAtLeast(quotes.length, 4)
       assert.match(done.texts[0] ?? "", /\$\d[\d,]*\.\d\d for (6|12) months/)
       assert.include(done.texts[0], "not coverage")
-      assert.deepStrictEqual(done.structured, yield* rest(base_url, `/v1/quote-requests/${id}`, keys.server))
+      assert.strictEqual(done.structured.summary, done.texts[0])
+      holdsAll(done.structured, yield* rest(base_url, `/v1/quote-requests/${id}`, keys.server))
 
       const quote = yield* client.call("get_quote", { ...opened, id: quotes[0].id })
-      assert.deepStrictEqual(quote.structured, quotes[0])
-      assert.deepStrictEqual(quote.structured, yield* rest(base_url, `/v1/quotes/${quotes[0].id}`, keys.server))
+      holdsAll(quote.structured, quotes[0])
+      holdsAll(quote.structured, yield* rest(base_url, `/v1/quotes/${quotes[0].id}`, keys.server))
       const onward = quote.structured.next_actions.find(
         ({ type }: { type: string }) => type === "continue_on_carrier_site"
       )

@@ -50,7 +50,10 @@ export const make = (base_url: string, otherwise: Call): Call => {
       if (summary.text === "" || JSON.stringify(JSON.parse(same.text)) !== JSON.stringify(structuredContent)) {
         throw new Error(`${name} tells a model something else than a program: ${JSON.stringify(content)}`)
       }
-      return { status: statusOf(name, isError, structuredContent), body: structuredContent }
+      // The text stands among the fields, too, for programs that show a model nothing else.
+      const { summary: same_text, ...body } = structuredContent
+      if (!isError && same_text !== summary.text) throw new Error(`${name} has no summary: ${JSON.stringify(body)}`)
+      return { status: statusOf(name, isError, structuredContent), body }
     })
   }
 }

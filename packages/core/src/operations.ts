@@ -8,7 +8,6 @@ import { catalogueOf, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { LineName } from "./lines/LineName.ts"
 import { find, Lines } from "./lines/Lines.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
@@ -45,18 +44,18 @@ export const getCapabilities = Operation.make({
   description:
     "The states, the facts that a price needs with their JSON Schema, the consents and the disclosures of one line. Read it before you ask a person anything.",
   tag: "Quoting",
-  route: { method: "GET", path: "/v1/capabilities", query: { line: "string" }, status: 200 },
+  route: { method: "GET", path: "/v1/capabilities", query: { line: "string", state: "string" }, status: 200 },
   authority: { callers: everyone },
   cost: { read: 1 },
   idempotent: false,
-  input: Schema.Struct({ line: LineName }),
+  input: Capabilities.CapabilitiesInput,
   output: Capabilities.CapabilitiesAnswer,
   errors: [],
   run: Effect.fnUntraced(function* ({ caller, revision }, input) {
     const line = yield* Effect.fromResult(find(yield* Lines, input.line))
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
-    const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
+    const capabilities = Capabilities.of(line, caller.environment, adapters, revision, input.state)
     if (caller.kind !== "keyless") return Json.encode({ capabilities })
     const quote_disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
     return Json.encode({ capabilities, quote_disclosure })

@@ -1,8 +1,9 @@
 import { ApiError, Json, Lines, Operation, Pipeline } from "@quotewire/core"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Predicate } from "effect"
+import type * as Answer from "./answers/Answer.ts"
+import * as Refusal from "./answers/Refusal.ts"
 import * as LenientArguments from "./LenientArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
-import * as Summary from "./Summary.ts"
 import type { Annotations, Arguments, Content, Listed, Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
@@ -17,15 +18,14 @@ export interface Definition {
   readonly arguments: ToolInput.Arguments
   /** Descriptions of arguments, replacing those of the operation. */
   readonly notes: Readonly<Record<string, string | ((audience: ToolAudience) => string)>>
-  /** Schemas of arguments, replacing those of the operation. */
-  readonly shapes?: Readonly<Record<string, object>>
+  /** Schemas of arguments on a host with these lines, replacing those of the operation. */
+  readonly shapes?: (lines: Lines.LineSet) => Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
   readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
-  readonly summarize: Summary.Summary
-  /** Whether an answer also contains its summary, because some programs show models only `structuredContent`. */
-  readonly summary_in_answer?: (answer: Json.Json<object>) => boolean
+  /** Prepares the answer for a model. */
+  readonly tell: Answer.Tell
 }
 
 /** Makes the tool of an operation. */
@@ -35,7 +35,7 @@ export const make = <R>(
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
 ): Tool<R | Pipeline.PipelineServices> => {
   // A call only needs the types of the arguments, which are the same for all lines.
-  const shapes = shapesOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties)
+  const shapes = shapesOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
   const show = makeLister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = makeRunner(definition, operation)
@@ -61,30 +61,27 @@ export const make = <R>(
 /** The schemas of a tool's arguments: the fields of the operation, under the tool's names. */
 const shapesOf = (
   { arguments: spec, shapes }: Definition,
-  properties: ToolSchemas.Arguments["properties"]
+  properties: ToolSchemas.Arguments["properties"],
+  lines: Lines.LineSet
 ): LenientArguments.Shapes => ({
   ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [ToolInput.toolPath(spec, field), schema])),
   ...(spec.read_handle && { read_handle: { type: "string" } }),
   ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
-  ...shapes
+  ...shapes?.(lines)
 })
 
 /** The tool as it is listed. */
-const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input" | "output">) => {
+const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input">) => {
   const { name, title, annotations, notes } = definition
   const spec = definition.arguments
   return (audience: ToolAudience): Listed => {
     const { properties, required } = ToolSchemas.argumentsOf(operation, audience.lines)
-    const outputSchema = {
-      ...ToolSchemas.resultOf(operation, audience.lines),
-      ...(definition.summary_in_answer !== undefined && { properties: { summary: { type: "string" } } })
-    }
     const always = [
       ...required.map((field) => ToolInput.toolPath(spec, field)),
       ...(spec.request_key ? ["request_key"] : [])
     ]
     const hidden = definition.hidden?.(audience) ?? []
-    const shown = Object.entries(shapesOf(definition, properties))
+    const shown = Object.entries(shapesOf(definition, properties, audience.lines))
       .filter(([field]) => !hidden.includes(field))
       .map(([field, schema]) => {
         const note = notes[field]
@@ -101,7 +98,7 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
         required: [...always, ...(definition.required?.(audience) ?? [])],
         additionalProperties: false
       },
-      outputSchema,
+      outputSchema: ToolSchemas.result,
       annotations
     }
   }
@@ -113,18 +110,21 @@ type Run<R> = (
 ) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
 
 const makeRunner = <R>(
-  { arguments: spec, summarize, summary_in_answer }: Definition,
+  { arguments: spec, tell }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
   const refused = (call: ToolCall, wrong: ToolInput.SplitArguments["wrong"], error: ApiError.ApiError) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors in the arguments already use the tool's names.
-    const refusal = wrong.length > 0 ? error : withToolNames(spec, error)
+    const named = wrong.length > 0 ? error : withToolNames(spec, error)
+    const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
-    const summary = Summary.refusal(envelope, error.retry_after_seconds)
-    return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
+    return Effect.map(Lines.Lines, (lines) => {
+      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
+      return resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
+    })
   }
-  return (call, { idempotency_key, input, read_handle, wrong }) =>
+  return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
     Effect.matchEffect(
       Pipeline.call(operation, {
         request_id: call.request_id,
@@ -137,16 +137,20 @@ const makeRunner = <R>(
       }),
       {
         // In the current revision an answer is what the operation has returned.
-        onSuccess: ({ json }) => {
-          const answer = Json.typed<object>(json)
-          const summary = summarize(answer)
-          const shown = summary_in_answer?.(answer) === true ? Json.extend(answer, { summary }) : answer
-          return Effect.succeed(resultOf(summary, shown, false))
-        },
+        onSuccess: ({ json }) =>
+          Effect.map(Lines.Lines, (lines) => {
+            const { answer, summary } = tell(json, { ...call.caller, lines, input: { ...input, ...shaping } })
+            return resultOf(summary, answer, false)
+          }),
         onFailure: (error) => refused(call, wrong, error)
       }
     )
 }
+
+/** The refusal of a caller that has no key which could be without authority. */
+const needsKey = ApiError.make("forbidden", {
+  message: "This tool needs the key of a server, and this call has no key. tools/list has the tools that need none."
+})
 
 /** A refusal in terms of the tool's arguments instead of headers and paths. */
 const withToolNames = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {

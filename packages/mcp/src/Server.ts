@@ -1,8 +1,8 @@
-import { type ApiError, type Caller, Json, Lines } from "@quotewire/core"
+import { type ApiError, Json, Lines } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
+import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
 
 /** Settings of a server. */
 export interface Settings<R> {
@@ -14,7 +14,6 @@ export interface Settings<R> {
 /** The sender of a message, and how it came. */
 export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
-  readonly caller: Caller.Caller
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
@@ -52,15 +51,22 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
-  const listings = Lines.oncePerLines(() => new Map<string, Json.Json<object>>())
-  const list = Effect.fnUntraced(function* ({ environment, kind }: Omit<ToolAudience, "lines">) {
+  // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
+  const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
+  const list: Methods<R>[string] = Effect.fnUntraced(function* (_message, { caller: { environment, kind }, era }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
-    const key = [environment, kind, ...offered.map(({ name }) => name)].join(" ")
+    const key = [era, environment, kind, ...offered.map(({ name }) => name)].join(" ")
     const listed =
       known.get(key) ??
-      Json.encode({ tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull) })
+      complete(
+        Json.encode({
+          tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull),
+          ...(era === "modern" && cached)
+        }),
+        era
+      )
     known.set(key, listed)
     return listed
   })
@@ -79,8 +85,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
       Effect.map(instructionsOn, (instructions) =>
         complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
       ),
-    "tools/list": (_message, { caller, era }) =>
-      Effect.map(list(caller), (listed) => complete(Json.extend(listed, cached), era)),
+    "tools/list": list,
     "tools/call": call
   }
   const legacy: Methods<R> = {
@@ -91,7 +96,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
       )
     },
     ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
-    "tools/list": (_message, { caller, era }) => Effect.map(list(caller), (listed) => complete(listed, era)),
+    "tools/list": list,
     "tools/call": call
   }
   return {

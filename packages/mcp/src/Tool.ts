@@ -33,6 +33,8 @@ export type Arguments = Record<string, unknown>
 
 /** One call of a tool, over any transport. */
 export interface ToolCall {
+  /** Who calls, as the host has identified the sender. */
+  readonly caller: Caller.Caller
   readonly request_id: Ids.RequestId
   readonly credentials: Omit<Pipeline.Request["credentials"], "read_handle">
   /** The address of the documentation: the base of `doc_url` in refusals. */

@@ -10,6 +10,8 @@ export interface Arguments {
   readonly read_handle: boolean
   /** Whether `request_key` is the `Idempotency-Key`. */
   readonly request_key: boolean
+  /** Booleans that only shape the answer. The operation does not get them. */
+  readonly shaping?: ReadonlyArray<string>
 }
 
 /** The parts of a call from its arguments, and the errors in them. */
@@ -17,6 +19,8 @@ export interface SplitArguments {
   readonly input: Fields
   readonly read_handle: string | null
   readonly idempotency_key: string | null
+  /** The arguments that only shape the answer. */
+  readonly shaping: Fields
   readonly wrong: ReadonlyArray<ApiError.FieldError>
 }
 
@@ -27,15 +31,22 @@ export interface SplitArguments {
  */
 export const split = (spec: Arguments, args: Sent): SplitArguments => {
   const { read_handle, request_key } = args
+  const shaping = (spec.shaping ?? []).flatMap((name) =>
+    Object.hasOwn(args, name) ? [[name, args[name]] as const] : []
+  )
   const wrong = [
     ...[...new Set(Object.values(spec.named))]
       .filter((name) => Object.hasOwn(args, name))
       .map((path) => ({ path, message: "This field is not known." })),
     ...(spec.read_handle ? notText("read_handle", read_handle) : []),
-    ...(spec.request_key ? notText("request_key", request_key) : [])
+    ...(spec.request_key ? notText("request_key", request_key) : []),
+    ...shaping.flatMap(([path, value]) =>
+      typeof value === "boolean" ? [] : [{ path, message: "Must be true or false." }]
+    )
   ]
   if (spec.read_handle) Reflect.deleteProperty(args, "read_handle")
   if (spec.request_key) Reflect.deleteProperty(args, "request_key")
+  for (const [name] of shaping) Reflect.deleteProperty(args, name)
   for (const [name, inner] of Object.entries(spec.named)) {
     if (!Object.hasOwn(args, name)) continue
     args[inner] = args[name]
@@ -45,6 +56,7 @@ export const split = (spec: Arguments, args: Sent): SplitArguments => {
     input: args,
     read_handle: spec.read_handle ? textOf(read_handle) : null,
     idempotency_key: spec.request_key ? textOf(request_key) : null,
+    shaping: Object.fromEntries(shaping),
     wrong
   }
 }

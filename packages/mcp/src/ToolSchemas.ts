@@ -1,4 +1,4 @@
-import { ApiError, HostSchema, type Lines, type Operation } from "@quotewire/core"
+import { HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate, Schema } from "effect"
 
 /** A JSON Schema of an object, as MCP requires for arguments and results. */
@@ -17,31 +17,27 @@ export const argumentsOf = (operation: Pick<Operation.Operation, "input">, lines
 }
 
 const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): Arguments => {
-  if (typeof schema.$ref === "string") {
-    return fieldsOf(definitions[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {}, definitions)
-  }
-  const properties = Predicate.isObject(schema.properties) ? schema.properties : {}
+  const { properties: members, required } = resolved(schema, definitions)
+  const properties = Predicate.isObject(members) ? members : {}
   return {
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, property]) => [name, Predicate.isObject(property) ? plain(property) : {}])
     ),
-    required: Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
+    required: Array.isArray(required) ? required.filter(Predicate.isString) : []
   }
 }
 
-/**
- * Derives the schema of a tool's results: the operation's answer or the error envelope, because clients validate both
- * with it.
- */
-export const resultOf = (operation: Pick<Operation.Operation, "output">, lines: Lines.LineSet): ObjectSchema => {
-  const result = Schema.Union([HostSchema.forLines(operation.output, lines), ApiError.ErrorEnvelope])
-  const { schema, definitions } = Schema.toJsonSchemaDocument(result)
-  const { anyOf } = plain(schema)
-  return { type: "object", anyOf, $defs: mapped(definitions) }
-}
+/** The schema that a reference points to, or the schema itself. */
+const resolved = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): JsonSchema.JsonSchema =>
+  typeof schema.$ref === "string"
+    ? resolved(definitions[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {}, definitions)
+    : schema
 
-const mapped = (schemas: Readonly<Record<string, JsonSchema.JsonSchema>>) =>
-  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema)]))
+/**
+ * The schema of every result. It says little, because every model program reads it in every conversation, and it fits
+ * refusals too, since programs validate both with it.
+ */
+export const result: ObjectSchema = { type: "object", properties: { summary: { type: "string" } } }
 
 /** A schema without redundant constraints, and with descriptions next to what they describe. */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
@@ -65,6 +61,10 @@ const isNote = (part: { readonly [key: PropertyKey]: unknown }): boolean =>
   Object.keys(part).every((key) => key === "description" || key === "title")
 
 const isTakenForGranted = (key: string, value: unknown): boolean =>
+  checked_later.has(key) ||
   (key === "additionalProperties" && value === true) ||
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
+
+/** Keywords that a model does not need: the service checks them, and its refusal says what is allowed. */
+const checked_later: ReadonlySet<string> = new Set(["pattern", "minLength", "maxLength", "maxItems", "uniqueItems"])

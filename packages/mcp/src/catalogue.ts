@@ -1,6 +1,11 @@
 import type { Line } from "@quotewire/core"
+import * as ApplicationSchema from "./ApplicationSchema.ts"
+import * as CapabilitiesAnswer from "./answers/CapabilitiesAnswer.ts"
+import * as LogAnswers from "./answers/LogAnswers.ts"
+import * as QuoteAnswer from "./answers/QuoteAnswer.ts"
+import * as QuoteRequestAnswer from "./answers/QuoteRequestAnswer.ts"
+import * as WebhookAnswers from "./answers/WebhookAnswers.ts"
 import type { Definition } from "./OperationTool.ts"
-import * as Summary from "./Summary.ts"
 import type { Annotations, ToolAudience } from "./Tool.ts"
 import type { Arguments } from "./ToolInput.ts"
 
@@ -22,7 +27,7 @@ const pageNotes = {
   cursor: "The next_cursor of the page before, with the same other arguments; leave it out for the first page."
 }
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
-const handleNote = "The read_handle that start_quote_request returned for this request."
+const handleNote = "From start_quote_request."
 
 /** The names of the host's lines for which something holds. */
 const linesWhere = ({ lines }: ToolAudience, holds: (line: Line.Line) => boolean): string =>
@@ -33,18 +38,20 @@ const getCapabilities: Definition = {
   title: "See what an insurance line offers",
   description: ({ kind }) =>
     [
-      "Reads what one insurance line offers: the states, the facts that a price needs (required_facts, and required_facts_schema, the JSON Schema of application), the consents and the disclosures. Call it first for a line, before you ask the person anything, and ask only for what it lists.",
+      "Reads what one insurance line offers: states, required_facts, consents, disclosures. Call it first, with the person's state if you know it, and ask the person only for what it lists.",
       kind === "keyless"
-        ? "Its quote_disclosure must be shown to the person word for word before start_quote_request; only the person can agree to it."
-        : "The consents it lists are given by the person and recorded by your own system; you cannot give them."
+        ? "Show its quote_disclosure.text to the person word for word before start_quote_request; only the person can agree."
+        : "Its consents are given by the person and recorded by your own system; you cannot give them."
     ].join(" "),
   annotations: reads,
   arguments: asSent,
   notes: {
     line: ({ lines }) =>
-      `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`
+      `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`,
+    state: "The person's state, such as TX: the answer is much shorter then."
   },
-  summarize: Summary.capabilities
+  shapes: () => ({ state: { type: "string" } }),
+  tell: CapabilitiesAnswer.tell
 }
 
 const receipts = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"]
@@ -61,12 +68,12 @@ const startQuoteRequest: Definition = {
   title: "Start a quote request",
   description: ({ environment, kind }) =>
     [
-      "Sends the facts about one person to insurance carriers, which then offer prices in the background. It buys nothing and binds nobody. Use it after get_capabilities, once the person has given the facts and the consent.",
+      "Sends the facts about one person to insurance carriers, which offer prices in the background. It buys nothing and binds nobody. Use it after get_capabilities, once the person has given the facts and the consent.",
       kind === "keyless"
-        ? "First show the person quote_disclosure.text of get_capabilities word for word and ask whether they agree. Send quote_disclosure_accepted true only if the person said yes: you cannot agree for them."
+        ? "First show the person quote_disclosure.text of get_capabilities word for word. Send quote_disclosure_accepted true only if the person agreed: you cannot agree for them."
         : "Consent comes from the person and is recorded by your own system as a receipt: never invent a receipt, and never send one receipt in two fields.",
-      "Never guess a fact: leave out what the person does not know, and every quote then reports what was assumed (evidence.assumptions). Missing required facts are refused with needs_information before any carrier is asked.",
-      "The answer comes at once with status in_progress; then wait with get_quote_request.",
+      "Never guess a fact: leave out what the person does not know, and every quote reports what was assumed. Missing required facts are refused before any carrier is asked.",
+      "Then wait with get_quote_request.",
       ...(kind === "server" ? [] : ["Keep the read_handle of the answer: only it opens this request."]),
       ...(environment === "sandbox" ? ["This is a sandbox: carriers and prices are fictional."] : [])
     ].join(" "),
@@ -74,44 +81,42 @@ const startQuoteRequest: Definition = {
   arguments: asSent,
   notes: {
     line: "The line of get_capabilities.",
-    request_key:
-      "Your own ID of this start, a new UUID for each. To repeat a call that got no answer, send the same request_key and the same input: it gives the same request, not a second one.",
-    application: "The facts, shaped by required_facts_schema of get_capabilities for this line.",
+    request_key: "A new UUID for each start. To repeat a call that got no answer, send the same request_key and input.",
     consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
     credit_disclosure_receipt_id: creditNote,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
     contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
-    quote_disclosure_version: "quote_disclosure.version of get_capabilities, as the person has read it.",
-    quote_disclosure_accepted: "true once the person has agreed. You cannot agree for the person.",
-    scenario: "Sandbox only: plays a named outcome, for tests. Leave it out otherwise."
+    quote_disclosure_version: "quote_disclosure.version, as the person has read it.",
+    quote_disclosure_accepted: "true once the person has agreed.",
+    scenario: "For tests: a named outcome to play."
   },
-  // Each line's schema is longer than all tools together, so they are not listed: get_capabilities returns the needed one.
-  shapes: { application: { type: "object", additionalProperties: true } },
+  shapes: (lines) => ({ application: ApplicationSchema.of(lines) }),
   hidden: ({ environment, kind }) => [
     ...(kind === "keyless" ? receipts : agreement),
     ...(environment === "sandbox" ? [] : ["scenario"])
   ],
   required: ({ kind }) => (kind === "keyless" ? agreement : ["consent_receipt_id"]),
-  summarize: Summary.started
+  tell: QuoteRequestAnswer.tellStarted
 }
 
 const getQuoteRequest: Definition = {
   name: "get_quote_request",
   title: "Wait for quotes and read them",
   description: () =>
-    "Reads a quote request with what each carrier answered and the newest version of each quote. While it is in_progress the call waits for a change, up to wait_seconds: send since_version with the version you hold and let it wait, instead of calling again and again. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required the call does not wait: a person has to act first, so do what summary says and do not call in a loop. Show prices for the whole term as price says; do not rank, recommend or call a quote coverage. null means unknown: say so, never fill it in.",
+    "Reads a quote request, each carrier's answer and the quotes. While it is in_progress the call waits for a change: send since_version and only_changes. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required a person has to act first: do what summary says, and do not call in a loop. Show price.display and what was assumed; do not rank, recommend or call a quote coverage. null means unknown: never fill it in.",
   annotations: reads,
-  arguments: ofRequest,
+  arguments: { ...ofRequest, shaping: ["only_changes"] },
+  shapes: () => ({ only_changes: { type: "boolean" } }),
   notes: {
     id: "The quote request, qreq_…",
-    wait_seconds: "How long to wait for a change while it is in_progress, 0 to 20 seconds; 20 by default.",
-    since_version: "quote_request.version that you have read: a newer one is answered at once.",
+    wait_seconds: "How long to wait for a change, 20 by default.",
+    since_version: "The version that you have read.",
+    only_changes: "true to read no quote twice.",
     read_handle: handleNote
   },
   hidden: noHandleOf,
   required: handleOf,
-  summarize: Summary.quoteRequest,
-  summary_in_answer: Summary.isForThePerson
+  tell: QuoteRequestAnswer.tell
 }
 
 const listQuoteRequests: Definition = {
@@ -129,7 +134,7 @@ const listQuoteRequests: Definition = {
     created_before: "RFC 3339 with offset.",
     updated_since: "RFC 3339 with offset: those that have changed since."
   },
-  summarize: Summary.quoteRequests
+  tell: QuoteRequestAnswer.tellPage
 }
 
 const feesNote = (audience: ToolAudience): string => {
@@ -142,35 +147,45 @@ const getQuote: Definition = {
   name: "get_quote",
   title: "Read a quote",
   description: (audience) =>
-    `Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage and not a market comparison. null means unknown.`,
+    `Reads one quote: price, cover, expiry, what was assumed, and where to go on. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
   annotations: reads,
   arguments: ofRequest,
   notes: {
     id: "The quote, qt_…",
-    version: "A version to read; leave it out for the newest. Versions never change.",
+    version: "A version to read; the newest by default.",
     read_handle: handleNote
   },
   hidden: noHandleOf,
   required: handleOf,
-  summarize: Summary.quote
+  tell: QuoteAnswer.tell
 }
 
 const sendFeedback: Definition = {
   name: "send_feedback",
   title: "Report a problem with this API",
   description: () =>
-    "Tells the people who run this API of a bug, a missing feature, an unclear error or unclear documentation. Use it when a tool did not do what its description says. Write nothing about a person: a report that looks like it holds a national ID, driver's license or card number is refused. It changes no quote.",
+    "Tells the people who run this API of a bug, a missing feature or something unclear. Use it when a tool did not do what it says. Write nothing about a person: ID, license and card numbers are refused. It changes no quote.",
   annotations: { ...sends, idempotentHint: false, openWorldHint: false },
   arguments: asSent,
   notes: {
     kind: "What the report is about.",
     summary: "One sentence, at most 200 characters.",
-    expected: "What you expected, at most 2000 characters.",
-    actual: "What happened instead, at most 2000 characters.",
-    tried: "The operation or tool that you tried, and request_ids of its answers.",
+    expected: "What you expected.",
+    actual: "What happened instead.",
+    tried: "What you tried, and request_ids of its answers.",
     agent: "Your name and version."
   },
-  summarize: Summary.feedback
+  shapes: () => ({
+    tried: {
+      type: "object",
+      properties: {
+        operation: { type: "string" },
+        tool: { type: "string" },
+        request_ids: { type: "array", items: { type: "string" } }
+      }
+    }
+  }),
+  tell: LogAnswers.feedback
 }
 
 const listApiRequests: Definition = {
@@ -187,7 +202,7 @@ const listApiRequests: Definition = {
     error_code: "Only those refused with this code.",
     since: "RFC 3339 with offset: those at or after."
   },
-  summarize: Summary.apiRequests
+  tell: LogAnswers.apiRequests
 }
 
 const requestKeyNote =
@@ -201,7 +216,7 @@ const sendTestEvent: Definition = {
   annotations: sends,
   arguments: toSubscription,
   notes: { ...subscriptionNotes, request_key: requestKeyNote },
-  summarize: Summary.testSent
+  tell: WebhookAnswers.testSent
 }
 
 const listEventDeliveries: Definition = {
@@ -212,7 +227,7 @@ const listEventDeliveries: Definition = {
   annotations: reads,
   arguments: ofSubscription,
   notes: { ...pageNotes, ...subscriptionNotes },
-  summarize: Summary.deliveries
+  tell: WebhookAnswers.deliveries
 }
 
 const eventNotes = { ...subscriptionNotes, event_id: "The event, evt_…, as the delivery log names it." }
@@ -225,7 +240,7 @@ const getEventDelivery: Definition = {
   annotations: reads,
   arguments: ofSubscription,
   notes: eventNotes,
-  summarize: Summary.delivery
+  tell: WebhookAnswers.delivery
 }
 
 const replayEventDelivery: Definition = {
@@ -236,7 +251,7 @@ const replayEventDelivery: Definition = {
   annotations: sends,
   arguments: toSubscription,
   notes: { ...eventNotes, request_key: requestKeyNote },
-  summarize: Summary.replayed
+  tell: WebhookAnswers.replayed
 }
 
 const getEventSubscriptionHealth: Definition = {
@@ -247,7 +262,7 @@ const getEventSubscriptionHealth: Definition = {
   annotations: reads,
   arguments: ofSubscription,
   notes: subscriptionNotes,
-  summarize: Summary.health
+  tell: WebhookAnswers.health
 }
 
 /** Every tool, in the order of the list (api.md, Agent endpoint). Its name is that of its operation. */

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import * as Dollars from "../src/Dollars.ts"
+import * as Dollars from "../src/answers/Dollars.ts"
 
 const intl = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
 

@@ -11,6 +11,15 @@ import { dollars, Money } from "../wire/Money.ts"
 import * as Consent from "./Consent.ts"
 import { collect_ms } from "./QuoteRequest.ts"
 
+/** Input of a read: the line, and the state if only one is of interest. */
+export const CapabilitiesInput = Schema.Struct({
+  line: LineName,
+  state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
+    description: "A USPS code, such as TX: `states` then has this state only"
+  })
+})
+export type CapabilitiesInput = typeof CapabilitiesInput.Type
+
 /** What a caller can do with a line (api.md, GET /v1/capabilities). */
 export const Capabilities = Schema.Struct({
   line: LineName,
@@ -62,12 +71,16 @@ export const CapabilitiesAnswer = Schema.Struct({
 })
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
-/** The capabilities of a line in an environment with the carriers of this host, in the form of a revision. */
+/**
+ * The capabilities of a line in an environment with the carriers of this host, in the form of a revision. With a state,
+ * `states` has only that one.
+ */
 export const of = (
   line: Line,
   environment: Environment,
   adapters: ReadonlyArray<CarrierAdapter>,
-  revision: string
+  revision: string,
+  state?: State.StateCode
 ): typeof Capabilities.Encoded => {
   const offered = candidates(adapters, environment, line.name)
   const needs = commonNeeds(offered)
@@ -75,7 +88,7 @@ export const of = (
     line: line.name,
     environment,
     revision,
-    states: State.servedStates.map((code) => stateOf(line, code, offered)),
+    states: (state === undefined ? State.servedStates : [state]).map((code) => stateOf(line, code, offered)),
     required_facts: [...line.required_facts, ...needs.map(line.neededFact)],
     required_facts_schema: requiring(line.facts_schema, needs),
     actions: ["continue_on_carrier_site", "request_assistance"],

@@ -1,0 +1,120 @@
+import type { Line, Lines } from "@quotewire/core"
+import { type JsonSchema, Predicate } from "effect"
+
+/*
+ * The argument `application` as `tools/list` declares it: the facts of all lines in one object. Model programs convert
+ * declarations to their own forms, and lose or refuse unions; what an object lists reaches every model. It says what a
+ * model needs to write facts and nothing more, because every model reads it in every conversation: the service checks the
+ * facts itself, with the whole schema that `get_capabilities` returns.
+ */
+
+/** The JSON Schema of the argument `application` on a host with these lines. */
+export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
+  const all = [...lines.values()]
+  return {
+    ...all.map(({ facts_schema }) => short(facts_schema)).reduce(merged, { type: "object" }),
+    description: `The facts of one line, * required. ${namesOf(all)}. Leave out what is unknown; null counts as left out.`
+  }
+}
+
+/** Which facts at the top belong to which line. The required ones are marked. */
+const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
+  const named = lines.map(({ facts_schema, name }) => {
+    const required = textsIn(facts_schema.required)
+    const facts = Object.keys(membersOf(facts_schema)).map((fact) => `${fact}${required.includes(fact) ? "*" : ""}`)
+    return { name, facts }
+  })
+  const [first, ...others] = named
+  const shared =
+    others.length === 0 || first === undefined
+      ? []
+      : first.facts.filter((fact) => others.every(({ facts }) => facts.includes(fact)))
+  return [
+    ...named.map(({ facts, name }) => `${name}: ${facts.filter((fact) => !shared.includes(fact)).join(", ")}`),
+    ...(shared.length === 0 ? [] : [`All: ${shared.join(", ")}`])
+  ].join(". ")
+}
+
+/** The longest lists of values that are shown. The 51 states, for instance, are known to every model. */
+const most_texts = 20
+const most_numbers = 8
+
+/** A schema with names, types, short lists of values and descriptions. Bounds and patterns are left to the check. */
+const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  const { format, items, type } = schema
+  // What is said of a fact that may be null is about null, which counts as left out here.
+  const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
+  const { description: allowed, ...values } = valuesOf(schema.enum)
+  const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
+  const members = Object.entries(membersOf(schema)).map(([name, member]) => [name, short(member)])
+  const required = textsIn(schema.required)
+  return {
+    ...(typeof type === "string" && { type }),
+    ...values,
+    ...(format === "date" && { format }),
+    ...(about !== "" && { description: about }),
+    ...(isSchema(items) && { items: short(items) }),
+    ...(members.length > 0 && { properties: Object.fromEntries(members) }),
+    ...(required.length > 0 && { required })
+  }
+}
+
+/**
+ * The allowed values: as a list if all are text, otherwise in words, because some models take lists of text only. Null is
+ * no value, since it counts as left out.
+ */
+const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
+  if (!Array.isArray(values)) return {}
+  const sent = values.filter((value) => value !== null)
+  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= most_texts && { enum: sent }) }
+  if (!sent.every(Predicate.isNumber)) {
+    return { anyOf: [{ type: "integer" }, { type: "string" }], description: sent.join(", ") }
+  }
+  return { type: "integer", ...(sent.length <= most_numbers && { description: sent.join(", ") }) }
+}
+
+/** Groups of facts of which one is enough, in words: "vin, or model_year and make and model". */
+const alternativesOf = ({ anyOf }: JsonSchema.JsonSchema): string | null => {
+  const groups = Array.isArray(anyOf) ? anyOf.filter(isSchema).map(({ required }) => textsIn(required)) : []
+  if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
+  return `Needs ${groups.map((group) => group.join(" and ")).join(", or ")}`
+}
+
+/** One schema for a fact that two lines have under the same name. */
+const merged = (one: JsonSchema.JsonSchema, other: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  if (JSON.stringify(one) === JSON.stringify(other)) return one
+  if (one.type !== other.type) return { anyOf: [...choicesOf(one), ...choicesOf(other)] }
+  const { description: _, enum: __, required: ___, ...both } = { ...one, ...other }
+  const inOne = membersOf(one)
+  const properties = { ...membersOf(other), ...inOne }
+  for (const [name, member] of Object.entries(membersOf(other))) {
+    const known = inOne[name]
+    if (known !== undefined) properties[name] = merged(known, member)
+  }
+  const required = textsIn(one.required).filter((name) => textsIn(other.required).includes(name))
+  const values = [...new Set([...textsIn(one.enum), ...textsIn(other.enum)])]
+  const about = [...new Set([...textsIn([one.description]), ...textsIn([other.description])])].join("; ")
+  return {
+    ...both,
+    ...(Array.isArray(one.enum) && Array.isArray(other.enum) && { enum: values }),
+    ...(about !== "" && { description: about }),
+    ...(isSchema(one.items) && isSchema(other.items) && { items: merged(one.items, other.items) }),
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required })
+  }
+}
+
+const choicesOf = (schema: JsonSchema.JsonSchema): ReadonlyArray<unknown> =>
+  Array.isArray(schema.anyOf) ? schema.anyOf : [schema]
+
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
+
+const membersOf = ({ properties }: JsonSchema.JsonSchema): Record<string, JsonSchema.JsonSchema> =>
+  isSchema(properties)
+    ? Object.fromEntries(
+        Object.entries(properties).flatMap(([name, member]) => (isSchema(member) ? [[name, member] as const] : []))
+      )
+    : {}
+
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  Array.isArray(value) ? value.filter(Predicate.isString) : []

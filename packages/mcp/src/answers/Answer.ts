@@ -1,0 +1,38 @@
+import { Json } from "@quotewire/core"
+import type { Fields } from "../JsonRpc.ts"
+import type { ToolAudience } from "../Tool.ts"
+
+/** Who reads an answer, and what it was called with. */
+export interface Reader extends ToolAudience {
+  /** The arguments of the call, by the names of the operation. */
+  readonly input: Fields
+}
+
+/** An answer as a model reads it. */
+export interface Told {
+  /** A few lines: what the answer holds, and what to do next. No facts that the person has given. */
+  readonly summary: string
+  /** The whole answer. It begins with the summary, because some programs show models nothing else, and cut it short. */
+  readonly answer: Json.Json<object>
+}
+
+/** Prepares the answer of an operation for a model. */
+export type Tell = (answer: Json.Json<unknown>, reader: Reader) => Told
+
+/** The parts of an answer: the summary, and the fields, some of which may be there for models only. */
+interface Parts {
+  readonly summary: string
+  readonly fields: object
+}
+
+/** Prepares answers of one type. It reads only answers that the operation has encoded. */
+export const make =
+  <A extends object>(parts: (answer: A, reader: Reader) => Parts): Tell =>
+  (answer, reader) => {
+    const { fields, summary } = parts(Json.read(Json.typed<A>(answer)), reader)
+    return { summary, answer: Json.encode({ summary, ...fields }) }
+  }
+
+/** Prepares answers of one type that need nothing but a summary. */
+export const summarized = <A extends object>(write: (answer: A) => string): Tell =>
+  make<A>((answer) => ({ summary: write(answer), fields: answer }))

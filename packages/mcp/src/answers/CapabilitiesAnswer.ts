@@ -1,0 +1,83 @@
+import { disclosureText, type Resource } from "@quotewire/core"
+import * as Answer from "./Answer.ts"
+import { count, some } from "./phrases.ts"
+import * as Questions from "./Questions.ts"
+
+type Capabilities = Resource.Capabilities
+
+/**
+ * A line's capabilities: the states, what to ask the person, and what they must agree to.
+ *
+ * With a state, what is long and seldom needed is left out: the JSON Schema of the facts, which `start_quote_request`
+ * declares, the lists of codes, and the scenarios.
+ */
+export const tell = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
+  const { capabilities, quote_disclosure } = answer
+  const unasked = kind === "keyless" ? creditCarriers(capabilities) : []
+  return {
+    summary: summaryOf(
+      answer,
+      Questions.of(capabilities, lines.get(capabilities.line)),
+      unasked,
+      input.state !== undefined
+    ),
+    fields: {
+      capabilities: {
+        ...(input.state === undefined ? capabilities : short(capabilities)),
+        disclosures: capabilities.disclosures.map((one) => ({ ...one, text: disclosureText(one.key) }))
+      },
+      ...(kind === "keyless" && { consents_to_send: agreement }),
+      ...(unasked.length > 0 && {
+        carriers_not_asked: unasked.map((carrier_id) => ({ carrier_id, reason: "credit_disclosure_missing" }))
+      }),
+      ...(quote_disclosure !== undefined && { quote_disclosure })
+    }
+  }
+})
+
+const short = ({
+  billing_cycles: _billing,
+  coverage_codes: _coverage,
+  fee_codes: _fees,
+  required_facts_schema: _schema,
+  scenarios: _scenarios,
+  subject_kinds: _subjects,
+  ...rest
+}: Capabilities) => rest
+
+/** What a caller without a key sends instead of receipts, which it must not send. */
+const agreement: Capabilities["consents"] = [
+  { field: "quote_disclosure_version", required: true },
+  { field: "quote_disclosure_accepted", required: true }
+]
+
+/** The carriers that are not asked without the credit disclosure, unless every listed state prohibits the use of credit. */
+const creditCarriers = ({ consents, states }: Capabilities): ReadonlyArray<string> =>
+  states.every(({ credit_use }) => credit_use === "prohibited") ? [] : consents.flatMap(({ unlocks = [] }) => unlocks)
+
+const summaryOf = (
+  { capabilities, quote_disclosure }: Resource.CapabilitiesAnswer,
+  { always, sometimes }: Questions.Questions,
+  unasked: ReadonlyArray<string>,
+  isOneState: boolean
+): string => {
+  const states = capabilities.states.filter(({ available }) => available).map(({ code }) => code)
+  return [
+    isOneState && states.length === 0
+      ? `${capabilities.line} is not quoted in ${capabilities.states.map(({ code }) => code).join()}.`
+      : `${capabilities.line} is quoted in ${count(states.length, "state")}: ${states.join(", ")}.`,
+    `Ask the person ${count(always.length, "thing")}: ${always.join("; ")}.`,
+    ...(sometimes.length === 0 ? [] : [`Also: ${sometimes.join("; ")}.`]),
+    isOneState
+      ? "Put the facts into application as start_quote_request declares it (for its JSON Schema, call without state). Leave out what the person does not know; never guess."
+      : "Put the facts into application as required_facts_schema says. Leave out what the person does not know; never guess.",
+    quote_disclosure === undefined
+      ? "Before you start: the consents listed in consents, each with a receipt that your own system has recorded."
+      : `Before you start: show the person quote_disclosure.text word for word. Only if they agree, send quote_disclosure_version ${quote_disclosure.version} and quote_disclosure_accepted true.`,
+    ...(unasked.length === 0
+      ? []
+      : [
+          `Not asked without a key, except in states that prohibit the use of credit information: ${some(unasked, ", ")}.`
+        ])
+  ].join("\n")
+}

@@ -1,0 +1,51 @@
+import type { Resource } from "@quotewire/core"
+
+/** What has changed in a quote request since a version that the caller has read. */
+export interface Changes {
+  /** The version that the caller has read. */
+  readonly version: number
+  readonly carriers: ReadonlyArray<Resource.QuoteRequest["carriers"][number]>
+  readonly quotes: ReadonlyArray<Resource.Quote>
+  /** Whether there are carriers whose results the caller has read. */
+  readonly has_read_carriers: boolean
+  /** The quotes that the caller has read, as they still are. */
+  readonly read_quotes: ReadonlyArray<Resource.Quote>
+}
+
+/** The version at which carriers are asked. Before it nothing is known of them. */
+const asked_version = 2
+
+/**
+ * Finds what has changed since a version. Nothing is stored about what was read, so it may name more, but never less.
+ *
+ * Every version adds the answer of at most one carrier, and `quote_ids` is in the order of the answers. So the answers of
+ * the last n versions are among the last n carriers that have quoted. Other answers are short, and are always named; so are
+ * quotes that have changed after they were made.
+ */
+export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes, version: number): Changes => {
+  const { carriers, quote_ids } = quote_request
+  const quoted = carriers
+    .filter(({ outcome }) => outcome === "quoted")
+    .toSorted((a, b) => firstOf(a.quote_ids, quote_ids) - firstOf(b.quote_ids, quote_ids))
+  const steps = Math.max(0, quote_request.version - version)
+  const recent = new Set(quoted.slice(Math.max(0, quoted.length - steps)))
+  // A version that does not exist yet cannot have been read.
+  const has_read_none = version < asked_version || version > quote_request.version
+  const isNew = (carrier: (typeof carriers)[number]): boolean => {
+    if (has_read_none || recent.has(carrier)) return true
+    return carrier.outcome === "declined" || carrier.outcome === "needs_information" || carrier.outcome === "no_answer"
+  }
+  const changed = carriers.filter(isNew)
+  const ids = new Set(changed.flatMap((carrier) => carrier.quote_ids))
+  const isChanged = (quote: Resource.Quote) => ids.has(quote.id) || quote.version > 1 || quote.status === "inactive"
+  return {
+    version,
+    carriers: changed,
+    quotes: quotes.filter(isChanged),
+    has_read_carriers: changed.length < carriers.length,
+    read_quotes: quotes.filter((quote) => !isChanged(quote))
+  }
+}
+
+const firstOf = (ids: ReadonlyArray<string>, all: ReadonlyArray<string>): number =>
+  Math.min(...ids.map((id) => all.indexOf(id)))

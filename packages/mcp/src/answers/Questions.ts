@@ -1,0 +1,109 @@
+import type { ApiError, Line, Resource } from "@quotewire/core"
+import { Predicate } from "effect"
+
+/** What to ask a person before a start, read from the JSON Schema of a line's facts. */
+export interface Questions {
+  /** Every question that needs an answer. Facts of which one is enough are one question. */
+  readonly always: ReadonlyArray<string>
+  /** Further questions, each with the facts that make it necessary. */
+  readonly sometimes: ReadonlyArray<string>
+}
+
+interface Found {
+  /** Groups of facts of which one whole group is enough, as paths with `*` for the items of lists. */
+  readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
+  /** Facts that are needed if others have certain values. */
+  readonly conditions: ReadonlyArray<{ readonly when: string; readonly paths: ReadonlyArray<string> }>
+}
+
+/** The questions for the required facts of these capabilities, with the labels of the line. */
+export const of = (
+  { required_facts, required_facts_schema }: Resource.Capabilities,
+  line: Pick<Line.Line, "neededFact"> | undefined
+): Questions => {
+  const { alternatives, conditions } = find(required_facts_schema, [])
+  const labelOf = (path: string) => line?.neededFact(path).label ?? path
+  const firstOf = (path: string) => path.replaceAll("*", "0")
+  const groupsOf = (path: string) =>
+    alternatives.find((groups) => groups.some((group) => group.some((one) => firstOf(one) === path)))
+  return {
+    always: [
+      ...new Set(
+        required_facts.map(({ label, path }) => {
+          const groups = groupsOf(path)
+          return groups === undefined ? label : listed(groups, labelOf)
+        })
+      )
+    ],
+    sometimes: conditions.map(({ paths, when }) => `${paths.map(labelOf).join(" and ")} (if ${when})`)
+  }
+}
+
+/**
+ * What to ask for the missing facts of a refusal, a line of text for each. Facts of which one is enough are one question.
+ *
+ * Other errors are returned as they are.
+ */
+export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.Line): ReadonlyArray<string> => {
+  const { alternatives } = find(line.facts_schema, [])
+  return [
+    ...new Set(
+      errors.map(({ message, path }) => {
+        const numbers = path.split(".").filter((part) => is_number.test(part))
+        const fact = path.replace(/^application\./, "").replaceAll(/\b\d+\b/g, "*")
+        const groups = alternatives.find((one) => one.flat().includes(fact))
+        if (groups === undefined) return `${path}: ${message}`
+        const sent = (one: string) =>
+          `application.${numbers.reduce((whole, number) => whole.replace("*", number), one)}`
+        return `${listed(groups, sent)}: ${listed(groups, (one) => line.neededFact(one).label)}`
+      })
+    )
+  ]
+}
+
+const is_number = /^\d+$/
+
+/** Alternatives in words: "a, or b and c". */
+const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: string) => string): string =>
+  groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
+
+/** Finds the alternatives and conditions of a schema and of everything in it. */
+const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
+  if (!Predicate.isObject(schema)) return nothing
+  const at = (name: string) => [...path, name].join(".")
+  const properties = Predicate.isObject(schema.properties) ? Object.entries(schema.properties) : []
+  const parts = [
+    ...properties.map(([name, member]) => find(member, [...path, name])),
+    find(schema.items, [...path, "*"])
+  ]
+  const groups = listIn(schema.anyOf).map(requiredIn)
+  const rules = [schema, ...listIn(schema.allOf)].flatMap((rule) => {
+    if (!Predicate.isObject(rule) || rule.if === undefined) return []
+    return [{ when: conditionOf(rule.if), paths: requiredIn(rule.then).map(at) }]
+  })
+  return {
+    alternatives: [
+      ...(groups.length > 0 && groups.every((group) => group.length > 0) ? [groups.map((group) => group.map(at))] : []),
+      ...parts.flatMap(({ alternatives }) => alternatives)
+    ],
+    conditions: [...rules, ...parts.flatMap(({ conditions }) => conditions)]
+  }
+}
+
+const nothing: Found = { alternatives: [], conditions: [] }
+
+const listIn = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+const requiredIn = (schema: unknown): ReadonlyArray<string> =>
+  Predicate.isObject(schema) ? listIn(schema.required).filter(Predicate.isString) : []
+
+/** A condition in words: "species is dog and breed is mixed or unknown". */
+const conditionOf = (schema: unknown): string => {
+  const properties = Predicate.isObject(schema) && Predicate.isObject(schema.properties) ? schema.properties : {}
+  return Object.entries(properties)
+    .map(([name, value]) => {
+      const { const: only, enum: values } = Predicate.isObject(value) ? value : {}
+      return `${name} is ${(only === undefined ? listIn(values) : [only]).join(" or ")}`
+    })
+    .join(" and ")
+}

@@ -1,0 +1,91 @@
+import type { Resource } from "@quotewire/core"
+import * as Answer from "./Answer.ts"
+import * as Dollars from "./Dollars.ts"
+import { count, dollars, words } from "./phrases.ts"
+
+type Quote = Resource.Quote
+
+/** The price for a person: for the whole term, in dollars. */
+const display = ({ premium, term_months }: Quote["price"]): string => {
+  if (premium === null) return "price unknown"
+  const price = Dollars.format(premium.amount_minor)
+  return term_months === null ? price : `${price} for ${count(term_months, "month")}`
+}
+
+/** A quote with what a model must tell: the price as text, and a label for each assumption. */
+export const shown = (quote: Quote) => ({
+  ...quote,
+  price: { ...quote.price, display: display(quote.price) },
+  evidence: {
+    ...quote.evidence,
+    assumptions: quote.evidence.assumptions.map((made) => ({ ...made, label: labelOf(made) }))
+  }
+})
+
+const labelOf = ({ label, path, value }: Quote["evidence"]["assumptions"][number]): string =>
+  label ?? `${path}: ${value}`
+
+/** One line about a quote: carrier, price, fees, billing, until when. */
+export const lineOf = (quote: Quote): string => {
+  const { availability, price, source, status, status_details } = quote
+  const fees = price.fees.map(({ amount, code }) => `${words(code)} ${dollars(amount)}`)
+  return [
+    `${source.carrier.name}: ${display(price)}`,
+    ...(price.billing_cycle === null ? [] : [`billing ${words(price.billing_cycle)}`]),
+    ...(fees.length === 0 ? [] : [`fees: ${fees.join(", ")}`]),
+    ...(status === "inactive" ? [`not available: ${status_details.message}`] : []),
+    ...(status === "active" && availability.expires_at !== null ? [`until ${availability.expires_at}`] : [])
+  ]
+    .join(", ")
+    .concat(` (${quote.id})`)
+}
+
+/** What is covered, with limits and deductibles, and what is not. Subjects have their ids, because labels hold facts. */
+export const coverOf = ({ coverage }: Quote): string =>
+  coverage.subjects
+    .map(({ coverages, subject_id }) => {
+      const included = coverages.filter((item) => item.included === true).map(itemOf)
+      const unknown = coverages.filter((item) => item.included === null).map(itemOf)
+      const missing = coverages.filter((item) => item.included === false).map(({ code }) => words(code))
+      const parts = [
+        ...included,
+        ...(missing.length === 0 ? [] : [`not covered: ${missing.join(", ")}`]),
+        ...(unknown.length === 0 ? [] : [`unknown: ${unknown.join(", ")}`])
+      ]
+      return `${coverage.subjects.length === 1 ? "" : `${subject_id}: `}${parts.join("; ")}`
+    })
+    .join(". ")
+
+const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][number]["coverages"][number]): string => {
+  const amounts = [
+    ...(limit === null ? [] : [dollars(limit)]),
+    ...(deductible === null ? [] : [`${dollars(deductible)} deductible`])
+  ]
+  return [words(code), ...amounts].join(" ")
+}
+
+/** What was assumed because the person did not say it. */
+export const assumedOf = ({ evidence }: Quote): string => evidence.assumptions.map(labelOf).join("; ")
+
+/** What holds for every price. */
+export const caution =
+  "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market. null means unknown."
+
+/** A quote: its price, cover and assumptions for a person, and how to continue at the carrier. */
+export const tell = Answer.make((quote: Quote) => ({ summary: summaryOf(quote), fields: shown(quote) }))
+
+const summaryOf = (quote: Quote): string => {
+  const onward = quote.next_actions.find(({ type }) => type === "continue_on_carrier_site")
+  const assumed = assumedOf(quote)
+  return [
+    `${lineOf(quote)}, version ${quote.version}.`,
+    `Cover: ${coverOf(quote)}.`,
+    ...(assumed === "" ? [] : [`Assumed, so tell the person and ask whether it is true: ${assumed}.`]),
+    ...(onward === undefined
+      ? []
+      : [
+          `To go on, the person opens this address of continue_on_carrier_site themselves, in a new tab: ${onward.url}. No tool can do it, and none exists for request_assistance.`
+        ]),
+    caution
+  ].join("\n")
+}

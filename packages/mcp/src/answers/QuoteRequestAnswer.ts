@@ -1,0 +1,218 @@
+import type { Resource } from "@quotewire/core"
+import { Predicate } from "effect"
+import * as Answer from "./Answer.ts"
+import * as Changes from "./Changes.ts"
+import { count, more, some, words } from "./phrases.ts"
+import * as QuoteAnswer from "./QuoteAnswer.ts"
+
+type QuoteRequest = Resource.QuoteRequest
+type Quote = Resource.Quote
+type CarrierResult = QuoteRequest["carriers"][number]
+
+/**
+ * A quote request with its quotes: its status, and whether to wait, to ask the person, or to show the quotes.
+ *
+ * With `since_version` and `only_changes` it holds only what has changed since, because repeats of whole quotes fill the context
+ * of a model.
+ */
+export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines }) => {
+  const { only_changes, since_version } = input
+  const changes =
+    only_changes === true && Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
+  const { quote_request, quotes } = whole
+  const questions = questionsIn(quote_request)
+  const summary = [
+    `Quote request ${quote_request.id} is ${quote_request.status} (version ${quote_request.version}): ${quote_request.status_details.message}`,
+    ...(isOver(quote_request) || changes === null
+      ? allQuotes(quotes, lines.get(quote_request.line)?.premium_includes_fees === true)
+      : newQuotes(changes.quotes)),
+    ...(isOver(quote_request) ? withoutQuote(quote_request, kind) : []),
+    ...nextOf(quote_request, quotes.length),
+    ...(changes === null || !isShortened(changes)
+      ? []
+      : [
+          `quotes and carriers hold only what has changed since version ${changes.version}; to read all, leave out only_changes.`
+        ])
+  ].join("\n")
+  return {
+    summary,
+    fields: {
+      ...(questions.length > 0 && { questions }),
+      ...(changes === null ? { quote_request, quotes: quotes.map(QuoteAnswer.shown) } : changed(quote_request, changes))
+    }
+  }
+})
+
+const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boolean =>
+  has_read_carriers || read_quotes.length > 0
+
+/** A request with only what has changed. `quote_ids` still names every quote. */
+const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
+  const quotes = changes.quotes.map((quote) => withoutRepeats(quote, changes.read_quotes))
+  const { carriers } = changes
+  if (!isShortened(changes)) return { quote_request: { ...quote_request, carriers }, quotes }
+  // The rest of a request never changes, so whoever has read it before has it.
+  const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quote_request
+  return {
+    quote_request: { id, version, status, status_details, updated_at, deadline_at, carriers, quote_ids, next_actions },
+    quotes,
+    changes_since: changes.version
+  }
+}
+
+/** A quote without what it has in common with a quote that was read before: usually the cover and the assumptions. */
+const withoutRepeats = (quote: Quote, read: ReadonlyArray<Quote>) => {
+  const known = read.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
+  const shown = QuoteAnswer.shown(quote)
+  if (known === undefined) return shown
+  const { availability, evidence, id, next_actions, price, source, status, status_details, version } = shown
+  const { assumptions: _, ...otherEvidence } = evidence
+  const own = { id, version, status, status_details, source, price, availability, next_actions }
+  return { ...own, evidence: otherEvidence, rest_as_in: known.id }
+}
+
+const coverAndAssumptions = ({ coverage, evidence }: Quote) => [coverage, evidence.assumptions]
+
+/** Whether two parts of answers have the same JSON. */
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || status === "failed"
+
+const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
+  quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, some(quotes.map(QuoteAnswer.lineOf), "\n")]
+
+/** All quotes with cover and assumptions, each of which is written once if it is the same in all quotes. */
+const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
+  if (quotes.length === 0) return []
+  const hasFees = quotes.some(({ price }) => price.fees.length > 0)
+  return [
+    `${count(quotes.length, "quote")}:`,
+    some(quotes.map(QuoteAnswer.lineOf), "\n"),
+    ...common("Cover", quotes, QuoteAnswer.coverOf),
+    ...common("Assumed, so tell the person and ask whether it is true", quotes, QuoteAnswer.assumedOf),
+    ...(hasFees
+      ? [includesFees ? "The prices include the fees." : "Whether the prices include the fees is unknown."]
+      : []),
+    QuoteAnswer.caution
+  ]
+}
+
+const common = (
+  what: string,
+  quotes: ReadonlyArray<Quote>,
+  textOf: (quote: Quote) => string
+): ReadonlyArray<string> => {
+  const texts = Map.groupBy(quotes, textOf)
+  return [...texts].flatMap(([text, group]) => {
+    if (text === "") return []
+    const whose = texts.size === 1 ? "" : ` (${group.map(({ source }) => source.carrier.name).join(", ")})`
+    return [`${what}${whose}: ${text}.`]
+  })
+}
+
+/** The carriers without a quote, and why. */
+const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): ReadonlyArray<string> => {
+  const told = (outcome: CarrierResult["outcome"], title: string, why: (result: CarrierResult) => string) => {
+    const those = carriers.filter((result) => result.outcome === outcome)
+    return those.length === 0
+      ? []
+      : [
+          `${title}: ${some(
+            those.map((result) => `${result.carrier.name} (${why(result)})`),
+            "; "
+          )}.`
+        ]
+  }
+  const asked = carriers.filter(({ outcome }) => outcome !== "not_asked").length
+  return [
+    ...(asked < carriers.length ? [`${asked} of ${count(carriers.length, "carrier")} were asked.`] : []),
+    ...told("not_asked", "Not asked", (result) => whyNotAsked(result, kind)),
+    ...told("declined", "Declined", ({ message, reason }) => message ?? words(reason ?? "no reason given")),
+    ...told("no_answer", "No answer", ({ reason }) => words(reason ?? "no reason given"))
+  ]
+}
+
+const whyNotAsked = ({ missing_facts, reason }: CarrierResult, kind: Answer.Reader["kind"]): string => {
+  if (reason === "credit_disclosure_missing") {
+    return kind === "keyless"
+      ? "it uses credit information, which callers without a key cannot allow"
+      : "it uses credit information: needs credit_disclosure_receipt_id, from the person"
+  }
+  const why = words(reason ?? "no reason given")
+  return missing_facts.length === 0 ? why : `${why}: ${some(missing_facts, ", ")}`
+}
+
+/** What a carrier wants to know from the person. */
+const questionsIn = ({ carriers, status }: QuoteRequest) =>
+  status !== "action_required"
+    ? []
+    : carriers
+        .filter(({ outcome }) => outcome === "needs_information")
+        .map(({ carrier, message, missing_facts }) => ({
+          carrier_id: carrier.id,
+          question: message ?? "The carrier has not said what it wants to know.",
+          missing_facts
+        }))
+
+const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> => {
+  const { carriers, status, version } = request
+  if (status === "in_progress") {
+    return [
+      `Not finished: call get_quote_request again with since_version ${version} and only_changes true; it waits for the next change.`
+    ]
+  }
+  if (status === "action_required") return questionOf(request)
+  if (quotes > 0) return []
+  return carriers.length === 0
+    ? ["There is no price to show, and no carrier was asked. Tell the person; a new start needs a new request_key."]
+    : ["There is no price to show. carriers says what each carrier answered."]
+}
+
+/** What a model must do about a carrier's question: ask the person, and not poll, because the read would not wait. */
+const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
+  const { carriers, deadline_at } = request
+  const isAwaited = carriers.some(({ outcome }) => outcome === "pending")
+  const asked = questionsIn(request).map(
+    ({ missing_facts, question }) => `${question}${missing_facts.length === 0 ? "" : ` (${missing_facts.join(", ")})`}`
+  )
+  return [
+    `Ask the person: ${some(asked, "; ")}`,
+    "With the answer, call start_quote_request again: the same facts, the answer added, and a new request_key. This request takes no answer.",
+    "Do not call get_quote_request in a loop: while status is action_required it answers at once, and nothing changes until the person acts.",
+    ...(isAwaited && deadline_at !== null
+      ? [`Other carriers may still make offers: to see them, read it once more after ${deadline_at}.`]
+      : [])
+  ]
+}
+
+/** A started request: how to wait for quotes, and what to keep. */
+export const tellStarted = Answer.summarized((answer: Resource.StartedQuoteRequest) => {
+  const { id, quote_consent, read_handle, read_handle_expires_at, status, version } = answer
+  const opened = read_handle === undefined ? "" : " and its read_handle"
+  return [
+    `Quote request ${id} is ${status}: ${answer.status_details.message}`,
+    ...(quote_consent === undefined ? [] : [`The person's agreement is recorded as ${quote_consent.receipt_id}.`]),
+    ...(read_handle === undefined
+      ? []
+      : [`Keep the read_handle: only it opens this request, until ${read_handle_expires_at}. Show it to nobody.`]),
+    `Next: call get_quote_request with this id${opened} and since_version ${version}; it waits for quotes, so do not poll.`
+  ].join("\n")
+})
+
+/** A page of quote requests. */
+export const tellPage = Answer.summarized(({ next_cursor, quote_requests }: Resource.QuoteRequestPage) =>
+  [
+    `${count(quote_requests.length, "quote request")}, newest first.`,
+    ...(quote_requests.length === 0
+      ? []
+      : [
+          some(
+            quote_requests.map(
+              ({ id, line, status, status_details }) => `${id}: ${line}, ${status} (${status_details.reason})`
+            ),
+            "\n"
+          )
+        ]),
+    more(next_cursor)
+  ].join("\n")
+)

@@ -1,0 +1,32 @@
+import type { ApiError, Line } from "@quotewire/core"
+import { count, most, some } from "./phrases.ts"
+import * as Questions from "./Questions.ts"
+
+/** Advice for refusals that is more specific than their retry actions. */
+const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
+  needs_information: "Ask the person for these facts, then call again. Never guess a fact.",
+  not_found: "Check the id, and the read_handle where the tool takes one."
+}
+
+/** A refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
+export const summaryOf = (
+  { error }: ApiError.ErrorEnvelope,
+  retry_after_seconds: number | null,
+  line: Line.Line | undefined
+): string => {
+  const errors = error.field_errors ?? []
+  const fields =
+    error.code === "needs_information" && line !== undefined
+      ? Questions.missing(errors, line)
+      : errors.map(({ path, message, allowed_values }) => {
+          const allowed = allowed_values === undefined ? "" : ` Allowed: ${some(allowed_values, ", ")}.`
+          return path === "" ? message : `${path}: ${message}${allowed}`
+        })
+  return [
+    `Refused (${error.code}): ${error.message}`,
+    ...fields.slice(0, most),
+    ...(fields.length > most ? ["field_errors names more."] : []),
+    ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
+    advice[error.code] ?? error.retry_action.summary
+  ].join("\n")
+}

@@ -1,0 +1,84 @@
+import * as Answer from "./Answer.ts"
+import { count, more, some } from "./phrases.ts"
+
+interface TestSent {
+  readonly subscription_id: string
+  readonly event: { readonly id: string }
+}
+
+/** A queued test event. */
+export const testSent = Answer.summarized(({ event, subscription_id }: TestSent) =>
+  [
+    `Test event ${event.id} was handed to delivery for ${subscription_id}.`,
+    "Next: get_event_delivery with this event_id shows how the endpoint answered."
+  ].join("\n")
+)
+
+interface DeliveryLog {
+  readonly deliveries: ReadonlyArray<{
+    readonly event_id: string
+    readonly event_type: string
+    readonly status: string
+  }>
+  readonly next_cursor: string | null
+}
+
+/** A page of a delivery log: how many have each status, and which have failed. */
+export const deliveries = Answer.summarized(({ deliveries, next_cursor }: DeliveryLog) => {
+  const statuses = Map.groupBy(deliveries, ({ status }) => status)
+  const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")
+  const wrong = deliveries.filter(({ status }) => status === "failed" || status === "retrying")
+  return [
+    `${count(deliveries.length, "delivery", "deliveries")}, newest first${counts === "" ? "" : `: ${counts}`}.`,
+    ...(wrong.length === 0
+      ? []
+      : [
+          some(
+            wrong.map((one) => `${one.event_id}: ${one.event_type} ${one.status}`),
+            "\n"
+          )
+        ]),
+    more(next_cursor)
+  ].join("\n")
+})
+
+interface DeliveryWithAttempts {
+  readonly event_id: string
+  readonly event_type: string
+  readonly status: string
+  readonly next_attempt_at: string | null
+  readonly attempts: ReadonlyArray<{ readonly status: string; readonly response_status_code: number | null }>
+}
+
+/** One delivery: the result of its newest attempt, and when the next one is due. */
+export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
+  const [newest] = answer.attempts
+  const answered = newest?.response_status_code ?? null
+  return [
+    `Delivery of ${answer.event_id} (${answer.event_type}) is ${answer.status} after ${count(answer.attempts.length, "attempt")}.`,
+    ...(newest === undefined
+      ? []
+      : [`The newest attempt ${newest.status}: ${answered === null ? "no HTTP answer" : `HTTP ${answered}`}.`]),
+    ...(answer.next_attempt_at === null ? [] : [`The next attempt is at ${answer.next_attempt_at}.`])
+  ].join("\n")
+})
+
+/** A queued replay. */
+export const replayed = Answer.summarized(
+  ({ event_id, subscription_id }: { readonly event_id: string; readonly subscription_id: string }) =>
+    [
+      `Event ${event_id} was handed to delivery again for ${subscription_id}, with the same id and body.`,
+      "Next: get_event_delivery shows how the endpoint answered."
+    ].join("\n")
+)
+
+interface Health {
+  readonly subscription_id: string
+  readonly state: string
+  readonly reason: string
+}
+
+/** The health of an endpoint, with its reason. */
+export const health = Answer.summarized(
+  ({ reason, state, subscription_id }: Health) => `${subscription_id} is ${state}: ${reason}`
+)

@@ -1,0 +1,25 @@
+import * as Dollars from "./Dollars.ts"
+
+/** How many items of a list a summary names at most. */
+export const most = 6
+
+/** The first few items of a list, and how many more there are. */
+export const some = (items: ReadonlyArray<string>, separator: string): string =>
+  items.length <= most
+    ? items.join(separator)
+    : `${items.slice(0, most).join(separator)}${separator}and ${items.length - most} more`
+
+/** A number and what it counts: "1 quote", "3 quotes". */
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  number === 1 ? `1 ${noun}` : `${number} ${plural}`
+
+/** A code as words: `policy_fee` is "policy fee". */
+export const words = (code: string): string => code.replaceAll("_", " ")
+
+/** An amount in dollars, without cents if there are none. */
+export const dollars = (amount: { readonly amount_minor: number }): string =>
+  Dollars.format(amount.amount_minor).replace(/\.00$/, "")
+
+/** The end of a page: whether there is another one. */
+export const more = (next_cursor: string | null): string =>
+  next_cursor === null ? "This is the end of the list." : "There is more: call again with cursor set to next_cursor."

@@ -1,0 +1,13 @@
+import { Effect } from "effect"
+import { layer } from "../packages/mcp/test/support/agents.ts"
+import { measured } from "../packages/mcp/test/support/journey.ts"
+
+/*
+ * Prints what a model has to read of the agent endpoint, in tokens of four characters: the lists of tools, and the results
+ * of a journey. `structured` is structuredContent, `content` the texts of the same result; programs show models one of them.
+ */
+
+const { journey, lists } = await Effect.runPromise(Effect.provide(measured, layer()))
+const sum = (key: "structured" | "content") => journey.reduce((total, one) => total + one[key], 0)
+console.table(lists)
+console.table([...journey, { tool: "all", structured: sum("structured"), content: sum("content") }])
