@@ -74,13 +74,19 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       answering: { cors_origins, ...(onAnswered !== undefined && { onAnswered }) },
       proxies: yield* proxiesOf(options),
       limits: options.limits ?? null,
-      grace_ms: options.grace_ms ?? 8_000,
+      grace_ms: yield* atLeast(0, "grace_ms", options.grace_ms ?? 8_000),
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),
         mcp_origins: { allowed: mcp_origins, loopback: false }
       })
     }
   })
+
+/** Checks a number. The error names the option. */
+export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, Error> =>
+  typeof value === "number" && value >= lowest
+    ? Result.succeed(value)
+    : Result.fail(new Error(`${name} must be a number, at least ${lowest}.`))
 
 const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
   if (proxies === undefined) return Result.succeed(null)

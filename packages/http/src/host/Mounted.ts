@@ -30,12 +30,13 @@ export const mount = <Handle>(
   quotewire.run(makeMounted(make, options)).then(
     ({ handle }) => handle,
     async (error: unknown) => {
-      // If it was closed before it had started, nothing is wrong.
-      if (!(error instanceof ApiError.ApiError))
-        await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+      if (!isClosed(error)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
       return null
     }
   )
+
+/** Whether the service was closed before it had started, which is no fault. A storage that is unavailable is one. */
+const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
 
 const cannot_start = "The service could not start, so its handler refuses every request"
 

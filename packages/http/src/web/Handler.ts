@@ -43,12 +43,11 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
   return (request) => {
     const { method } = request
     const header: Header = (name) => request.headers.get(name)
-    const target = locate(request.url, "") ?? Target.elsewhere
+    const target = locate(withoutFragment(request.url), "") ?? Target.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
     const exchange = answering.begin(route, target.path, header)
     const preflight = answering.preflight(method, target.path, header)
     if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
-    const remote = answering.guarded("address", () => addressOf(request)) ?? ""
     const incoming: Incoming = {
       request_id: exchange.request_id,
       method,
@@ -61,7 +60,7 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       },
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: countedAddress(remote, header),
+      address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? "",
       read: (max_bytes) => RequestBody.read(request, max_bytes),
       readRaw: (max_bytes) => RequestBody.read(request, max_bytes)
     }
@@ -75,6 +74,12 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       if (interrupt !== null) forget = onAbort(request.signal, interrupt)
     })
   }
+}
+
+/** A Web request keeps the fragment of its URL, which is not part of what it asks for. */
+const withoutFragment = (url: string): string => {
+  const mark = url.indexOf("#")
+  return mark < 0 ? url : url.slice(0, mark)
 }
 
 /** Runs an action when a signal is aborted. Returns a function that forgets it. */
