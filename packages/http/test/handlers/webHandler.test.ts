@@ -249,6 +249,28 @@ describe("webHandler", () => {
     })
   )
 
+  it.live("refuses at all handlers of a service while the last request of one of them finishes", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: host })
+      const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]
+      const body = new TransformStream<Uint8Array, Uint8Array>()
+      const writer = body.writable.getWriter()
+      const init = { method: "POST", headers: json(key), body: body.readable, duplex: "half" }
+      const last = other(new Request(`${host}/v1/quote-requests`, init))
+      // Its body is read from here on.
+      yield* Effect.promise(() => writer.write(new TextEncoder().encode(" ")))
+      const closed = quotewire.close()
+      yield* Effect.repeat(
+        Effect.promise(async () => (await handle(new Request(`${host}/health/live`))).status),
+        { until: (status) => status === 503 }
+      )
+      yield* Effect.promise(() => writer.write(new TextEncoder().encode(start("last"))))
+      yield* Effect.promise(() => writer.close())
+      assert.strictEqual((yield* Effect.promise(() => last)).status, 202)
+      yield* Effect.promise(() => closed)
+    })
+  )
+
   it.live("is one function for each method in a route file of Next", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
