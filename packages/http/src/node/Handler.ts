@@ -24,7 +24,7 @@ export interface Settings extends Answering.Settings, Backpressure.Limits {
   readonly public_path?: string
   /** The proxies that are trusted to tell a caller's address; none by default. */
   readonly proxies?: RequestInfo.Proxies
-  /** The address of a connection that has none, such as that of a Unix socket. */
+  /** Tells a caller's address if the connection has none, as on a Unix socket. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 

@@ -20,7 +20,7 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  */
 export const read = (request: IncomingMessage, limit: number): Body.Read => from(request, limit, bytesOf, parsedAway)
 
-/** Like `read`, but returns the exact bytes, which signatures need. A parsed body does not do. */
+/** Like `read`, but returns the exact bytes, which signatures need. If a parser has made it an object, that is a defect. */
 export const readRaw = (request: IncomingMessage, limit: number): Body.Read =>
   from(request, limit, rawBytesOf, rawParsedAway)
 

@@ -5,7 +5,7 @@ import * as RequestBody from "./RequestBody.ts"
 /** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
 const piece_bytes = 64 * 1024
 
-/** Whether a response takes no answer any more: its caller has disconnected, or a middleware around the handler has answered. */
+/** Whether a response takes no answer any more: the caller has disconnected, or a middleware has answered. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
 
 /**

@@ -13,13 +13,13 @@ import * as Sending from "./Sending.ts"
 
 /** Options of `nodeHandler`. */
 export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
-  /** The address of a connection that has none, such as that of a Unix socket. By default all of them share one. */
+  /** Tells a caller's address if the connection has none, as on a Unix socket. By default all such callers share one. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
 /**
- * The whole API of an embedded service as a function of `node:http`, Express, Fastify or Nest: REST, documentation, carriers'
- * callbacks, the links of quotes, health, and agents if `mcp` is given.
+ * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST, documentation,
+ * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
  *
  * Requests wait until the service has started. With `next`, requests to unknown paths are passed on. When the service is
  * closed, running requests finish and later ones get `service_unavailable`. A wrong option throws an error that names it.

@@ -14,7 +14,7 @@ export interface Settings extends Answering.Settings {
   readonly public_path?: string
   /** The proxies that are trusted to tell a caller's address. */
   readonly proxies: RequestInfo.Proxies | null
-  /** The address of a request's connection, which a Web request does not hold. By default all requests share one. */
+  /** Tells a caller's address, which a Web request does not hold. By default all callers share one. */
   readonly address?: (request: Request) => string | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "id
   readonly handle: Handle
 }
 
-/** Makes a handler whose requests run in this scope with these services. If a caller disconnects, its request is interrupted. */
+/** Makes a handler whose requests run in this scope with these services. A request ends when its caller disconnects. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings

@@ -331,7 +331,8 @@ describe("nodeHandler", () => {
     [{ cors_origins: ["https://shop.example/path"] }, /^cors_origins must/],
     [{ mcp_origins: ["*"] }, /^mcp_origins must/],
     [{ proxies: 0 }, /^proxies must be how many/],
-    [{ proxies: "everyone" }, /^proxies must be how many/]
+    [{ proxies: "everyone" }, /^proxies must be how many/],
+    [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
   ] as const)("throws what is wrong with its options: %j", ([options, sentence]) =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
