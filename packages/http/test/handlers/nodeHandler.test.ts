@@ -266,7 +266,7 @@ describe("nodeHandler", () => {
   it.live("reads a body over HTTP/2, which need not announce its length", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
-      const server = createHttp2Server(nodeHandler(quotewire))
+      const server = createHttp2Server().on("request", nodeHandler(quotewire))
       yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
       const bound = server.address()
       const client = connect(`http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`)
