@@ -21,8 +21,8 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
 /**
  * The API as a handler for an existing `node:http` or Express server.
  *
- * It reads bodies itself, or takes `request.body` from a body parser that runs before it. When the scope closes, running requests are interrupted. To
- * stop gracefully, use `close` and `idle` first.
+ * It reads bodies itself, or takes `request.body` from a body parser that runs before it. When the scope closes, running
+ * requests are interrupted. To stop gracefully, use `close` and `idle` first.
  */
 export const handler = Effect.fnUntraced(function* <R>(
   given: HandlerSettings<R>

@@ -17,10 +17,11 @@ export interface McpOptions {
 /** The version of this package; a test keeps it equal. */
 const package_version = "0.1.0"
 
+/** What is signed for one purpose is not accepted for another. */
 const purpose = "mcp_session"
 
 /**
- * The agent endpoint of the whole service, for a host that reads HTTP.
+ * Makes the agent endpoint (MCP) of the whole service. Pass this function to `nodeHandler`, `webHandler` or `ServiceApi.of`.
  *
  * @example
  * app.use(nodeHandler(quotewire, { mcp }))

@@ -45,7 +45,7 @@ export interface Answering<R> {
   readonly notFound: (path: string) => Found<R>
   /** Answers a preflight of an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
-  /** Begins an exchange: with its request id, and the headers that its answer has whoever gives it. */
+  /** Begins an exchange: it gets a request id, and the headers that its answer has in any case. */
   readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
   /**
    * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
@@ -70,7 +70,7 @@ export interface Answering<R> {
 /** A request that is being answered. A class for the same reason as `PipelinedRequest`. */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** Headers of its answer, whoever gives it. */
+  /** The headers that its answer has in any case: also a refusal, or the answer to a preflight. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
   /** When it arrived, on the clock of `performance`; 0 if it is not measured. */

@@ -2,15 +2,15 @@ import { Result } from "effect"
 
 /** The rule for a base path: the end of a sentence that begins with the setting's name. */
 export const rule =
-  "must be a path that begins with /, without query and fragment, and with a percent sign written as %25"
+  "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
 
-/** Parses a path such as `/api/insurance/` into its percent-encoded form without a slash at the end; an empty text for the root. */
+/** Parses a path such as `/api/insurance/`: percent-encoded, without a slash at the end, and an empty text for the root. */
 export const read = (text: string): Result.Result<string, typeof rule> => {
   if (text === "") return Result.succeed("")
   if (!text.startsWith("/") || /[?#\\\s\p{C}]/u.test(text)) return Result.fail(rule)
   const url = URL.parse(`http://host${text}`)
   const path = url?.pathname.replace(/\/+$/, "")
-  return path === undefined || path.split("/").some((segment) => decode(segment) === null)
+  return path === undefined || path.includes("//") || path.split("/").some((segment) => decode(segment) === null)
     ? Result.fail(rule)
     : Result.succeed(path)
 }

@@ -29,13 +29,13 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered"> {
    * `10.0.0.0/8,fd00::/8`. None by default.
    */
   readonly proxies?: number | string
-  /** The header in which the proxies tell it; `x-forwarded-for` by default. */
+  /** The header in which these proxies pass on the caller's address; `x-forwarded-for` by default. */
   readonly proxy_header?: RequestInfo.ProxyHeader
   /** Serves agents: `mcp` of `@quotewire/mcp`. */
   readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
-  /** The rate limits of callers from outside; by default those of `embed`, or of the contract. Calls of your own program do not count. */
+  /** The rate limits of callers from outside; by default those of `embed`, or of the contract. Your own calls do not count. */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
@@ -74,7 +74,7 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       answering: { cors_origins, ...(onAnswered !== undefined && { onAnswered }) },
       proxies: yield* proxiesOf(options),
       limits: options.limits ?? null,
-      grace_ms: options.grace_ms ?? 8_000,
+      grace_ms: yield* atLeast(0, "grace_ms", options.grace_ms ?? 8_000),
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),
         mcp_origins: { allowed: mcp_origins, loopback: false }
@@ -82,21 +82,30 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
     }
   })
 
+/** Checks a number. The error names the option. */
+export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, Error> =>
+  typeof value === "number" && value >= lowest
+    ? Result.succeed(value)
+    : Result.fail(new Error(`${name} must be a number, at least ${lowest}.`))
+
 const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
   if (proxies === undefined) return Result.succeed(null)
   const trusted = RequestInfo.readTrusted(String(proxies))
-  return trusted === null
-    ? Result.fail(
-        new Error("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
-      )
-    : Result.succeed({ trusted, header: proxy_header })
+  if (trusted === null) {
+    return Result.fail(
+      new Error("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
+    )
+  }
+  return RequestInfo.proxyHeaders.includes(proxy_header)
+    ? Result.succeed({ trusted, header: proxy_header })
+    : Result.fail(new Error(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`))
 }
 
 /** Where callers reach a handler. */
 export interface Place {
   readonly base_url: string
   readonly docs_url: string
-  /** The path of the address; undefined if the address is not known, and the path of each request counts instead. */
+  /** The path of `base_url`; undefined if nobody has set it. Then each request tells it. */
   readonly public_path: string | undefined
 }
 

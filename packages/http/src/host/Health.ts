@@ -7,7 +7,8 @@ import * as Route from "./Route.ts"
  * Health checks for process supervisors and load balancers.
  *
  * `/health/live` answers as long as the process does. `/health/ready` asks `ready` and refuses with `service_unavailable`
- * unless it is true; a sentence becomes the message. `environments` lists where carriers can be asked: without `live` in it, live calls get no quotes.
+ * unless it is true; a sentence becomes the message. `environments` lists where carriers can be asked: without `live` in it,
+ * live calls get no quotes.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

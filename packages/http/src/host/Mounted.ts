@@ -27,36 +27,59 @@ export const mount = <Handle>(
   options: Pick<Checked, "limits" | "grace_ms">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
 ): Promise<Handle | null> =>
-  quotewire.run(makeMounted(make, options)).then(
+  quotewire.run(makeMounted(make, options, handlersOf(quotewire))).then(
     ({ handle }) => handle,
     async (error: unknown) => {
-      // If it was closed before it had started, nothing is wrong.
-      if (!(error instanceof ApiError.ApiError))
-        await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+      if (!isClosed(error)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
       return null
     }
   )
+
+/** Whether the service was closed before it had started, which is no fault. A storage that is unavailable is one. */
+const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
 
 const cannot_start = "The service could not start, so its handler refuses every request"
 
 const makeMounted = Effect.fnUntraced(function* <Handle>(
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
-  { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">
+  { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">,
+  handlers: Set<Running>
 ) {
   const handler = yield* limits === null
     ? make
     : Effect.provideContext(make, yield* Layer.build(Quotewire.limited(limits)))
   const context = yield* Effect.context<Quotewire.Services>()
-  yield* Effect.addFinalizer(() => Effect.provideContext(drain(handler, grace_ms), context))
+  handlers.add({ ...handler, grace_ms })
+  yield* Effect.addFinalizer(() => Effect.provideContext(stopAll(handlers), context))
   return handler
 })
 
-const drain = Effect.fnUntraced(function* <Handle>(handler: Stoppable<Handle>, grace_ms: number) {
-  yield* handler.refuse
+/** A handler of a running service. */
+interface Running extends Omit<Stoppable<unknown>, "handle"> {
+  readonly grace_ms: number
+}
+
+/** The handlers of each service. They stop together, because finalizers would stop one after the other. */
+const handlers_by_service = new WeakMap<Pick<Embedded, "run">, Set<Running>>()
+
+const handlersOf = (quotewire: Pick<Embedded, "run">): Set<Running> => {
+  const known = handlers_by_service.get(quotewire)
+  if (known !== undefined) return known
+  const handlers = new Set<Running>()
+  handlers_by_service.set(quotewire, handlers)
+  return handlers
+}
+
+const stopAll = Effect.fnUntraced(function* (handlers: Set<Running>) {
+  const running = Array.from(handlers)
+  handlers.clear()
+  yield* Effect.forEach(running, ({ refuse }) => refuse)
   yield* Quotewire.releaseLongPolls
-  yield* Effect.timeoutOption(Effect.interruptible(handler.idle), grace_ms)
-  yield* handler.interruptAll
+  yield* Effect.forEach(running, finish, { concurrency: "unbounded", discard: true })
 })
+
+const finish = ({ grace_ms, idle, interruptAll }: Running) =>
+  Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), grace_ms), interruptAll)
 
 /** Makes the refusals of a handler whose service has not started. */
 export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {

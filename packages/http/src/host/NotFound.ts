@@ -8,7 +8,11 @@ const unknown_route = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 
-/** Refuses a request without a route. With a valid key it costs an allowance and is logged, under its path if only the method is wrong. */
+/**
+ * Refuses a request without a route.
+ *
+ * With a valid key it costs an allowance and is logged, under the path of its route if only the method is wrong.
+ */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
   const route = other === undefined ? unknown_route : Pipeline.loggedPath(other.value.path)

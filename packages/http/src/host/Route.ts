@@ -28,7 +28,7 @@ export interface Incoming {
   readonly public_path: string
   /** Reads the body. If it has more than this many bytes, it is refused with `request_too_large`. */
   readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
-  /** Reads the exact bytes of the body, which signatures need. A body that was parsed before does not do. */
+  /** Reads the exact bytes of the body, which signatures need. If a parser has made it an object, that is a defect. */
   readonly readRaw: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
 }
 

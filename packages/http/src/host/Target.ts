@@ -38,5 +38,5 @@ const withoutOrigin = (url: string): string => {
   return rest.startsWith("?") || rest === "" ? `/${rest}` : rest
 }
 
-/** The target of a request that is not below the base path. */
+/** The target of a request that is not below the base path. No route has its path. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }

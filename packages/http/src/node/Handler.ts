@@ -24,7 +24,7 @@ export interface Settings extends Answering.Settings, Backpressure.Limits {
   readonly public_path?: string
   /** The proxies that are trusted to tell a caller's address; none by default. */
   readonly proxies?: RequestInfo.Proxies
-  /** The address of a connection that has none, such as that of a Unix socket. */
+  /** Tells a caller's address if the connection has none, as on a Unix socket. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
@@ -92,8 +92,7 @@ const makeUnsafe = <R>(
 
   const finish = atEndOfTurn(({ pending, exit }: Finished): void => {
     const { response } = pending.pipelined
-    // A middleware around the handler, such as one with a time-out, may have answered already.
-    if (response.destroyed || response.headersSent) return
+    if (Sending.isOver(response)) return
     const answer = answering.answer(pending.exchange, exit)
     sendTo(pending, answer)
     answering.answered(pending.exchange, answer.status)
@@ -101,7 +100,7 @@ const makeUnsafe = <R>(
 
   const run = (pending: Pending, route: Answering.Found<R>["value"], incoming: Incoming): void => {
     const { pipelined } = pending
-    if (pipelined.response.destroyed) return
+    if (Sending.isOver(pipelined.response)) return
     pipelined.onHangUp = answering.run(route, incoming, (exit) => finish({ pending, exit }))
   }
 
@@ -117,7 +116,7 @@ const makeUnsafe = <R>(
     const pending = new Pending(exchange, pipelined)
     const preflight = answering.preflight(request.method ?? "", target.path, header)
     if (preflight !== null) return void sendTo(pending, preflight)
-    const remote = request.socket.remoteAddress ?? answering.guarded("address", () => addressOf(request)) ?? ""
+    const remote = () => request.socket.remoteAddress ?? addressOf(request) ?? ""
     const incoming = new IncomingRequest(request, {
       request_id: exchange.request_id,
       params,
@@ -126,7 +125,7 @@ const makeUnsafe = <R>(
       headers,
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: countedAddress(remote, header)
+      address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
     // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
     if (RequestBody.isAnnounced(request)) setImmediate(run, pending, route, incoming)
@@ -159,9 +158,13 @@ const makeUnsafe = <R>(
   }
 }
 
-/** The part of the URL that a framework such as Express has removed from its beginning. */
+/**
+ * The part of the URL that a framework such as Express has removed from its beginning.
+ *
+ * It has one slash at its beginning, because a `Location` with two would lead to another host.
+ */
 export const strippedOf = (request: IncomingMessage): string =>
-  "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl : ""
+  "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl.replace(/^\/{2,}/, "/") : ""
 
 /** Whether a target is the root of somebody's whole site, which is not ours. */
 export const isRoot = ({ mount_path, path }: Target.Target): boolean => path === "/" && mount_path === ""

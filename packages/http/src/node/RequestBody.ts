@@ -2,9 +2,11 @@ import type { IncomingMessage } from "node:http"
 import { Effect, Predicate } from "effect"
 import * as Body from "../host/Body.ts"
 
-/** Whether a request announces a body that is not empty. */
-export const isAnnounced = (request: IncomingMessage): boolean =>
-  request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > 0
+/** Whether a request announces a body that is not empty. In HTTP/2 each one does, unless it names a length of 0. */
+export const isAnnounced = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
+  headers["content-length"] === undefined
+    ? headers["transfer-encoding"] !== undefined || httpVersionMajor === 2
+    : Number(headers["content-length"]) > 0
 
 /** The `content-length` of a request; 0 if it has none, for example with a chunked body. */
 export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
@@ -18,7 +20,7 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  */
 export const read = (request: IncomingMessage, limit: number): Body.Read => from(request, limit, bytesOf, parsedAway)
 
-/** Like `read`, but returns the exact bytes, which signatures need. A parsed body does not do. */
+/** Like `read`, but returns the exact bytes, which signatures need. If a parser has made it an object, that is a defect. */
 export const readRaw = (request: IncomingMessage, limit: number): Body.Read =>
   from(request, limit, rawBytesOf, rawParsedAway)
 
@@ -27,14 +29,15 @@ const from = (
   limit: number,
   left: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
-): Body.Read => {
-  if (announcedBytes(request) > limit) return Body.tooLarge(limit)
-  if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
-  if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
-  const bytes = Predicate.hasProperty(request, "body") ? left(request.body) : null
-  if (bytes === null) return gone
-  return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
-}
+): Body.Read =>
+  Effect.suspend(() => {
+    if (announcedBytes(request) > limit) return Body.tooLarge(limit)
+    if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
+    if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
+    const bytes = Predicate.hasProperty(request, "body") ? left(request.body) : null
+    if (bytes === null) return gone
+    return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
+  })
 
 const rawBytesOf = (body: unknown): Uint8Array | null => {
   if (body instanceof Uint8Array) return body

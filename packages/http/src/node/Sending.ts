@@ -5,6 +5,9 @@ import * as RequestBody from "./RequestBody.ts"
 /** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
 const piece_bytes = 64 * 1024
 
+/** Whether a response takes no answer any more: the caller has disconnected, or a middleware has answered. */
+export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
+
 /**
  * Sends an answer with its exact length: in one write, or in pieces if it is large.
  *
@@ -13,6 +16,8 @@ const piece_bytes = 64 * 1024
  * If the request's body was not read, it is discarded if it is small. Otherwise the connection ends after the answer. Then
  * what the caller still sends is dropped for a moment first, because resetting the connection at once could destroy the
  * answer.
+ *
+ * Does nothing if the response is over.
  */
 export const send = (
   request: IncomingMessage,
@@ -21,6 +26,7 @@ export const send = (
   extra: Readonly<Record<string, string>>,
   give: (bytes: number) => void
 ): void => {
+  if (isOver(response)) return
   const headers: Record<string, string | number> = { ...extra, ...answer.headers }
   const length = lengthOf(answer.body)
   if (answer.status !== 204) headers["content-length"] = length
@@ -50,11 +56,13 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
   const writeFrom = (start: number): void => {
     const end = start + piece_bytes
     if (end >= bytes.length) return void response.end(bytes.subarray(start))
-    response.write(bytes.subarray(start, end), (error) => {
-      if (error != null) return
+    const goOn = () => {
       give(0)
       writeFrom(end)
-    })
+    }
+    // Middlewares that wrap `write`, such as compression, drop its callback.
+    if (response.write(bytes.subarray(start, end))) goOn()
+    else response.once("drain", goOn)
   }
   writeFrom(0)
 }

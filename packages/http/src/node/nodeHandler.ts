@@ -13,13 +13,13 @@ import * as Sending from "./Sending.ts"
 
 /** Options of `nodeHandler`. */
 export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
-  /** The address of a connection that has none, such as that of a Unix socket. By default all of them share one. */
+  /** Tells a caller's address if the connection has none, as on a Unix socket. By default all such callers share one. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
 /**
- * The whole API of an embedded service as a function of `node:http`, Express, Fastify or Nest: REST, documentation, carriers'
- * callbacks, the links of quotes, health, and agents if `mcp` is given.
+ * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST, documentation,
+ * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
  *
  * Requests wait until the service has started. With `next`, requests to unknown paths are passed on. When the service is
  * closed, running requests finish and later ones get `service_unavailable`. A wrong option throws an error that names it.
@@ -33,12 +33,13 @@ export const nodeHandler = (
   options: NodeHandlerOptions = {}
 ): Handler.Handler["handle"] => {
   const checked = Result.getOrThrow(HandlerOptions.check(options))
+  const limits = Result.getOrThrow(backpressureOf(options))
   const refused = Mounted.refusals(checked)
   const refuse: Handle = (request, response) => Sending.send(request, response, refused(), {}, () => {})
   const isForeign = foreignTo(checked)
   let handle: Handle | null = null
   let waiting = 0
-  const started = Mounted.mount(quotewire, checked, make(checked, options)).then((made) => {
+  const started = Mounted.mount(quotewire, checked, make(checked, limits, options)).then((made) => {
     handle = made ?? refuse
     return handle
   })
@@ -56,8 +57,21 @@ export const nodeHandler = (
 
 type Handle = Handler.Handler["handle"]
 
-const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, options: NodeHandlerOptions) {
-  const { address, max_unread_bytes, read_timeout_ms } = options
+const backpressureOf = ({ max_unread_bytes, read_timeout_ms }: Backpressure.Limits) =>
+  Result.all({
+    ...(max_unread_bytes !== undefined && {
+      max_unread_bytes: HandlerOptions.atLeast(1, "max_unread_bytes", max_unread_bytes)
+    }),
+    ...(read_timeout_ms !== undefined && {
+      read_timeout_ms: HandlerOptions.atLeast(1, "read_timeout_ms", read_timeout_ms)
+    })
+  })
+
+const make = Effect.fnUntraced(function* (
+  checked: HandlerOptions.Checked,
+  limits: Backpressure.Limits,
+  { address }: NodeHandlerOptions
+) {
   const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
   const settings = yield* Api.complete({ ...checked.service, base_url })
   return yield* Handler.make(Api.routes({ ...settings, reference_script: ScalarScript.find() }), {
@@ -66,9 +80,8 @@ const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, optio
     base_path: checked.base_path,
     ...(public_path !== undefined && { public_path }),
     ...(checked.proxies !== null && { proxies: checked.proxies }),
-    ...(address !== undefined && { address }),
-    ...(max_unread_bytes !== undefined && { max_unread_bytes }),
-    ...(read_timeout_ms !== undefined && { read_timeout_ms })
+    ...limits,
+    ...(address !== undefined && { address })
   })
 })
 

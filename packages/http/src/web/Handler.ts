@@ -14,7 +14,7 @@ export interface Settings extends Answering.Settings {
   readonly public_path?: string
   /** The proxies that are trusted to tell a caller's address. */
   readonly proxies: RequestInfo.Proxies | null
-  /** The address of a request's connection, which a Web request does not hold. By default all requests share one. */
+  /** Tells a caller's address, which a Web request does not hold. By default all callers share one. */
   readonly address?: (request: Request) => string | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "id
   readonly handle: Handle
 }
 
-/** Makes a handler whose requests run in this scope with these services. If a caller disconnects, its request is interrupted. */
+/** Makes a handler whose requests run in this scope with these services. A request ends when its caller disconnects. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
@@ -43,12 +43,11 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
   return (request) => {
     const { method } = request
     const header: Header = (name) => request.headers.get(name)
-    const target = locate(request.url, "") ?? Target.elsewhere
+    const target = locate(withoutFragment(request.url), "") ?? Target.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
     const exchange = answering.begin(route, target.path, header)
     const preflight = answering.preflight(method, target.path, header)
     if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
-    const remote = answering.guarded("address", () => addressOf(request)) ?? ""
     const incoming: Incoming = {
       request_id: exchange.request_id,
       method,
@@ -61,7 +60,7 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       },
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: countedAddress(remote, header),
+      address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? "",
       read: (max_bytes) => RequestBody.read(request, max_bytes),
       readRaw: (max_bytes) => RequestBody.read(request, max_bytes)
     }
@@ -75,6 +74,12 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       if (interrupt !== null) forget = onAbort(request.signal, interrupt)
     })
   }
+}
+
+/** A Web request keeps the fragment of its URL, which is not part of what it asks for. */
+const withoutFragment = (url: string): string => {
+  const mark = url.indexOf("#")
+  return mark < 0 ? url : url.slice(0, mark)
 }
 
 /** Runs an action when a signal is aborted. Returns a function that forgets it. */

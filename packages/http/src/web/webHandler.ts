@@ -8,15 +8,15 @@ import * as Handler from "./Handler.ts"
 /** Options of `webHandler`. */
 export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
   /**
-   * The address of a request's connection, which a Web request does not hold: ask your server for it, such as
+   * Tells a caller's address, which a Web request does not hold: ask your server for it, such as
    * `(request) => server.requestIP(request)?.address` on Bun. Without it, and without `proxies`, all callers share one address.
    */
   readonly address?: (request: Request) => string | undefined
 }
 
 /**
- * The whole API of an embedded service as a function of Web requests, for Hono, Bun, Deno and workers: REST, documentation,
- * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
+ * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers: REST,
+ * documentation, carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
  *
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
  * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option throws

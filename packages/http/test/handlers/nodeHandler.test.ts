@@ -1,15 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { type IncomingMessage, request, type ServerResponse } from "node:http"
+import { connect, createServer as createHttp2Server } from "node:http2"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it, vi } from "@effect/vitest"
-import { Allowance, Storage } from "@quotewire/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Allowance, embed, Storage } from "@quotewire/core"
 import { nodeHandler } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
-import { Effect, Layer } from "effect"
-import express from "express"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Deferred, Effect, Layer } from "effect"
+import express, { type RequestHandler } from "express"
 import fastify from "fastify"
-import { embedded, json, polling, serving, start } from "./support.ts"
+import { capturedLog, embedded, json, polling, serving, start } from "./support.ts"
 
 type Handle = ReturnType<typeof nodeHandler>
 
@@ -188,25 +190,132 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("refuses its own paths if the service cannot start, passes on others, and logs why", () =>
+  it.live.each([
+    ["fails", new Error("The disk is gone."), "The disk is gone."],
+    ["is unavailable", new Storage.StorageUnavailable({ retry_after_seconds: 1 }), "could not start"]
+  ] as const)(
+    "refuses its own paths if the storage %s at the start, passes on others, and logs why",
+    ([, error, line]) =>
+      Effect.gen(function* () {
+        const logged = yield* capturedLog
+        const broken = Layer.effect(Storage.Storage, Effect.fail(error))
+        const address = yield* serving(
+          express()
+            .use(nodeHandler(embed({ storage: broken })))
+            .use(teapot)
+        )
+        const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+        assert.strictEqual(refused.status, 503)
+        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+        assert.include(logged.join("\n"), line)
+      })
+  )
+
+  it.live.each([
+    ["starts", MemoryStorage.layer],
+    ["cannot start", Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))]
+  ] as const)("leaves a request alone that was answered before the service %s", ([, storage]) =>
     Effect.gen(function* () {
-      const logged: Array<string> = []
-      const spy = vi
-        .spyOn(console, "log")
-        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
-      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
-      const { embed } = yield* Effect.promise(() => import("@quotewire/core"))
-      const broken = Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))
+      yield* capturedLog
+      const begin = yield* Deferred.make<void>()
+      const quotewire = embed({ storage: Layer.unwrap(Effect.as(Deferred.await(begin), storage)) })
+      yield* Effect.addFinalizer(() => Effect.promise(() => quotewire.close()))
+      const handle = nodeHandler(quotewire, { cors_origins: ["https://shop.example"] })
+      const faults: Array<unknown> = []
+      const onFault = (fault: unknown) => void faults.push(fault)
+      process.on("unhandledRejection", onFault)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("unhandledRejection", onFault)))
       const address = yield* serving(
-        express()
-          .use(nodeHandler(embed({ storage: broken })))
-          .use(teapot)
+        express().use((request, response) => {
+          response.end("too late")
+          handle(request, response)
+        })
       )
-      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
-      assert.strictEqual(refused.status, 503)
-      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
-      assert.include(logged.join("\n"), "The disk is gone.")
+      const headers = { origin: "https://shop.example", "access-control-request-method": "GET" }
+      for (const method of ["GET", "OPTIONS"]) {
+        const answer = yield* Effect.promise(() => fetch(`${address}/v1/quotes/quote_1`, { method, headers }))
+        assert.strictEqual(yield* Effect.promise(() => answer.text()), "too late")
+      }
+      yield* Deferred.succeed(begin, undefined)
+      yield* Effect.promise(() => quotewire.ready.catch(() => {}))
+      // Node reports a rejection after the promises of a turn have settled.
+      yield* Effect.repeat(
+        Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void))),
+        { times: 5 }
+      )
+      assert.deepStrictEqual(faults, [])
+    })
+  )
+
+  it.live("sends a large answer through a middleware that wraps `write`, as compression does", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      const app = express().use((_, response, next) => {
+        const write = response.write.bind(response)
+        response.write = (chunk: unknown) => write(chunk)
+        next()
+      })
+      const address = yield* serving(app.use(nodeHandler(quotewire)))
+      const headers = { "accept-encoding": "identity" }
+      const answer = yield* Effect.promise(() => fetch(`${address}/openapi.json`, { headers }))
+      assert.isAbove((yield* Effect.promise(() => answer.text())).length, 128 * 1024)
+    })
+  )
+
+  it.live("reads a body over HTTP/2, which need not announce its length", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const server = createHttp2Server().on("request", nodeHandler(quotewire))
+      yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
+      const bound = server.address()
+      const client = connect(`http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          client.destroy()
+          server.close()
+        })
+      )
+      const statusOf = (body: string) =>
+        Effect.callback<unknown>((resume) => {
+          const sent = client.request({ ":path": "/v1/quote-requests", ":method": "POST", ...json(key) })
+          sent.once("response", (headers) => resume(Effect.succeed(headers[":status"])))
+          sent.end(body)
+        })
+      assert.strictEqual(yield* statusOf(start("announced")), 202)
+      assert.strictEqual(yield* statusOf(""), 400)
+      assert.strictEqual(yield* statusOf("x".repeat(256 * 1024 + 1)), 413)
+    })
+  )
+
+  it.live("looks at no body before it knows the caller", () =>
+    Effect.gen(function* () {
+      const logged = yield* capturedLog
+      const { quotewire } = yield* embedded({ public_url: "https://shop.example" })
+      const parser: RequestHandler = (request, _, next) => {
+        const get = () => {
+          throw new Error("The body cannot be read.")
+        }
+        request.resume().once("end", () => {
+          Object.defineProperty(request, "body", { get })
+          next()
+        })
+      }
+      const address = yield* serving(express().use(parser, nodeHandler(quotewire)))
+      const init = { method: "POST", body: start("unknown") }
+      const answer = yield* Effect.promise(() => fetch(`${address}/v1/quote-requests`, init))
+      assert.strictEqual(answer.status, 401)
+      assert.deepStrictEqual(logged, [])
+    })
+  )
+
+  it.live("leads to no other host with a Location, wherever Express has mounted it", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const address = yield* serving(express().use(/.*\/insurance/, nodeHandler(quotewire)))
+      const init = { method: "POST", headers: json(key), body: start("elsewhere") }
+      const answer = yield* Effect.promise(() => fetch(`${address}//other.example/insurance/v1/quote-requests`, init))
+      assert.match(answer.headers.get("location") ?? "", /^\/other\.example\/insurance\/v1\//)
     })
   )
 
@@ -214,11 +323,16 @@ describe("nodeHandler", () => {
     [{ base_path: "insurance" }, /^base_path must be a path that begins with \//],
     [{ base_path: "/50%" }, /^base_path must .* %25/],
     [{ base_path: "/a?b" }, /^base_path must/],
+    [{ base_path: "//insurance" }, /^base_path must .* empty segments/],
+    [{ grace_ms: -1 }, /^grace_ms must be a number, at least 0\.$/],
+    [{ read_timeout_ms: 0 }, /^read_timeout_ms must be a number, at least 1\.$/],
+    [{ max_unread_bytes: Number.NaN }, /^max_unread_bytes must be a number, at least 1\.$/],
     [{ base_url: "shop.example" }, /^base_url must be an absolute/],
     [{ cors_origins: ["https://shop.example/path"] }, /^cors_origins must/],
     [{ mcp_origins: ["*"] }, /^mcp_origins must/],
     [{ proxies: 0 }, /^proxies must be how many/],
-    [{ proxies: "everyone" }, /^proxies must be how many/]
+    [{ proxies: "everyone" }, /^proxies must be how many/],
+    [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
   ] as const)("throws what is wrong with its options: %j", ([options, sentence]) =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()

@@ -3,6 +3,7 @@ import { type EmbedOptions, embed, Hints } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
+import { vi } from "vitest"
 
 /** A service in this process with a key, closed at the end. */
 export const embedded = Effect.fnUntraced(function* (options: Partial<EmbedOptions> = {}) {
@@ -69,3 +70,11 @@ export const waiting = (quotewire: Service["quotewire"], count: number) =>
     Effect.promise(() => quotewire.run(Effect.flatMap(Hints.LongPolls, (polls) => polls.count))),
     { until: (polls) => polls === count }
   )
+
+/** The lines that the service logs until the test ends, instead of printing them. */
+export const capturedLog = Effect.gen(function* () {
+  const lines: Array<string> = []
+  const spy = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.map(String).join(" ")))
+  yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+  return lines
+})

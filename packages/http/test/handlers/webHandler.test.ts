@@ -1,9 +1,9 @@
-import { assert, describe, it, vi } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { nodeHandler } from "@quotewire/http"
 import { type WebHandlerOptions, webHandler, webHandlers } from "@quotewire/http/web"
 import { mcp } from "@quotewire/mcp"
 import { Effect } from "effect"
-import { embedded, json, polling, serving, start, waiting } from "./support.ts"
+import { capturedLog, embedded, json, polling, serving, start, waiting } from "./support.ts"
 
 const host = "https://shop.example"
 
@@ -108,11 +108,7 @@ describe("webHandler", () => {
 
   it.live("takes no address from the Host header, and says so if nobody has told it one", () =>
     Effect.gen(function* () {
-      const logged: Array<string> = []
-      const spy = vi
-        .spyOn(console, "log")
-        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
-      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
       const answer = yield* Effect.promise(() => handle(new Request("https://evil.example/v1/quotes/quote_1")))
@@ -195,11 +191,7 @@ describe("webHandler", () => {
 
   it.live("takes the fault for a body that was read before, and the log says what to do", () =>
     Effect.gen(function* () {
-      const logged: Array<string> = []
-      const spy = vi
-        .spyOn(console, "log")
-        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
-      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
       const request = new Request(`${host}/v1/quote-requests`, {
@@ -215,19 +207,31 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("counts callers by the address that it is told, and survives one that throws", () =>
+  it.live.each<readonly [string, () => string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no address")
+      }
+    ],
+    ["returns no text", () => JSON.parse("5")]
+  ])("survives an address function that %s, and logs it", ([, address]) =>
     Effect.gen(function* () {
-      const spy = vi.spyOn(console, "log").mockImplementation(() => {})
-      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
-      const handle = webHandler(quotewire, {
-        address: () => {
-          throw new Error("no address")
-        }
-      })
+      const handle = webHandler(quotewire, { address })
       const request = new Request(`${host}/v1/capabilities?line=pet`, { headers: json(key) })
       assert.strictEqual((yield* Effect.promise(() => handle(request))).status, 200)
-      assert.match(spy.mock.calls.flat().map(String).join(" "), /address has failed/)
+      assert.include(logged.join(), "address has failed")
+    })
+  )
+
+  it.live("ignores the fragment of a URL", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire)
+      const request = new Request(`${host}/v1/capabilities?line=pet#offers`, { headers: json(key) })
+      assert.strictEqual((yield* Effect.promise(() => handle(request))).status, 200)
     })
   )
 
@@ -245,6 +249,28 @@ describe("webHandler", () => {
     })
   )
 
+  it.live("refuses at all handlers of a service while the last request of one of them finishes", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: host })
+      const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]
+      const body = new TransformStream<Uint8Array, Uint8Array>()
+      const writer = body.writable.getWriter()
+      const init = { method: "POST", headers: json(key), body: body.readable, duplex: "half" }
+      const last = other(new Request(`${host}/v1/quote-requests`, init))
+      // Its body is read from here on.
+      yield* Effect.promise(() => writer.write(new TextEncoder().encode(" ")))
+      const closed = quotewire.close()
+      yield* Effect.repeat(
+        Effect.promise(async () => (await handle(new Request(`${host}/health/live`))).status),
+        { until: (status) => status === 503 }
+      )
+      yield* Effect.promise(() => writer.write(new TextEncoder().encode(start("last"))))
+      yield* Effect.promise(() => writer.close())
+      assert.strictEqual((yield* Effect.promise(() => last)).status, 202)
+      yield* Effect.promise(() => closed)
+    })
+  )
+
   it.live("is one function for each method in a route file of Next", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
@@ -253,7 +279,7 @@ describe("webHandler", () => {
         POST(new Request(`${host}/api/v1/quote-requests`, { method: "POST", headers: json(key), body: start("next") }))
       )
       assert.strictEqual(made.status, 202)
-      const read = new Request(new URL(made.headers.get("location") ?? "", host), { headers: json(key) })
+      const read = new Request(new URL(`${made.headers.get("location")}?wait_seconds=0`, host), { headers: json(key) })
       assert.strictEqual((yield* Effect.promise(() => GET(read))).status, 200)
     })
   )
