@@ -9,6 +9,7 @@ import {
 } from "@quotewire/core/client"
 import { ApiError } from "./ApiError.ts"
 import * as answer from "./answer.ts"
+import { faultOf } from "./faultOf.ts"
 import { HostError } from "./HostError.ts"
 import { type CallRequest, isHeaderValue, requestOf } from "./request.ts"
 import { type ClientRoute, routes } from "./routes.ts"
@@ -72,9 +73,10 @@ const checked = (options: ConnectOptions): Host => {
   if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {
     throw new RangeError("max_retries must be a whole number from 0 to 20.")
   }
-  if (!(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
+  if (typeof timeout_ms !== "number" || !(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
     throw new RangeError("timeout_ms must be a number from 1 to 3600000.")
   }
+  if (send !== undefined && typeof send !== "function") throw new TypeError("fetch must be a function.")
   return {
     base_url: baseOf(options.base_url),
     key,
@@ -126,7 +128,7 @@ const mayRepeat = ({ repeats }: ClientRoute, error: unknown): boolean =>
 const attempt = async (
   { base_url, fetch: send, timeout_ms }: Host,
   { takes_ms = 0 }: ClientRoute,
-  { body, headers, method, target }: CallRequest,
+  { body, headers, method, secrets, target }: CallRequest,
   signal: AbortSignal | undefined
 ): Promise<unknown> => {
   const controller = new AbortController()
@@ -143,11 +145,13 @@ const attempt = async (
   } as const
   try {
     const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // Raced, because a `fetch` of the program's own may ignore the signal.
-    return await Promise.race([exchange(), abortOf(controller.signal)])
+    // Raced, because a `fetch` of the program's own may ignore the signal. It may also abort it, so that is watched before.
+    return await Promise.race([abortOf(controller.signal), exchange()])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
-    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
+    throw error instanceof ApiError || error instanceof HostError
+      ? error
+      : unreachable(base_url, faultOf(error, secrets))
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener("abort", abort)
@@ -165,7 +169,7 @@ const timedOut = (base_url: string, at_most_ms: number) =>
     retry_action: "retry"
   })
 
-const unreachable = (base_url: string, cause: unknown) =>
+const unreachable = (base_url: string, cause: Error) =>
   new HostError({
     reason: "unreachable",
     message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,
