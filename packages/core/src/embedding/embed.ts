@@ -43,6 +43,7 @@ import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
+import * as EmbedRules from "./EmbedRules.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import * as sealKeys from "./sealKeys.ts"
 
@@ -56,7 +57,9 @@ import * as sealKeys from "./sealKeys.ts"
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
 export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
-  const runtime = ManagedRuntime.make(layerOf(options))
+  const refusal = EmbedRules.refusalOf(options)
+  const runtime = ManagedRuntime.make(refusal === null ? layerOf(options) : Layer.effectContext(Effect.fail(refusal)))
+  const { grace_ms = 8_000, limits }: Pick<EmbedOptions, "grace_ms" | "limits"> = refusal === null ? options : {}
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
   let closing: Promise<void> | null = null
@@ -74,7 +77,6 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   // Not one of the running calls, for which `close` would wait.
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
-  const { grace_ms = 8_000 } = options
   const { consume, stopAll } = consuming((name, handler, consumer) => {
     const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
     return run(Scope.provide(started, scope))
@@ -92,7 +94,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
-      return run(options.limits === undefined ? withoutLimits(call) : call, signal)
+      return run(limits === undefined ? withoutLimits(call) : call, signal)
     }
   return {
     ready,
