@@ -51,8 +51,10 @@ export const retryParked = Effect.fnUntraced(function* (tended: Tended, hold: Ho
   const retry = Effect.fnUntraced(function* ({ attempts: failures, event }: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
     yield* hold.check
+    // Read before the attempt: the handler may change its event.
+    const { id } = event
     const error = yield* attempts.make(event, failures + 1)
-    if (error === null || !isStopping()) yield* settle(tended, hold, event.id, error)
+    if (error === null || !isStopping()) yield* settle(tended, hold, id, error)
   })
   yield* eachPage(
     storage,

@@ -16,7 +16,7 @@ export interface StopConsuming {
   readonly ready: Promise<void>
 }
 
-/** Consumes with promises. Throws `InvalidConsumer` if the name or an option is wrong, or the name is in use. */
+/** Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is wrong, or the name is in use. */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
 /** The consumers of a program with promises. `start` starts one, and `stopAll` stops all that were started. */
@@ -25,7 +25,7 @@ export const consuming = (
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
   const running = new Map<string, StopConsuming>()
   const consume: Consume = (name, handler, options = {}) => {
-    Result.getOrThrow(settingsOf(name, options))
+    Result.getOrThrow(settingsOf(name, handler, options))
     if (running.has(name)) throw alreadyConsumed(name)
     const started = start(name, fromPromise(handler), { ...options })
     const ready = started.then((consumption) => Effect.runPromise(consumption.ready))

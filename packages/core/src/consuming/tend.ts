@@ -47,12 +47,13 @@ const tryEvent = Effect.fnUntraced(function* ({ attempts, clock, settings }: Ten
   return error
 })
 
+const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
+
 /** Handles one event. Returns whether the consumer may go on with the next one. */
 const handle = Effect.fnUntraced(function* (tended: Tended, hold: Hold, { number, body }: StoredEvent) {
   yield* hold.check
   const before = hold.current()
-  const event = Json.decode(Json.fromText<Event>(body))
-  const error = yield* tryEvent(tended, hold, event)
+  const error = yield* tryEvent(tended, hold, eventOf(body))
   if (error === null) {
     hold.set(Consumer.passed(hold.current(), number))
     return true
@@ -63,7 +64,8 @@ const handle = Effect.fnUntraced(function* (tended: Tended, hold: Hold, { number
     return false
   }
   if (!Consumer.isExhausted(hold.current(), tended.settings)) return false
-  yield* park(tended, hold, event, number, error)
+  // Read again: the handler may have changed its own copy.
+  yield* park(tended, hold, eventOf(body), number, error)
   return !tended.attempts.isRunning()
 })
 
