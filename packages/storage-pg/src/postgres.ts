@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 import { Effect, Layer, Redacted } from "effect"
-import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
+import { address_form, addressOf, DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as DatabaseSchema from "./migrations/Schema.ts"
 import * as PgStorage from "./PgStorage.ts"
 
@@ -25,18 +25,13 @@ export const postgres = ({
   url,
   ...options
 }: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
-  if (url === undefined || !isAddress(url)) return Layer.effectContext(Effect.fail(wrongUrl))
+  if (typeof url !== "string" || addressOf(url) === null) return Layer.effectContext(Effect.fail(wrongUrl))
   const database = { ...options, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
   return migrate ? Layer.unwrap(Effect.as(DatabaseSchema.migrate(database), storage)) : storage
 }
 
-const isAddress = (text: string): boolean => {
-  const url = URL.parse(text)
-  return url !== null && (url.protocol === "postgres:" || url.protocol === "postgresql:")
-}
-
 const wrongUrl = new DatabaseRefused({
   reason: "address",
-  message: "url must be the address of a PostgreSQL database, such as postgres://user:password@host:5432/database."
+  message: `url must be the address of a PostgreSQL database, ${address_form}`
 })

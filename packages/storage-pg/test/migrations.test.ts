@@ -322,8 +322,8 @@ describe("a start", () => {
           }),
           "cannot be reached at"
         ],
-        ["address", "not an address of not-the-secret", "must look like postgres://"],
-        ["address", "https://user:not-the-secret@localhost/x", "must look like postgres://"]
+        ["address", "not an address of not-the-secret", "such as postgres://"],
+        ["address", "https://user:not-the-secret@localhost/x", "such as postgres://"]
       ] as const
       for (const [reason, address, says] of cases) {
         const error = yield* refused(address)

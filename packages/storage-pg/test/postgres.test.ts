@@ -57,13 +57,33 @@ describe("postgres", () => {
     })
   )
 
-  it.live.each(["", "localhost:5432", "mysql://user:secret@localhost/quotes", undefined])(
-    "names the option, and does not repeat an address that is none: %j",
-    (url) =>
-      Effect.gen(function* () {
-        const { ready } = yield* embedded({ storage: postgres({ url }) })
-        const form = "such as postgres://user:password@host:5432/database."
-        assert.strictEqual(yield* messageOf(ready), `url must be the address of a PostgreSQL database, ${form}`)
-      })
+  it.live.each([
+    "",
+    "localhost:5432",
+    "mysql://user:secret@localhost/quotes",
+    undefined,
+    // Passwords whose special characters are not encoded: a part of them reads as host, port or path.
+    "postgres://user:12#secret@127.0.0.1:1/quotes",
+    "postgres://user:12?secret@127.0.0.1:1/quotes",
+    "postgres://user:my@secret/word@127.0.0.1:1/quotes",
+    "postgres://user:12/secret@127.0.0.1:1/quotes",
+    "postgres://user:secret%zz@127.0.0.1:1/quotes",
+    "postgres:secret"
+  ])("names the option, and does not repeat an address that is none: %j", (url) =>
+    Effect.gen(function* () {
+      const { ready } = yield* embedded({ storage: postgres({ url }) })
+      const form =
+        "such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded."
+      assert.strictEqual(yield* messageOf(ready), `url must be the address of a PostgreSQL database, ${form}`)
+    })
+  )
+
+  it.live("takes a password whose special characters are encoded", () =>
+    Effect.gen(function* () {
+      const password = encodeURIComponent("s#e/c?r@e:t%zz ü")
+      const url = `postgres://user:${password}@127.0.0.1:1/quotes?application_name=a%40b`
+      const { ready } = yield* embedded({ storage: postgres({ url }) })
+      assert.match(yield* messageOf(ready), /^PostgreSQL cannot be reached at 127\.0\.0\.1:1/)
+    })
   )
 })

@@ -67,6 +67,20 @@ const KindsChange = Schema.Struct({
   other: Schema.optionalKey(LimitChange)
 })
 
+const WholeLimit = Schema.Struct({ per_minute: Schema.NullOr(Units), per_day: Schema.NullOr(Units) })
+const Kinds = Schema.Struct({ start: WholeLimit, read: WholeLimit, other: WholeLimit })
+
+/** Whether a value has the form of limits: a program that has never been compiled may have made it. */
+export const isLimits: (value: unknown) => value is Limits = Schema.is(
+  Schema.Struct({
+    keys: Schema.Struct({ live: Kinds, sandbox: Kinds }),
+    organization_factor: Units,
+    keyless: Kinds,
+    failed_authentication: WholeLimit,
+    tests_and_replays: WholeLimit
+  })
+)
+
 /** A setting that changes some of the standard limits. */
 const LimitsChange = Schema.Struct({
   keys: Schema.optionalKey(

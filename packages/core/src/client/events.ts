@@ -20,11 +20,11 @@ export const makeEvents =
     const signals = signal === undefined ? {} : { signal }
     let cursor = after
 
-    /** Reads the next page, as often as it takes. */
-    const nextPage = async () => {
+    /** Reads the page after a cursor, as often as it takes. */
+    const pageAfter = async (place: string | null) => {
       for (let failures = 0; ; failures++) {
         try {
-          return await list({ limit, ...(cursor !== null && { cursor }) }, signals)
+          return await list({ limit, ...(place !== null && { cursor: place }) }, signals)
         } catch (error) {
           const pause_ms = retryPause(error, failures)
           if (pause_ms === null) throw error
@@ -34,9 +34,12 @@ export const makeEvents =
     }
 
     async function* read(): AsyncGenerator<Event, void> {
+      // Of its own, so that two loops at the same time do not take events from each other.
+      let place = cursor
       let wait_ms = poll_ms
       while (true) {
-        const { events, next_cursor } = await nextPage()
+        const { events, next_cursor } = await pageAfter(place)
+        place = next_cursor
         for (const [index, event] of events.entries()) {
           if (signal?.aborted === true) return
           if (index === events.length - 1) cursor = next_cursor

@@ -13,14 +13,6 @@ import type { Config } from "./Config.ts"
 /** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
-/** Parses a configuration. It checks types, too: the file that it comes from may never have been compiled. */
-export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> => {
-  if (isConfig(value)) return Result.succeed(value)
-  return Result.fail(new InvalidConfig({ message: messageOf(faultsOf(value)) }))
-}
-
-const isConfig = (value: unknown): value is Config => faultsOf(value).length === 0
-
 const Call = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
 
 /** What each line of an adapter must have, as far as types go. */
@@ -59,7 +51,7 @@ const isAdapter = (value: unknown): value is CarrierAdapter => findWrongTypes(va
 const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
 
 /** The faults of an option's value, at paths below it. `config` is the whole configuration. */
-type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
+export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
 
 /** A configuration before it is checked. */
 type Given = Readonly<Record<PropertyKey, unknown>>
@@ -161,7 +153,8 @@ const inConnection =
   (fault: FieldError): FieldError =>
     below(carrier_id)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
 
-const must =
+/** A rule with one message. */
+export const must =
   (message: string, holds: (value: unknown) => boolean): OptionRule =>
   (value) =>
     holds(value) ? [] : [{ path: "", message }]
@@ -169,7 +162,7 @@ const must =
 const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
 /** The rule of each option. An option without a rule does not compile. */
-const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
+export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = {
   lines: linesRule,
   ratings: ratingsRule,
   carriers: carriersRule,
@@ -181,18 +174,40 @@ const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
-const ruleOf = new Map<string, OptionRule>(Object.entries(rules))
+/** Checks options by the rules for each. Returns the refusal, or null if nothing is wrong. */
+export const checkOptions = (
+  value: unknown,
+  rules: Readonly<Record<string, OptionRule>>,
+  required: ReadonlyArray<string> = []
+): InvalidConfig | null => {
+  const faults = faultsOf(value, rules, required)
+  return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
+}
 
-const no_such_option = `There is no such option. The options are ${[...ruleOf.keys()].join(", ")}.`
+/** Parses a configuration. It checks types, too: the file that it comes from may never have been compiled. */
+export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
+  isConfig(value)
+    ? Result.succeed(value)
+    : Result.fail(new InvalidConfig({ message: messageOf(faultsOf(value, configRules)) }))
 
-const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
+const isConfig = (value: unknown): value is Config => checkOptions(value, configRules) === null
+
+const faultsOf = (
+  value: unknown,
+  rules: Readonly<Record<string, OptionRule>>,
+  required: ReadonlyArray<string> = []
+): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(value)) return [{ path: "", message: "Must be an object, as defineConfig returns." }]
-  return Object.entries(value).flatMap(([option, given]) => {
-    const rule = ruleOf.get(option)
-    if (rule === undefined) return [{ path: option, message: no_such_option }]
-    return given === undefined ? [] : rule(given, value).map(below(option))
+  const given = new Map([...required.map((option) => [option, undefined] as const), ...Object.entries(value)])
+  return Array.from(given).flatMap(([option, found]) => {
+    const rule = Object.hasOwn(rules, option) ? rules[option] : undefined
+    if (rule === undefined) return [{ path: option, message: noSuchOption(rules) }]
+    return found === undefined && !required.includes(option) ? [] : rule(found, value).map(below(option))
   })
 }
+
+const noSuchOption = (rules: object): string =>
+  `There is no such option. The options are ${Object.keys(rules).join(", ")}.`
 
 const below =
   (place: string) =>

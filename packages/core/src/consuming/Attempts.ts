@@ -41,6 +41,7 @@ export const make = (
 
   return {
     make: Effect.fnUntraced(function* (event, attempt) {
+      const logged = { ...about, event_id: event.id, event_type: event.type, attempt }
       const fiber = start(event, { organization_id, environment, attempt })
       const exit = fiber.pollUnsafe() ?? (yield* finish(fiber))
       if (exit !== null && Exit.isSuccess(exit)) return null
@@ -48,7 +49,7 @@ export const make = (
         exit === null
           ? Effect.logWarning(`An event handler was cut off after ${timeout_ms} ms`)
           : Fault.log("An event handler has failed", exit.cause)
-      yield* Effect.annotateLogs(log, { ...about, event_id: event.id, event_type: event.type, attempt })
+      yield* Effect.annotateLogs(log, logged)
       return exit === null ? "timeout" : Fault.classOf(Cause.squash(exit.cause))
     }),
     isRunning: () => running !== null,

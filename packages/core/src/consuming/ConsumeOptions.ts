@@ -1,6 +1,7 @@
 import { Data, type Effect, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type Event, type EventType, types } from "../events/Event.ts"
+import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
 import { day_ms, hour_ms, second_ms } from "../wire/Timestamp.ts"
@@ -86,17 +87,16 @@ export interface ConsumeSettings {
   readonly on_expired: ((expired: ExpiredEvents) => void) | null
 }
 
-const whole = (minimum: number, maximum: number) =>
-  Schema.optional(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
+const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
 
 /** The types of events that a feed can hold. Purchases do not happen yet, and tests only go to webhooks. */
 const feed_types = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
 
 const Options = Schema.Struct({
-  from: Schema.optional(Schema.Literals(["now", "oldest"])),
-  environment: Schema.optional(Environment),
-  organization_id: Schema.optional(OrganizationId),
-  types: Schema.optional(Schema.NonEmptyArray(Schema.Literals(feed_types))),
+  from: Schema.optionalKey(Schema.Literals(["now", "oldest"])),
+  environment: Schema.optionalKey(Environment),
+  organization_id: Schema.optionalKey(OrganizationId),
+  types: Schema.optionalKey(Schema.NonEmptyArray(Schema.Literals(feed_types))),
   timeout_ms: whole(1, day_ms),
   max_attempts: whole(1, 1_000),
   backoff_ms: whole(1, hour_ms),
@@ -104,25 +104,47 @@ const Options = Schema.Struct({
   lease_ms: whole(second_ms, hour_ms),
   concurrency: whole(1, 1_000),
   grace_ms: whole(0, hour_ms),
-  on_expired: Schema.optional(Schema.declare(Predicate.isFunction, { message: "Must be a function." }))
+  on_expired: Schema.optionalKey(Schema.declare(Predicate.isFunction, { message: "Must be a function." }))
 })
 
-const wrongOptions = Input.findings(Options)
+const wrongTypes = Input.findings(Options)
+
+const no_such_option = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
+
+/** What is wrong with options. One that is undefined counts as absent. */
+const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
+  if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const unknown = Object.keys(given).filter((option) => !Object.hasOwn(Options.fields, option))
+  return [...unknown.map((path) => ({ path, message: no_such_option })), ...wrongTypes(given)]
+}
 
 const name_form = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** The settings of a consumer, or what is wrong with its name or an option. */
-export const settingsOf = (name: string, options: ConsumeOptions): Result.Result<ConsumeSettings, InvalidConsumer> => {
-  if (typeof name !== "string" || !name_form.test(name))
-    return Result.fail(new InvalidConsumer({ message: wrong_name }))
-  const wrong = wrongOptions(options)
-  if (wrong.length > 0) {
-    const faults = wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
-    const message = `The options of the consumer ${name} are wrong. ${faults.join(" ")}`
-    return Result.fail(new InvalidConsumer({ message }))
-  }
-  return Result.succeed(withDefaults(name, options))
+/** The settings of a consumer, or what is wrong with its name, its handler or an option. */
+export const settingsOf = (
+  name: string,
+  handler: unknown,
+  options: ConsumeOptions
+): Result.Result<ConsumeSettings, InvalidConsumer> => {
+  const message = faultOf(name, handler, options)
+  return message === null ? Result.succeed(withDefaults(name, options)) : Result.fail(new InvalidConsumer({ message }))
 }
+
+const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
+  if (!isName(name)) return wrong_name
+  if (typeof handler !== "function") return `The handler of the consumer ${name} must be a function.`
+  const wrong = wrongOptions(options)
+  if (wrong.length === 0) return null
+  const faults = wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
+  return `The options of the consumer ${name} are wrong. ${faults.join(" ")}`
+}
+
+const isName = (name: unknown): boolean => typeof name === "string" && name_form.test(name)
+
+/** The refusal of a name that no consumer can have; null if it is right. */
+export const wrongName = (name: string): InvalidConsumer | null =>
+  isName(name) ? null : new InvalidConsumer({ message: wrong_name })
 
 const wrong_name =
   "The name of a consumer must have 1 to 64 characters of a-z, 0-9, - and _, and begin with a letter or a digit."

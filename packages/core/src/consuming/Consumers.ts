@@ -39,18 +39,18 @@ export class Consumers extends Context.Service<
     /**
      * Starts a consumer, which runs until it is stopped or the scope closes.
      *
-     * Refuses a wrong name or option, and a name that this process already consumes.
+     * Refuses a wrong name, handler or option, and a name that this process already consumes.
      */
     readonly consume: <E, R>(
       name: string,
       handler: EffectEventHandler<E, R>,
       options?: ConsumeOptions
     ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
-    /** Lists the parked events of a consumer, workspace by workspace, oldest first. */
+    /** Lists the parked events of a consumer, workspace by workspace, oldest first. Refuses a wrong name or limit. */
     readonly listParked: (
       name: string,
       filter?: ParkedEvent.ParkedEventFilter
-    ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, StorageUnavailable>
+    ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, InvalidConsumer | StorageUnavailable>
     /** Asks for one more attempt of a parked event, by any process that consumes the name. `not_found` if it is not parked. */
     readonly retryParked: (
       name: string,
@@ -113,7 +113,7 @@ export class Consumers extends Context.Service<
         handler: EffectEventHandler<E, R>,
         options: ConsumeOptions = {}
       ) {
-        const settings = yield* Effect.fromResult(settingsOf(name, options))
+        const settings = yield* Effect.fromResult(settingsOf(name, handler, options))
         if (names.has(name)) return yield* alreadyConsumed(name)
         names.add(name)
         const fork = Effect.runForkWith(yield* Effect.context<R>())

@@ -51,6 +51,8 @@ const tryEvent = Effect.fnUntraced(function* (
   return error
 })
 
+const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
+
 /** Handles one event. Returns whether the consumer may go on with the next one. */
 const handle = Effect.fnUntraced(function* (
   context: WorkspaceContext,
@@ -59,8 +61,7 @@ const handle = Effect.fnUntraced(function* (
 ) {
   yield* held.check
   const before = held.current()
-  const event = Json.decode(Json.fromText<Event>(body))
-  const error = yield* tryEvent(context, held, event)
+  const error = yield* tryEvent(context, held, eventOf(body))
   if (error === null) {
     held.set(Consumer.passed(held.current(), number))
     return true
@@ -71,7 +72,8 @@ const handle = Effect.fnUntraced(function* (
     return false
   }
   if (!Consumer.isExhausted(held.current(), context.settings)) return false
-  yield* park(context, held, event, number, error)
+  // Read again: the handler may have changed its own copy.
+  yield* park(context, held, eventOf(body), number, error)
   return !context.attempts.isRunning()
 })
 

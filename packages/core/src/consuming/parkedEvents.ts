@@ -2,8 +2,10 @@ import { Clock, Effect } from "effect"
 import { findOrganization } from "../access/Directory.ts"
 import type { Workspace, Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, eachPage, retryOnConflict, type Storage } from "../storage/Storage.ts"
+import type { RecordPage } from "../storage/Page.ts"
+import { commit, retryOnConflict, type Storage } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { InvalidConsumer, wrongName } from "./ConsumeOptions.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer, loadParked } from "./ConsumerStore.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
@@ -13,6 +15,7 @@ type StorageService = Storage["Service"]
 
 const default_limit = 100
 const max_limit = 1_000
+const page_records = 100
 
 /** Lists parked events, workspace by workspace. */
 export const list = Effect.fnUntraced(function* (
@@ -21,18 +24,25 @@ export const list = Effect.fnUntraced(function* (
   name: string,
   filter: ParkedEvent.ParkedEventFilter
 ) {
-  const limit = Math.min(Math.max(1, filter.limit ?? default_limit), max_limit)
+  const refusal = wrongName(name)
+  if (refusal !== null) return yield* refusal
+  const { limit = default_limit } = filter
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= max_limit)) {
+    return yield* new InvalidConsumer({ message: `limit must be a whole number from 1 to ${max_limit}.` })
+  }
   const found: Array<ParkedEvent.ParkedEvent> = []
 
-  const listIn = (workspace: Workspace, status: ParkedEvent.StoredParkedEvent["status"]) => {
+  const listIn = Effect.fnUntraced(function* (workspace: Workspace, status: ParkedEvent.StoredParkedEvent["status"]) {
+    if (found.length >= limit) return
     const query = { workspace_id: workspace.id, kind: ParkedEvent.kind.name, parent: name, status } as const
-    return eachPage(storage, { ...query, order: "oldest", limit: 100 }, (records) =>
-      Effect.sync(() => {
-        const parked = records.slice(0, limit - found.length).map(ParkedEvent.kind.value)
-        found.push(...parked.map((one) => ParkedEvent.view(one, workspace)))
-      })
-    )
-  }
+    let after: string | null = null
+    do {
+      const at_most = Math.min(page_records, limit - found.length)
+      const page: RecordPage = yield* storage.page({ ...query, order: "oldest", limit: at_most, after })
+      found.push(...page.records.map((record) => ParkedEvent.view(ParkedEvent.kind.value(record), workspace)))
+      after = page.next
+    } while (after !== null && found.length < limit)
+  })
 
   yield* eachWorkspacePage(storage, (page) =>
     Effect.forEach(

@@ -56,8 +56,10 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
   const retry = Effect.fnUntraced(function* ({ attempts: failures, event }: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
     yield* held.check
+    // Read before the attempt: the handler may change its event.
+    const { id } = event
     const error = yield* attempts.make(event, failures + 1)
-    if (error === null || !isStopping()) yield* settle(context, held, event.id, error)
+    if (error === null || !isStopping()) yield* settle(context, held, id, error)
   })
   yield* eachPage(
     storage,

@@ -17,7 +17,7 @@ export interface StopConsuming {
   readonly ready: Promise<void>
 }
 
-/** Consumes with promises. Throws `InvalidConsumer` if the name or an option is wrong, or the name is in use. */
+/** Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is wrong, or the name is in use. */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
 /** Makes `consume`, and a function that stops every consumer. `start` starts one. */
@@ -26,7 +26,7 @@ export const makeConsume = (
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
   const running = new Map<string, StopConsuming>()
   const consume: Consume = (name, handler, options = {}) => {
-    Result.getOrThrow(settingsOf(name, options))
+    Result.getOrThrow(settingsOf(name, handler, options))
     if (running.has(name)) throw alreadyConsumed(name)
     const started = start(name, fromPromise(handler), { ...options })
     const ready = started.then((consumption) => Effect.runPromise(consumption.ready))

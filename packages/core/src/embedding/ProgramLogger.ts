@@ -1,8 +1,8 @@
-import { Array, Cause, Layer, Logger, type LogLevel, References } from "effect"
+import { Array, Cause, Layer, Logger, type LogLevel, Predicate, References } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** Takes a log entry: its fields, if it has any, and its message. */
-type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => void
+/** Takes a log entry: its fields, if it has any, and its message. It is not waited for. */
+type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => unknown
 
 /**
  * A logger of your program, such as `console` or a logger of pino.
@@ -31,7 +31,8 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 /**
  * Passes every log entry, of any level, to the program's logger.
  *
- * If the logger throws, the entry is printed to standard output, and the first time also that the logger has thrown.
+ * If the logger throws, or returns a promise that rejects, the entry is printed to standard output, and the first time also
+ * that the logger has failed.
  */
 export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
   let hasThrown = false
@@ -40,10 +41,7 @@ export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
     const fields = cause === undefined ? annotations : { ...annotations, cause }
     const text = Array.ensure(message).map(String).join(" ")
     const method = methods[options.logLevel]
-    try {
-      if (Object.keys(fields).length === 0) logger[method](text)
-      else logger[method](fields, text)
-    } catch (thrown) {
+    const printInstead = (thrown: unknown) => {
       Logger.defaultLogger.log(options)
       if (hasThrown) return
       hasThrown = true
@@ -53,6 +51,12 @@ export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
         message: ["The logger of the program has thrown. Entries that it does not take are printed here"],
         cause: Cause.die(Fault.redacted(thrown))
       })
+    }
+    try {
+      const taken = Object.keys(fields).length === 0 ? logger[method](text) : logger[method](fields, text)
+      if (Predicate.isPromiseLike(taken)) taken.then(undefined, printInstead)
+    } catch (thrown) {
+      printInstead(thrown)
     }
   })
   return Layer.merge(Logger.layer([toProgram]), Layer.succeed(References.MinimumLogLevel, "All"))

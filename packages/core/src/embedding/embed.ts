@@ -1,4 +1,4 @@
-import { Effect, Exit, ManagedRuntime, Schema, Scope } from "effect"
+import { Effect, Exit, Layer, ManagedRuntime, Schema, Scope } from "effect"
 import { Access } from "../access/Access.ts"
 import { Allowance, freeOfCharge } from "../access/Allowance.ts"
 import type * as Operation from "../calls/Operation.ts"
@@ -22,6 +22,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
+import * as EmbedRules from "./EmbedRules.ts"
 import { closed, valueOf } from "./rejections.ts"
 import { serviceLayer } from "./serviceLayer.ts"
 
@@ -35,7 +36,11 @@ import { serviceLayer } from "./serviceLayer.ts"
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
 export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
-  const runtime = ManagedRuntime.make(serviceLayer(options))
+  const refusal = EmbedRules.refusalOf(options)
+  const runtime = ManagedRuntime.make(
+    refusal === null ? serviceLayer(options) : Layer.effectContext(Effect.fail(refusal))
+  )
+  const { grace_ms = 8_000, limits }: Pick<EmbedOptions, "grace_ms" | "limits"> = refusal === null ? options : {}
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
   let closing: Promise<void> | null = null
@@ -53,7 +58,6 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   // Not one of the running calls, for which `close` would wait.
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
-  const { grace_ms = 8_000 } = options
   const { consume, stopAll } = makeConsume((name, handler, consumer) => {
     const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
     return run(Scope.provide(started, scope))
@@ -71,7 +75,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
-      return run(options.limits === undefined ? withoutLimits(call) : call, signal)
+      return run(limits === undefined ? withoutLimits(call) : call, signal)
     }
   return {
     ready,

@@ -59,6 +59,18 @@ describe("a feed of events", () => {
     assert.deepInclude(calls[2]?.input, { cursor: "c1" })
   })
 
+  it("gives two loops at the same time each event once", async () => {
+    const { client } = scripted(page("c1", "a", "b"), page("c1", "a", "b"), page("c2", "c"), page("c2", "c"), "hangs")
+    const feed = client.events()
+    const notes = [reading(feed), reading(feed)]
+    await settle()
+    for (const { seen } of notes)
+      assert.deepStrictEqual(
+        seen.map((text) => text[0]),
+        ["a", "b", "c"]
+      )
+  })
+
   it("waits when it has caught up, longer and longer, and soon again after an event", async () => {
     const empty = page("c0")
     const { calls, client } = scripted(empty, empty, empty, empty, empty, empty, page("c1", "a"), empty, "hangs")
@@ -112,6 +124,7 @@ describe("a feed of events", () => {
 
   const wrong: ReadonlyArray<readonly [string, Parameters<Client["events"]>[0]]> = [
     ["limit", { limit: 101 }],
+    ["limit", JSON.parse('{ "limit": "5" }')],
     ["poll_ms", { poll_ms: 0 }]
   ]
   it.each(wrong)("refuses a wrong %s at once, and names it", (name, options) => {

@@ -59,6 +59,56 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing)()
   })
 
+  test("is refused what only JavaScript lets pass, by name and without its value", async ({ quotewire }) => {
+    const nothing = () => undefined
+    const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
+      [["billing"], /^The handler of the consumer billing must be a function\.$/],
+      [["billing", "secret"], /^The handler of the consumer billing must be a function\.$/],
+      [["billing", nothing, null], /options: Must be an object/],
+      [["billing", nothing, { max_attempt: 3 }], /max_attempt: There is no such option\. The options are from, /],
+      [["billing", nothing, { timeout_ms: "secret" }], /timeout_ms: Must be a whole number from 1 to 86400000\.$/],
+      [["billing", nothing, { on_expired: "secret" }], /on_expired: Must be a function\.$/]
+    ]
+    for (const [given, says] of wrong) {
+      const consume = () => Reflect.apply(quotewire.consume, quotewire, given)
+      assert.throws(consume, says)
+      assert.throws(consume, /^(?!.*secret)/s)
+    }
+    await quotewire.consume("billing", nothing, JSON.parse("{}"))()
+    await quotewire.consume("billing", nothing, { types: undefined, ...JSON.parse("{}") })()
+  })
+
+  test("lists parked events only of a name, and not more than it may ask for", async ({ quotewire }) => {
+    for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
+      const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
+      const error: unknown = await listed.catch((error: unknown) => error)
+      assert.match(String(error), /name of a consumer must have|limit must be a whole number from 1 to 1000/)
+    }
+  })
+
+  test("may change the event that its handler gets: what is parked is as it was", async ({ quotewire, client }) => {
+    const parked = Promise.withResolvers<void>()
+    const stop = quotewire.consume(
+      "billing",
+      (event, { attempt }) => {
+        if (event.type !== "quote_request.queued") return parked.resolve()
+        Object.assign(event, { id: "evt_another", type: `changed ${attempt}`, resource: null })
+        throw new TypeError("no")
+      },
+      { max_attempts: 1 }
+    )
+    await stop.ready
+    const { id } = await client.start_quote_request(startOf())
+    await client.cancel_quote_request({ id })
+    await parked.promise
+    const [event] = await quotewire.listParkedEvents("billing")
+    if (event === undefined) return assert.fail("nothing is parked")
+    assert.strictEqual(event.event_id, event.event.id)
+    assert.deepInclude(event.event, { type: "quote_request.queued" })
+    assert.deepInclude(event.event.resource, { id })
+    await quotewire.retryParkedEvent("billing", event)
+  })
+
   test("closes although a handler ignores its signal, and the signal is aborted", async ({ quotewire, client }) => {
     const { got } = await first(quotewire, () => new Promise(() => undefined))
     await client.start_quote_request(startOf())

@@ -2,6 +2,7 @@ import { assert, describe, it, vi } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Clock, Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
+import { standardLimits } from "../../src/access/Limits.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
 import type { EmbedOptions } from "../../src/embedding/Embedded.ts"
 import { embed } from "../../src/embedding/embed.ts"
@@ -80,6 +81,47 @@ describe("seal keys", () => {
   )
 })
 
+describe("an option of the wrong type, as JavaScript lets it pass", () => {
+  const secret = "a secret"
+  const wrong: ReadonlyArray<readonly [string, unknown, RegExp]> = [
+    ["storage", undefined, /storage: Must be a layer, such as MemoryStorage\.layer/],
+    ["storage", MemoryStorage, /storage: Must be a layer/],
+    ["seal_keys", secret, /seal_keys must be a list of at least one key/],
+    ["seal_keys", [1, null], /seal_keys\[0\] and seal_keys\[1\] must be a seal key/],
+    ["carriers", null, /carriers: Must be a list of carriers/],
+    ["limits", {}, /limits: Must have all that/],
+    ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have all that/],
+    ["logger", { info: secret }, /logger: Must have the functions debug, info, warn and error/],
+    ["webhooks", secret, /webhooks: Must be a layer/],
+    ["cryptography", {}, /cryptography: Must be a layer/],
+    ["public_url", 5, /public_url: Must be text/],
+    ["request_log", null, /request_log: Must be true or false/],
+    ["feedback", secret, /feedback: Must be true or false/],
+    ["work", 1, /work: Must be true or false/],
+    ["grace_ms", secret, /grace_ms: Must be a whole number/],
+    ["grace_ms", Number.NaN, /grace_ms: Must be /],
+    ["seal_key", [secret], /seal_key: There is no such option\. The options are storage, seal_keys,/]
+  ]
+  it.live.each(wrong)("is named: %s", ([name, value, says]) =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded(Object.fromEntries([[name, value]]))
+      for (const promise of [quotewire.ready, quotewire.createOrganization("Acme")]) {
+        const message = yield* messageOf(promise)
+        assert.match(message, says)
+        assert.notInclude(message, secret)
+      }
+    })
+  )
+
+  it.live.each([undefined, null, secret, 5])("is told if there are no options at all: %o", (options) =>
+    Effect.gen(function* () {
+      const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
+      assert.match(yield* messageOf(quotewire.ready), /^embed needs an object of options/)
+      yield* Effect.promise(() => quotewire.close())
+    })
+  )
+})
+
 type Entry = readonly [method: string, ...parts: ReadonlyArray<unknown>]
 
 /** A logger that keeps its entries, and may throw. */
@@ -144,6 +186,27 @@ describe("a logger of the program", () => {
         said.filter((text) => text.includes("The logger of the program has thrown")),
         1
       )
+    })
+  )
+
+  it.live("may be async: what it does not take is printed, and no rejection is left alone", () =>
+    Effect.gen(function* () {
+      const printed = vi.spyOn(console, "log").mockImplementation(() => {})
+      yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
+      const unhandled: Array<unknown> = []
+      const note = (reason: unknown) => unhandled.push(reason)
+      process.on("unhandledRejection", note)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("unhandledRejection", note)))
+      const write = async () => Promise.reject(new Error("The disk is full."))
+      const logger: ProgramLogger = { debug: write, info: write, warn: write, error: write }
+      const quotewire = yield* embedded({ fictional_carriers: false, logger })
+      yield* keyOf(quotewire)
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      const said = printed.mock.calls.map((parts) => parts.join(" ")).join("\n")
+      assert.include(said, "no sandbox carriers")
+      assert.include(said, "The logger of the program has thrown")
+      assert.notInclude(said, "The disk is full")
+      assert.deepStrictEqual(unhandled, [])
     })
   )
 

@@ -25,8 +25,9 @@ export const read = async (response: Response, host: string): Promise<unknown> =
   if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not of this API")
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not of this API")
   const answered = response.headers.get("service-version")
+  if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not of this API")
   // A retry of an old call gets its first answer, in the revision of that time.
-  if (answered !== null && answered !== revision && !response.headers.has("idempotent-replayed")) {
+  if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
   }
   return value
@@ -37,6 +38,7 @@ const ofType = (content_type: string | null): string =>
 
 /** Text of another program, short enough for a message. */
 const shortened = (text: string): string => text.slice(0, 100)
+const shortenedOrNull = (text: string | null): string | null => (text === null ? null : shortened(text))
 
 const unexpected = (
   response: Response,
@@ -47,15 +49,14 @@ const unexpected = (
   // A browser hides the status of a redirect.
   const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)
   const { headers, status } = response
-  const content_type = headers.get("content-type")
   return new HostError({
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address to which it redirects.`
       : `The host at ${host} has answered HTTP ${status} with ${what}.`,
     status,
-    content_type: content_type === null ? null : shortened(content_type),
-    request_id: headers.get("request-id"),
+    content_type: shortenedOrNull(headers.get("content-type")),
+    request_id: shortenedOrNull(headers.get("request-id")),
     retry_action: isTemporary ? "retry" : "none",
     retry_after_seconds: retryAfterSeconds(response)
   })

@@ -1,5 +1,6 @@
 import { ApiError } from "./ApiError.ts"
 import * as answer from "./answer.ts"
+import { faultOf } from "./faultOf.ts"
 import { HostError } from "./HostError.ts"
 import type { CallRequest } from "./request.ts"
 import type { ClientRoute } from "./routes.ts"
@@ -19,7 +20,7 @@ interface AttemptSettings {
 export const attempt = async (
   { base_url, fetch: send, timeout_ms }: AttemptSettings,
   { takes_ms = 0 }: ClientRoute,
-  { body, headers, method, target }: CallRequest,
+  { body, headers, method, secrets, target }: CallRequest,
   signal: AbortSignal | undefined
 ): Promise<unknown> => {
   const controller = new AbortController()
@@ -36,11 +37,12 @@ export const attempt = async (
   } as const
   try {
     const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // Raced, because a `fetch` of the program's own may ignore the signal.
-    return await Promise.race([exchange(), abortOf(controller.signal)])
+    // Raced, because a `fetch` of the program's own may ignore the signal. It may also abort it, so that is watched before.
+    return await Promise.race([abortOf(controller.signal), exchange()])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
-    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
+    if (error instanceof ApiError || error instanceof HostError) throw error
+    throw unreachable(base_url, faultOf(error, secrets))
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener("abort", abort)
@@ -58,7 +60,7 @@ const timedOut = (base_url: string, at_most_ms: number) =>
     retry_action: "retry"
   })
 
-const unreachable = (base_url: string, cause: unknown) =>
+const unreachable = (base_url: string, cause: Error) =>
   new HostError({
     reason: "unreachable",
     message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,

@@ -71,9 +71,10 @@ const checked = (options: ConnectOptions): Host => {
   if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {
     throw new RangeError("max_retries must be a whole number from 0 to 20.")
   }
-  if (!(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
+  if (typeof timeout_ms !== "number" || !(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
     throw new RangeError("timeout_ms must be a number from 1 to 3600000.")
   }
+  if (send !== undefined && typeof send !== "function") throw new TypeError("fetch must be a function.")
   return {
     base_url: baseOf(options.base_url),
     key,

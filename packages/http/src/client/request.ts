@@ -9,6 +9,8 @@ export interface CallRequest {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** What no error may hold: the key, the read handle and the body. */
+  readonly secrets: ReadonlyArray<string>
 }
 
 /** Makes the request of a call. Throws an `ApiError` if the input cannot be sent. */
@@ -22,6 +24,7 @@ export const requestOf = (route: ClientRoute, key: string, input: unknown, optio
   })
   const hasBody = method === "POST" || method === "PATCH"
   const query = hasBody ? "" : queryOf(fields)
+  const body = hasBody ? bodyOf(fields) : null
   return {
     method,
     target: query === "" ? path : `${path}?${query}`,
@@ -32,7 +35,8 @@ export const requestOf = (route: ClientRoute, key: string, input: unknown, optio
       ...(hasBody && { "content-type": "application/json" }),
       ...optionHeaders(route, options)
     },
-    body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null
+    body,
+    secrets: [key, options.read_handle, body].filter((text) => typeof text === "string")
   }
 }
 
@@ -49,8 +53,31 @@ const segmentOf = (name: string, value: unknown): string => {
   return encodeURIComponent(value.toWellFormed())
 }
 
-const queryOf = (fields: ReadonlyMap<string, unknown>): string =>
-  new URLSearchParams(Array.from(fields, ([name, value]) => [name, String(value)])).toString()
+type Fields = ReadonlyMap<string, unknown>
+
+const queryOf = (fields: Fields): string =>
+  written(fields, (all) => new URLSearchParams(Array.from(all, ([name, value]) => [name, String(value)])).toString())
+
+const bodyOf = (fields: Fields): string => written(fields, (all) => JSON.stringify(Object.fromEntries(all)))
+
+/** Writes fields. If that is impossible, as with a BigInt or an object that holds itself, the error names the first wrong one. */
+const written = (fields: Fields, write: (fields: Fields) => string): string => {
+  try {
+    return write(fields)
+  } catch {
+    const [wrong = ""] = Array.from(fields).find((field) => !canBe(write, field)) ?? []
+    throw invalidInput(wrong, "Must be a value that JSON can hold.")
+  }
+}
+
+const canBe = (write: (fields: Fields) => string, field: readonly [string, unknown]): boolean => {
+  try {
+    write(new Map([field]))
+    return true
+  } catch {
+    return false
+  }
+}
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/
 

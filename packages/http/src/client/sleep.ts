@@ -1,4 +1,7 @@
-/** Resolves after a time in milliseconds. Rejects with the signal's reason when that is aborted. */
+/** A timer that is set for longer rings at once. */
+const longest_timer_ms = 2 ** 31 - 1
+
+/** Resolves after a time in milliseconds, at most 24 days. Rejects with the signal's reason when that is aborted. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)
@@ -6,9 +9,12 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort)
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", abort)
+        resolve()
+      },
+      Math.min(ms, longest_timer_ms)
+    )
     signal?.addEventListener("abort", abort, { once: true })
   })

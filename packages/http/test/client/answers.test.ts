@@ -1,5 +1,6 @@
+import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, HostError, isApiError } from "@quotewire/http/client"
+import { ApiError, type ConnectOptions, HostError, isApiError } from "@quotewire/http/client"
 import { against, json, key, page, refusal, rejectionOf, reset, type Step } from "./scripted.ts"
 
 const errorOf = async (step: Step) => rejectionOf(against([step], { max_retries: 0 }).client.get_quote({ id: "qt_1" }))
@@ -12,7 +13,7 @@ const hostErrorOf = async (step: Step) => {
 const raw = (body: BodyInit | null, headers: Readonly<Record<string, string>>, status = 200): Step => {
   return () => new Response(body, { status, headers })
 }
-const asJson = { "content-type": "application/json" }
+const asJson = { "content-type": "application/json", "service-version": "2026-09-26" }
 
 describe("a refusal", () => {
   it("has the fields of its envelope", async () => {
@@ -80,6 +81,12 @@ describe("an answer that is not of the API", () => {
       { status: 404, retry_action: "none" }
     ],
     [
+      "JSON of another API that is fine with the call",
+      raw('{"secret":1}', { "content-type": "application/json" }),
+      "The host at https://host.example has answered HTTP 200 with JSON without a Service-Version, so it is not of this API.",
+      { status: 200, retry_action: "none" }
+    ],
+    [
       "a list",
       raw("[]", asJson),
       "The host at https://host.example has answered HTTP 200 with JSON that is not of this API.",
@@ -126,9 +133,50 @@ describe("a host that does not answer", () => {
       reason: "unreachable",
       message: "The host at https://host.example gives no answer (ECONNRESET).",
       status: null,
-      retry_action: "retry",
-      cause: reset
+      retry_action: "retry"
     })
+    if (!(error.cause instanceof Error)) return assert.fail("has no cause")
+    assert.deepInclude(error.cause, { name: "TypeError", message: "fetch failed" })
+    assert.deepInclude(error.cause.cause, { message: "read ECONNRESET", code: "ECONNRESET" })
+  })
+})
+
+describe("a fetch of the program's own", () => {
+  const read_handle = "rh_of_a_test"
+  const failure = (message: string, cause?: unknown) =>
+    Object.assign(new TypeError(message, { cause }), { config: { headers: { authorization: `Bearer ${key}` } } })
+  const rejects = (thrown: unknown) => () => Promise.reject(thrown)
+  const throwing = (): never => {
+    throw failure("At once.")
+  }
+  const faults: ReadonlyArray<readonly [string, NonNullable<ConnectOptions["fetch"]>, RegExp]> = [
+    ["with the request on its error", rejects(failure("It broke.")), /TypeError: It broke\.[\s\S]*answers\.test\.ts/],
+    ["with secrets in its message", rejects(failure(`No: ${key}, ${read_handle}.`)), /TypeError: No: …, …\./],
+    ["with the request on a cause", rejects(failure("It broke.", failure(`With ${key}.`))), /TypeError: With …\./],
+    ["without a promise", throwing, /TypeError: At once\./],
+    ["with a text", rejects(`No ${key}`), /a value that is no error: No …/],
+    ["with nothing", rejects(null), /a value that is no error: null/],
+    ["with an object that holds itself together badly", rejects(Object.create(null)), /cannot be read/]
+  ]
+  it.each(faults)("that fails %s is told with its place, and without the key", async (_, fetch, told) => {
+    const { client } = against([], { fetch, max_retries: 0 })
+    const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
+    assert.instanceOf(error, HostError)
+    const all = inspect(error, { depth: 10, showHidden: true })
+    assert.match(all, told)
+    assert.notInclude(all, key)
+    assert.notInclude(all, read_handle)
+  })
+
+  it("may abort the call itself", async () => {
+    const controller = new AbortController()
+    const reason = new Error("The page was left.")
+    const fetch = () => {
+      controller.abort(reason)
+      return new Promise<never>(() => {})
+    }
+    const { client } = against([], { fetch })
+    assert.strictEqual(await rejectionOf(client.get_quote({ id: "qt_1" }, { signal: controller.signal })), reason)
   })
 })
 

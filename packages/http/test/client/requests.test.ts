@@ -80,6 +80,25 @@ describe("a request of the client", () => {
   })
 })
 
+describe("an input that JSON cannot hold", () => {
+  const itself: Record<string, unknown> = {}
+  itself.self = itself
+  const wrong: ReadonlyArray<readonly [string, unknown, string]> = [
+    ["a BigInt", { line: "renters", application: { count: 1n } }, "application"],
+    ["an object that holds itself", itself, "self"]
+  ]
+  it.each(wrong)("is not sent, and its field is named: %s", async (_, input, path) => {
+    const { client, sent } = against([])
+    // As a program in JavaScript calls it.
+    const started: Promise<unknown> = Reflect.apply(client.start_quote_request, null, [input])
+    assert.deepInclude(await rejectionOf(started), {
+      code: "invalid_input",
+      field_errors: [{ path, message: "Must be a value that JSON can hold." }]
+    })
+    assert.lengthOf(sent, 0)
+  })
+})
+
 describe("connect", () => {
   it.each([
     "",
@@ -115,5 +134,12 @@ describe("connect", () => {
       () => connect({ base_url: "https://host.example", key, ...options }),
       new RegExp(`^${name} must be a .*number from`)
     )
+  })
+
+  it.each([
+    [JSON.parse('{ "timeout_ms": "5000" }'), /^timeout_ms must be a number from/],
+    [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/]
+  ])("refuses what only JavaScript lets pass: %o", (options, says) => {
+    assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 })

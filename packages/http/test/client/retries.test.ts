@@ -54,6 +54,21 @@ describe("a retry", () => {
     assert.lengthOf(sent, 1)
   })
 
+  it("of a feed waits as long as it is told, even for months", async () => {
+    const months = 90 * 86_400
+    const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
+    const { client, sent } = against(Array.from({ length: 200 }, () => step))
+    const controller = new AbortController()
+    const reading = async () => {
+      for await (const _ of client.events({ signal: controller.signal })) assert.fail("There are no events")
+    }
+    const read = reading()
+    await vi.advanceTimersByTimeAsync(7 * 86_400_000)
+    assert.lengthOf(sent, 1)
+    controller.abort()
+    await read
+  })
+
   it("waits twice as long each time, and stops after max_retries", async () => {
     const { client, sent } = against(
       Array.from({ length: 7 }, () => reset),

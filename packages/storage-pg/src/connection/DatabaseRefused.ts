@@ -39,23 +39,41 @@ interface Target {
   readonly user: string
 }
 
-const decoded = (text: string): string => {
+const decoded = (text: string): string | null => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    return null
   }
 }
 
+/**
+ * The address as a URL; null if it is none of a PostgreSQL database.
+ *
+ * If special characters of a password are not encoded, a part of it can read as host or path. That is null, too: nothing
+ * may be sent there, and no message may name it.
+ */
+export const addressOf = (text: string): URL | null => {
+  const url = /^\s*postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null
+  if (url === null) return null
+  const { hash, password, pathname, search, username } = url
+  const isSplit = hash !== "" || pathname.includes("@") || (pathname === "" && search.includes("@"))
+  const isDecodable = [username, password, pathname].every((part) => decoded(part) !== null)
+  return isDecodable && !isSplit ? url : null
+}
+
+/** What an address must be. */
+export const address_form =
+  "such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded."
+
 const targetOf = (address: Redacted.Redacted<string>): Target | null => {
-  const text = Redacted.value(address)
-  if (!URL.canParse(text)) return null
-  const { hostname, port, pathname, protocol, username, searchParams } = new URL(text)
-  if (protocol !== "postgres:" && protocol !== "postgresql:") return null
+  const url = addressOf(Redacted.value(address))
+  if (url === null) return null
+  const { hostname, pathname, port, searchParams, username } = url
   return {
     place: `${searchParams.get("host") ?? (hostname || "localhost")}:${searchParams.get("port") ?? (port || "5432")}`,
-    database: searchParams.get("dbname") ?? decoded(pathname.slice(1)),
-    user: searchParams.get("user") ?? decoded(username)
+    database: searchParams.get("dbname") ?? decoded(pathname.slice(1)) ?? "",
+    user: searchParams.get("user") ?? decoded(username) ?? ""
   }
 }
 
@@ -87,13 +105,16 @@ export const migrationRefusalOf = (
   })
 }
 
+/** The refusal of an address that is none. */
+export const wrongAddress = new DatabaseRefused({
+  reason: "address",
+  message: `The database address must be that of a PostgreSQL database, ${address_form}`
+})
+
 /** Describes in one sentence why a database cannot be used. */
 export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
   const target = targetOf(address)
-  if (target === null) {
-    const message = "The database address must look like postgres://user:password@host:5432/database."
-    return new DatabaseRefused({ reason: "address", message })
-  }
+  if (target === null) return wrongAddress
   const { place, database, user } = target
   const refuse = (reason: RefusalReason, message: string) => new DatabaseRefused({ reason, message })
   const state = stateOf(error)

@@ -1,8 +1,14 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, Schedule, Schema } from "effect"
+import { Effect, Redacted, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { connectionOf, type DatabaseOptions } from "../connection/Database.ts"
-import { DatabaseRefused, migrationRefusalOf, refusalOf } from "../connection/DatabaseRefused.ts"
+import {
+  addressOf,
+  DatabaseRefused,
+  migrationRefusalOf,
+  refusalOf,
+  wrongAddress
+} from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
@@ -57,10 +63,12 @@ const onConnection = <A>(
   options: DatabaseOptions,
   use: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError | DatabaseRefused>
 ): Effect.Effect<A, DatabaseRefused> =>
-  Effect.scoped(Effect.flatMap(PgConnection.make(connectionOf(options)), use)).pipe(
-    Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options.url, error))),
-    inRealTime
-  )
+  addressOf(Redacted.value(options.url)) === null
+    ? Effect.fail(wrongAddress)
+    : Effect.scoped(Effect.flatMap(PgConnection.make(connectionOf(options)), use)).pipe(
+        Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options.url, error))),
+        inRealTime
+      )
 
 /** Reads which migrations a database has, and changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>

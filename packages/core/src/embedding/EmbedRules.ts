@@ -1,0 +1,45 @@
+import { Layer, Predicate } from "effect"
+import { isLimits } from "../access/Limits.ts"
+import { checkOptions, configRules, InvalidConfig, must, type OptionRule } from "../config/ConfigRules.ts"
+import * as Input from "../wire/Input.ts"
+import { hour_ms } from "../wire/Timestamp.ts"
+import type { EmbedOptions } from "./Embedded.ts"
+
+/*
+ * The types of the options of `embed`: a program in JavaScript can pass anything.
+ */
+
+const layer = (example: string) => must(`Must be a layer, such as ${example}.`, Layer.isLayer)
+const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
+
+const log_methods = ["debug", "info", "warn", "error"]
+
+const isLogger = (value: unknown): boolean =>
+  Predicate.isObjectKeyword(value) && log_methods.every((name) => typeof Reflect.get(value, name) === "function")
+
+/** The rule of each option. An option without a rule does not compile. */
+const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
+  storage: layer("MemoryStorage.layer, or what postgres() of @quotewire/storage-pg returns"),
+  // Their own module says what is wrong with them.
+  seal_keys: () => [],
+  ...configRules,
+  carriers: (value, options) => (Layer.isLayer(value) ? [] : configRules.carriers(value, options)),
+  logger: must("Must have the functions debug, info, warn and error, as console has.", isLogger),
+  cryptography: layer("NodeCrypto.layer of @quotewire/http"),
+  limits: must(
+    "Must have all that Allowance.standardLimits has: each limit a whole number of at least 1, or null.",
+    isLimits
+  ),
+  webhooks: layer("NodeWebhookSender.layer() of @quotewire/http"),
+  public_url: must("Must be text.", Predicate.isString),
+  request_log: trueOrFalse,
+  feedback: trueOrFalse,
+  work: trueOrFalse,
+  grace_ms: Input.findings(Input.wholeNumber(0, hour_ms))
+}
+
+/** The refusal of options that are wrong, which names each of them and repeats no value; null if nothing is wrong. */
+export const refusalOf = (options: unknown): InvalidConfig | null =>
+  Predicate.isReadonlyObject(options)
+    ? checkOptions(options, rules, ["storage"])
+    : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
