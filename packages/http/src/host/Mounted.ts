@@ -13,6 +13,9 @@ export interface Stoppable<Handle> {
   readonly interruptAll: Effect.Effect<void>
 }
 
+/** The part of an embedded service that a handler uses. */
+export type Service = Pick<Embedded, "run">
+
 /** At most this many requests wait for the start of a service. Further ones are refused. */
 export const max_waiting = 1_000
 
@@ -22,20 +25,20 @@ export const max_waiting = 1_000
  * When the service is closed, running requests finish within the grace period, and later ones are refused. If the service
  * cannot start, that is logged, and it resolves to null. It never rejects.
  */
-export const mount = <Handle>(
-  quotewire: Pick<Embedded, "run">,
+export const mount = async <Handle>(
+  service: () => Service,
   options: Pick<Checked, "limits" | "grace_ms">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
-): Promise<Handle | null> =>
-  quotewire.run(makeMounted(make, options)).then(
-    ({ handle }) => handle,
-    async (error: unknown) => {
-      // If it was closed before it had started, nothing is wrong.
-      if (!(error instanceof ApiError.ApiError))
-        await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
-      return null
-    }
-  )
+): Promise<Handle | null> => {
+  try {
+    const { handle } = await service().run(makeMounted(make, options))
+    return handle
+  } catch (error) {
+    // If it was closed before it had started, nothing is wrong.
+    if (!(error instanceof ApiError.ApiError)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+    return null
+  }
+}
 
 const cannot_start = "The service could not start, so its handler refuses every request"
 
