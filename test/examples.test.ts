@@ -128,21 +128,6 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
   }, 30_000)
 
-  it("node.ts, express.ts, fastify.ts and hono.ts mount the service, answer and stop", async () => {
-    assert.deepStrictEqual(await run(() => import("../examples/node.ts")), ["200"])
-    assert.deepStrictEqual(await run(() => import("../examples/express.ts")), ["200"])
-    assert.deepStrictEqual(await run(() => import("../examples/fastify.ts")), ["401"])
-    assert.deepStrictEqual(await run(() => import("../examples/hono.ts")), ["200"])
-  }, 60_000)
-
-  it("next/route.ts answers as a route file of Next", async () => {
-    const { GET } = await import("../examples/next/route.ts")
-    const { quotewire } = await import("../examples/next/quotewire.ts")
-    const { status } = await GET(new Request("https://shop.example/insurance/health/ready"))
-    await quotewire.close()
-    assert.strictEqual(status, 200)
-  })
-
   it("revisions.ts starts in an older revision, and reads the feed in both", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/revisions.ts")), [
       "202 2026-09-26",

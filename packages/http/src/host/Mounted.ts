@@ -13,6 +13,9 @@ export interface Stoppable<Handle> {
   readonly interruptAll: Effect.Effect<void>
 }
 
+/** The part of an embedded service that a handler uses. */
+export type Service = Pick<Embedded, "run">
+
 /** At most this many requests wait for the start of a service. Further ones are refused. */
 export const max_waiting = 1_000
 
@@ -22,18 +25,20 @@ export const max_waiting = 1_000
  * When the service is closed, running requests finish within the grace period, and later ones are refused. If the service
  * cannot start, that is logged, and it resolves to null. It never rejects.
  */
-export const mount = <Handle>(
-  quotewire: Pick<Embedded, "run">,
+export const mount = async <Handle>(
+  service: () => Service,
   options: Pick<Checked, "limits" | "grace_ms">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
-): Promise<Handle | null> =>
-  quotewire.run(makeMounted(make, options, handlersOf(quotewire))).then(
-    ({ handle }) => handle,
-    async (error: unknown) => {
-      if (!isClosed(error)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
-      return null
-    }
-  )
+): Promise<Handle | null> => {
+  try {
+    const quotewire = service()
+    const { handle } = await quotewire.run(makeMounted(make, options, handlersOf(quotewire)))
+    return handle
+  } catch (error) {
+    if (!isClosed(error)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+    return null
+  }
+}
 
 /** Whether the service was closed before it had started, which is no fault. A storage that is unavailable is one. */
 const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
@@ -60,9 +65,9 @@ interface Running extends Omit<Stoppable<unknown>, "handle"> {
 }
 
 /** The handlers of each service. They stop together, because finalizers would stop one after the other. */
-const handlers_by_service = new WeakMap<Pick<Embedded, "run">, Set<Running>>()
+const handlers_by_service = new WeakMap<Service, Set<Running>>()
 
-const handlersOf = (quotewire: Pick<Embedded, "run">): Set<Running> => {
+const handlersOf = (quotewire: Service): Set<Running> => {
   const known = handlers_by_service.get(quotewire)
   if (known !== undefined) return known
   const handlers = new Set<Running>()

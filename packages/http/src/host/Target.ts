@@ -26,8 +26,10 @@ export const locate = (base_path: string): Locate => {
     const query = mark < 0 ? "" : target.slice(mark + 1)
     const path = below(whole)
     if (path !== null) return { path, query, mount_path: stripped + base_path }
-    // The framework has removed the base path, too.
-    return stripped === "" ? null : { path: whole, query, mount_path: stripped }
+    if (stripped === "") return null
+    // The framework has removed the base path, too. Behind a pattern such as `/insurance/*path`, Express removes everything.
+    const sent = base_path === "" ? null : below(whole === "/" ? stripped : stripped + whole)
+    return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: base_path }
   }
 }
 

@@ -15,7 +15,7 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * Reads a body of at most `limit` bytes.
  *
  * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
- * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.body` is used; if the
+ * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or `request.body` is used; if the
  * parser left none, that is a defect, because the caller did nothing wrong.
  */
 export const read = (request: IncomingMessage, limit: number): Body.Read => from(request, limit, bytesOf, parsedAway)
@@ -34,10 +34,14 @@ const from = (
     if (announcedBytes(request) > limit) return Body.tooLarge(limit)
     if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
     if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
-    const bytes = Predicate.hasProperty(request, "body") ? left(request.body) : null
+    const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? left(request.body) : null)
     if (bytes === null) return gone
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
+
+/** The exact bytes that some parsers keep beside what they have parsed, such as Nest's with `rawBody`. */
+const exact = (request: IncomingMessage): Uint8Array | null =>
+  Predicate.hasProperty(request, "rawBody") && request.rawBody instanceof Uint8Array ? request.rawBody : null
 
 const rawBytesOf = (body: unknown): Uint8Array | null => {
   if (body instanceof Uint8Array) return body
@@ -63,7 +67,7 @@ const parsedAway = Body.consumed(
 )
 
 const rawParsedAway = Body.consumed(
-  "This route checks a signature and needs the request body byte for byte, but a body parser placed before Quotewire has consumed it. Mount Quotewire first, or let the parser leave a Buffer in `request.body` of the node:http request."
+  "This route checks a signature and needs the request body byte for byte, but a body parser placed before Quotewire has consumed it. Mount Quotewire first, or let the parser leave a Buffer in `request.body` or `request.rawBody` of the node:http request."
 )
 
 /** Whether the whole body has arrived and nobody has begun to read it. */

@@ -39,7 +39,7 @@ export const nodeHandler = (
   const isForeign = foreignTo(checked)
   let handle: Handle | null = null
   let waiting = 0
-  const started = Mounted.mount(quotewire, checked, make(checked, limits, options)).then((made) => {
+  const started = Mounted.mount(() => quotewire, checked, make(checked, limits, options)).then((made) => {
     handle = made ?? refuse
     return handle
   })

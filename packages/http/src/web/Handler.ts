@@ -42,7 +42,8 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 
   return (request) => {
     const { method } = request
-    const header: Header = (name) => request.headers.get(name)
+    // Compression is left to the server: Next drops the `content-encoding` of a response, and compresses again.
+    const header: Header = (name) => (name === "accept-encoding" ? null : request.headers.get(name))
     const target = locate(withoutFragment(request.url), "") ?? Target.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
     const exchange = answering.begin(route, target.path, header)

@@ -1,4 +1,3 @@
-import type { Embedded } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as Api from "../host/Api.ts"
 import * as HandlerOptions from "../host/HandlerOptions.ts"
@@ -20,26 +19,33 @@ export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
  *
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
  * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option throws
- * an error that names it.
+ * an error that names it. A function that returns the service is called at the first request, for programs whose build loads
+ * this module too, as that of Next does.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
  * Bun.serve({ fetch: webHandler(quotewire, { base_path: "/insurance", mcp }) })
  */
-export const webHandler = (quotewire: Pick<Embedded, "run">, options: WebHandlerOptions = {}): Handler.Handle => {
+export const webHandler = (
+  quotewire: Mounted.Service | (() => Mounted.Service),
+  options: WebHandlerOptions = {}
+): Handler.Handle => {
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
   const refuse: Handler.Handle = (request) => Promise.resolve(Handler.toResponse(refused(), request.method))
   let handle: Handler.Handle | null = null
   let waiting = 0
-  const started = Mounted.mount(quotewire, checked, make(checked, options)).then((made) => {
-    handle = made ?? refuse
+  const start = async () => {
+    const service = typeof quotewire === "function" ? quotewire : () => quotewire
+    handle = (await Mounted.mount(service, checked, make(checked, options))) ?? refuse
     return handle
-  })
+  }
+  let started = typeof quotewire === "function" ? null : start()
   return (request) => {
     if (handle !== null) return handle(request)
     if (waiting === Mounted.max_waiting) return refuse(request)
     waiting++
+    started ??= start()
     return started.then((handle) => {
       waiting--
       return handle(request)
@@ -71,7 +77,10 @@ export type WebHandlers = Readonly<
  * @example
  * export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/insurance" })
  */
-export const webHandlers = (quotewire: Pick<Embedded, "run">, options: WebHandlerOptions = {}): WebHandlers => {
+export const webHandlers = (
+  quotewire: Mounted.Service | (() => Mounted.Service),
+  options: WebHandlerOptions = {}
+): WebHandlers => {
   const handle = webHandler(quotewire, options)
   return { GET: handle, HEAD: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle }
 }

@@ -65,6 +65,11 @@ describe("nodeHandler", () => {
       ["node:http", "/insurance", (handle: Handle) => serving((request, response) => handle(request, response))],
       ["Express", undefined, inExpress((app, handle) => app.use("/insurance", handle))],
       ["Express, named twice", "/insurance/", inExpress((app, handle) => app.use("/insurance", handle))],
+      [
+        "Express, behind a pattern that removes the whole path",
+        "/insurance",
+        inExpress((app, handle) => app.use("/insurance{/*path}", handle))
+      ],
       ["Express, at its root", "/insurance", inExpress((app, handle) => app.use(handle))],
       [
         "Express, behind a parser",

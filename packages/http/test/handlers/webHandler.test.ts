@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { nodeHandler } from "@quotewire/http"
-import { type WebHandlerOptions, webHandler, webHandlers } from "@quotewire/http/web"
+import { type WebHandlerOptions, webHandler } from "@quotewire/http/web"
 import { mcp } from "@quotewire/mcp"
 import { Effect } from "effect"
 import { capturedLog, embedded, json, polling, serving, start, waiting } from "./support.ts"
@@ -268,19 +268,6 @@ describe("webHandler", () => {
       yield* Effect.promise(() => writer.close())
       assert.strictEqual((yield* Effect.promise(() => last)).status, 202)
       yield* Effect.promise(() => closed)
-    })
-  )
-
-  it.live("is one function for each method in a route file of Next", () =>
-    Effect.gen(function* () {
-      const { key, quotewire } = yield* embedded()
-      const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })
-      const made = yield* Effect.promise(() =>
-        POST(new Request(`${host}/api/v1/quote-requests`, { method: "POST", headers: json(key), body: start("next") }))
-      )
-      assert.strictEqual(made.status, 202)
-      const read = new Request(new URL(`${made.headers.get("location")}?wait_seconds=0`, host), { headers: json(key) })
-      assert.strictEqual((yield* Effect.promise(() => GET(read))).status, 200)
     })
   )
 })

@@ -1,10 +1,8 @@
-import { embed } from "@quotewire/core"
 import { nodeHandler } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { fastify } from "fastify"
+import { quotewire } from "./quotewire.ts"
 
-const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
 const handle = nodeHandler(quotewire, { base_path: "/insurance", mcp })
 const app = fastify()
 app.all("/insurance/*", {
@@ -15,11 +13,10 @@ app.all("/insurance/*", {
   },
   handler: async () => {}
 })
+app.post("/orders", async (request) => request.body)
+
 // Stops when Fastify does; running requests finish first.
 app.addHook("preClose", () => quotewire.close())
+process.once("SIGTERM", () => app.close())
 
-// Port 0 picks a free port.
-const address = await app.listen({ port: 0 })
-const { status } = await fetch(`${address}/insurance/v1/quote-requests`, { method: "POST", body: "{}" })
-console.log(status)
-await app.close()
+await app.listen({ port: Number(process.env.PORT ?? 3000) })

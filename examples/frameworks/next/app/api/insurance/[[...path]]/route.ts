@@ -1,0 +1,5 @@
+import { webHandlers } from "@quotewire/http/web"
+import { mcp } from "@quotewire/mcp"
+import { quotewire } from "../../../../lib/quotewire"
+
+export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/api/insurance", mcp })
