@@ -127,7 +127,10 @@ export class Storage extends Context.Service<
     readonly page: (query: RecordQuery) => Effect.Effect<RecordPage, StorageUnavailable>
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
-    /** Leases due jobs, urgent ones first, then by due time. No other host gets them until the lease ends. */
+    /**
+     * Leases due jobs. No other host gets them until the lease ends. Those of one workspace come in order: urgent ones first,
+     * then by due time. Those of different workspaces come in any order, but no job waits for ever while others come due.
+     */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
     /** Releases leases early; due times do not change. Lost leases are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
