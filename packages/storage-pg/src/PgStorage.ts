@@ -42,7 +42,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
-  yield* listen(name, Database.connectionOf(options), hints.notify)
+  yield* listen(name, Database.connectionOf(options), database.schema, hints.notify)
   const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
     announce(all)
     return hints.notify(all)
@@ -104,7 +104,7 @@ const opened = <A>(
 ): Effect.Effect<A, DatabaseRefused, Scope.Scope> =>
   Effect.flatMap(inRealTime(make(options)), use).pipe(
     Effect.catchTags({
-      SqlError: (error) => Effect.fail(refusalOf(options.url, error)),
+      SqlError: (error) => Effect.fail(refusalOf(options, error)),
       StorageUnavailable: () => Effect.fail(lostAtStart)
     })
   )

@@ -44,7 +44,8 @@ export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if none waits. For an
-   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease.
+   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease. It may be earlier if
+   * the claim has returned as many jobs as its limit.
    */
   readonly next_due_at: number | null
   /** Whether ordered jobs of the requested workspace are leased, by this claim or another; false without a workspace. */

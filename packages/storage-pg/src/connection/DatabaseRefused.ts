@@ -1,6 +1,7 @@
 import { Data, Predicate, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { stateOf } from "./StatementRefused.ts"
+import { default_schema } from "./schemaName.ts"
 
 /** Why a database cannot be used. */
 export type RefusalReason =
@@ -32,6 +33,12 @@ export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
 }> {}
+
+/** Where a schema is. */
+interface Address {
+  readonly url: Redacted.Redacted<string>
+  readonly schema?: string
+}
 
 interface Target {
   readonly place: string
@@ -71,7 +78,7 @@ export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].include
 
 /** Describes in one sentence why a migration was not made. The message has the code of the error and no values. */
 export const migrationRefusalOf = (
-  address: Redacted.Redacted<string>,
+  address: Address,
   name: string,
   error: SqlError
 ): DatabaseRefused => {
@@ -88,8 +95,11 @@ export const migrationRefusalOf = (
 }
 
 /** Describes in one sentence why a database cannot be used. */
-export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
-  const target = targetOf(address)
+export const refusalOf = (
+  { schema = default_schema, url }: Address,
+  error: SqlError
+): DatabaseRefused => {
+  const target = targetOf(url)
   if (target === null) {
     const message = "The database address must look like postgres://user:password@host:5432/database."
     return new DatabaseRefused({ reason: "address", message })
@@ -105,7 +115,7 @@ export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): 
   if (state?.startsWith("42")) {
     const found = `differs from what the migrations make (${findingOf(error, state)})`
     const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
-    return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
+    return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${found}: ${todo}.`)
   }
   if (state !== undefined && !state.startsWith("08")) {
     return refuse("server", `PostgreSQL at ${place} cannot be used now${causeOf(error)}.`)
