@@ -26,6 +26,19 @@ export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storag
     return Effect.as(Storage.eachPage(home, query, take), cells)
   })
 
+/** How many workspaces live in each cell, by its name. */
+export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, number>, Storage.StorageUnavailable> =>
+  Effect.suspend(() => {
+    const counts = new Map<string, number>()
+    const kind = Cell.placementKind
+    const query = { workspace_id: Cell.cellsWorkspace, kind: kind.name, order: "oldest", limit: 1_000 } as const
+    const count = (records: ReadonlyArray<Change.StoredRecord>) =>
+      Effect.sync(() => {
+        for (const { status } of records) if (status !== null) counts.set(status, (counts.get(status) ?? 0) + 1)
+      })
+    return Effect.as(Storage.eachPage(home, query, count), counts)
+  })
+
 /** Marks a storage as a cell, unless it is marked already. */
 const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage) {
   const found = yield* markOf(storage)

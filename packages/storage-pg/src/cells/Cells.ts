@@ -29,9 +29,21 @@ export const make = <E>(
       }
     })
 
+    const reported = new Set<string>()
+    const cellNamed = (name: string) =>
+      Effect.suspend(() => {
+        const cell = byName(name)
+        if (cell !== undefined || reported.has(name)) return Effect.succeed(cell)
+        reported.add(name)
+        return Effect.logError("The settings do not have a cell; its workspaces are unavailable").pipe(
+          Effect.annotateLogs({ cell: name }),
+          Effect.as(cell)
+        )
+      })
+
     /** The cell that a workspace is read in. A workspace without a cell is empty, in the first one as anywhere. */
     const cellOf = (workspace_id: Ids.WorkspaceId) =>
-      Effect.map(placements.find(workspace_id), (name) => byName(name ?? home_name))
+      Effect.flatMap(placements.find(workspace_id), (name) => cellNamed(name ?? home_name))
     const placeOf = (workspace_id: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspace_id), CellSet.storageOf)
 
     const release = Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
@@ -61,7 +73,8 @@ export const make = <E>(
         const foreign = change.finishes.find((lease) => lease.workspace_id !== change.workspace_id)
         if (foreign !== undefined) return Effect.fail(new Storage.LeaseLost({ lease: foreign }))
         return placements.place(change.workspace_id).pipe(
-          Effect.flatMap((name) => CellSet.storageOf(byName(name))),
+          Effect.flatMap(cellNamed),
+          Effect.flatMap(CellSet.storageOf),
           Effect.flatMap((storage) => storage.commit(change))
         )
       },

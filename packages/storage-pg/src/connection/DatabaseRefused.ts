@@ -25,6 +25,8 @@ export type RefusalReason =
   | "locked"
   /** The user lacks a permission. */
   | "permission"
+  /** It is a cell among others, or not the cell that it should be. */
+  | "cell"
   /** Any other error of the server. */
   | "server"
 
