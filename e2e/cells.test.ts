@@ -7,7 +7,9 @@ import { statements } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
-const storage = Layer.unwrap(Effect.map(FourCells, ({ cells }) => PgCells.layer(cells)))
+const storage = Layer.unwrap(Effect.map(FourCells, ({ cells }) => PgCells.layer(cells))).pipe(
+  Layer.provide(FourCells.layer)
+)
 
 /** The workspaces of callers in each cell. */
 const contents = Effect.flatMap(FourCells, ({ cells }) =>
@@ -25,7 +27,7 @@ const contents = Effect.flatMap(FourCells, ({ cells }) =>
   )
 )
 
-layer(http(storage).pipe(Layer.provideMerge(FourCells.layer)), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(Layer.merge(http(storage), FourCells.layer), { excludeTestServices: true, timeout: "60 seconds" })(
   "on four cells of two servers",
   (it) => {
     it.effect("callers get their quotes, their events and their webhooks, wherever their workspace is", () =>

@@ -1,5 +1,4 @@
-import { Cell } from "@quotewire/core"
-import type { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg"
 import { Array, Effect, Option, Redacted, Schema } from "effect"
 import { WrongUsage } from "./CommandErrors.ts"
 import * as JsonFile from "./carriers/JsonFile.ts"
@@ -7,17 +6,17 @@ import { settingError } from "./Settings.ts"
 import { isDatabaseUrl } from "./StorageSettings.ts"
 
 const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.String)))
-const isCellName = Schema.is(Cell.CellName)
 
 const wrong = (what: string) =>
   new WrongUsage({ message: `${settingError("cells", `name a file of cells: ${what}`)}.` })
 
 /** What is wrong with a cell of the file; null if nothing is. It names the field and never repeats it. */
 const mistakeIn = ({ name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
-  if (!isCellName(name)) return "name must be lower-case letters, digits and hyphens, at most 40"
+  if (name === undefined || !PgCells.isCellName(name))
+    return "name must be lower-case letters, digits and hyphens, at most 40"
   if (url === undefined || !isDatabaseUrl(url))
     return "url must be an address such as postgres://user:password@host:5432/db"
-  if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+  if (schema !== undefined && !PgCells.isSchemaName(schema)) {
     return "schema must be lower-case letters, digits and underscores, at most 50"
   }
   return Object.keys(others).length > 0 ? "only name, url and schema are known" : null

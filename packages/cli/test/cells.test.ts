@@ -44,7 +44,7 @@ describe("the file of cells", () => {
     ["has a schema that is none", JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }])],
     ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }])],
     ["has a name twice", JSON.stringify([1, 2].map(() => ({ name: "a", url: secret })))]
-  ])("is refused if it %s, without repeating it", ([, text]) =>
+  ] as const)("is refused if it %s, without repeating it", ([, text]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
       for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {

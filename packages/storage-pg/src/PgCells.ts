@@ -1,5 +1,5 @@
-import { type Cell, Storage } from "@quotewire/core"
-import { type Array, Clock, Context, Effect, Layer, type Scope } from "effect"
+import { Cell, Storage } from "@quotewire/core"
+import { type Array, Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import * as CellList from "./cells/CellList.ts"
 import { type CellSource, markOf, type WrongCell } from "./cells/CellState.ts"
 import * as Cells from "./cells/Cells.ts"
@@ -9,11 +9,16 @@ import { inRealTime } from "./connection/inRealTime.ts"
 import * as DatabaseSchema from "./migrations/Schema.ts"
 import { lostAtStart, type Opened, type Options, open } from "./opening/open.ts"
 
+export { isSchemaName } from "./connection/schemaName.ts"
+
 /** A cell: a schema of a database, with all tables, that holds some of the workspaces. */
 export interface CellOptions extends Options {
   /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
   readonly name: string
 }
+
+/** Whether a cell can have this name: lower-case letters, digits and hyphens, at most 40. */
+export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
 
 /** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
 export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
