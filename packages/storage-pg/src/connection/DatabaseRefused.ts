@@ -79,11 +79,7 @@ const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
 export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].includes(stateOf(error) ?? "")
 
 /** Describes in one sentence why a migration was not made. The message has the code of the error and no values. */
-export const migrationRefusalOf = (
-  address: Address,
-  name: string,
-  error: SqlError
-): DatabaseRefused => {
+export const migrationRefusalOf = (address: Address, name: string, error: SqlError): DatabaseRefused => {
   const state = stateOf(error)
   if (isLocked(error)) {
     const message = `Another session, such as a backup, holds a table that the migration ${name} changes: nothing was changed; migrate again when it has ended.`
@@ -97,10 +93,7 @@ export const migrationRefusalOf = (
 }
 
 /** Describes in one sentence why a database cannot be used. */
-export const refusalOf = (
-  { schema = default_schema, url }: Address,
-  error: SqlError
-): DatabaseRefused => {
+export const refusalOf = ({ schema = default_schema, url }: Address, error: SqlError): DatabaseRefused => {
   const target = targetOf(url)
   if (target === null) {
     const message = "The database address must look like postgres://user:password@host:5432/database."
