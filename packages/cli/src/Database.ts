@@ -9,19 +9,36 @@ import {
   type Storage
 } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
-import { PgStorage } from "@quotewire/storage-pg"
-import { Console, Effect, type FileSystem, Layer, type Path, type Redacted, type Stdio } from "effect"
-import { CommandFailed, type WrongUsage } from "./CommandErrors.ts"
+import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { Console, Effect, type FileSystem, Layer, Option, type Path, type Redacted, type Stdio } from "effect"
+import * as CellsFile from "./CellsFile.ts"
+import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import type { HostSettings } from "./HostSettings.ts"
 import * as Service from "./Service.ts"
-import type { StorageSettings } from "./StorageSettings.ts"
+import { settingError } from "./Settings.ts"
+import type { DatabaseSettings, StorageSettings } from "./StorageSettings.ts"
 
-type Url = Redacted.Redacted<string>
+/** Where everything is stored: one database, or several cells. */
+export type Address = { readonly url: Redacted.Redacted<string> } | { readonly cells: PgCells.AllCells }
+
+type Files = FileSystem.FileSystem | Path.Path
+
+/** Where everything is stored. It must be set in one way. */
+export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
+  Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
+    const { cells, database_url } = settings
+    if (Option.isSome(cells) && Option.isSome(database_url)) {
+      return Effect.fail(new WrongUsage({ message: "Give --database-url or --cells, and not both." }))
+    }
+    if (Option.isSome(cells)) return Effect.map(CellsFile.read(cells.value), (cells) => ({ cells }))
+    if (Option.isSome(database_url)) return Effect.succeed({ url: database_url.value })
+    return Effect.fail(new WrongUsage({ message: `${settingError("database-url", "be set, or --cells")}.` }))
+  })
 
 /** The storage of a process, on the clock of its database. If the database cannot be used, one sentence says why. */
-export const storage = (url: Url): Layer.Layer<Storage.Storage, CommandFailed> =>
-  PgStorage.layerWithClock({ url }).pipe(
+export const storage = (address: Address): Layer.Layer<Storage.Storage, CommandFailed> =>
+  ("cells" in address ? PgCells.layerWithClock(address.cells) : PgStorage.layerWithClock(address)).pipe(
     Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
   )
 
@@ -30,36 +47,64 @@ const refused = (message: string) => Effect.fail(new CommandFailed({ message }))
 /** The database became unavailable during the command. */
 export const unavailable = new CommandFailed({ message: "The database is unavailable." })
 
-/** Updates the schema, and returns the names of the migrations that it ran. */
-export const migrate = (url: Url): Effect.Effect<ReadonlyArray<string>, CommandFailed> =>
-  PgStorage.migrate({ url }).pipe(Effect.catchTag("DatabaseRefused", ({ message }) => refused(message)))
+/** What the migration of a database, or of a cell, has done. */
+export interface Migrated {
+  /** The name of the cell; null if there are none. */
+  readonly cell: string | null
+  /** The names of the migrations that ran. */
+  readonly ran: ReadonlyArray<string>
+  /** Why it failed; null if it did not. */
+  readonly failure: string | null
+}
+
+/** Updates the schema of the database, or of each cell. Fails only if there are no cells. */
+export const migrate = (address: Address): Effect.Effect<ReadonlyArray<Migrated>, CommandFailed> =>
+  "cells" in address
+    ? Effect.map(PgCells.migrate(address.cells), (all) =>
+        all.map(({ name, ran, refusal }) => ({ cell: name, ran, failure: refusal?.message ?? null }))
+      )
+    : PgStorage.migrate(address).pipe(
+        Effect.map((ran) => [{ cell: null, ran, failure: null }]),
+        Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
+      )
 
 /** Prints the migrations that ran to standard error: standard output is for results. */
-export const printMigrations = (ran: ReadonlyArray<string>): Effect.Effect<void> =>
-  ran.length === 0 ? Effect.void : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}.`)
+export const printMigrations = (all: ReadonlyArray<Migrated>): Effect.Effect<void> =>
+  Effect.forEach(
+    all,
+    ({ cell, failure, ran }) => {
+      const where = cell === null ? "" : ` in the cell ${cell}`
+      if (failure !== null) return Console.error(`quotewire: The migration failed${where}: ${failure}`)
+      return ran.length === 0 ? Effect.void : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}${where}.`)
+    },
+    { discard: true }
+  )
 
 /** What a service on a database needs. */
 export const dependencies = (
-  settings: StorageSettings,
+  address: Address,
+  settings: Pick<StorageSettings, "seal_keys">,
   config: Config,
   base_url: Effect.Effect<string>
 ): Service.ServiceDependencies<CommandFailed> => ({
   config,
-  storage: storage(settings.database_url),
+  storage: storage(address),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
   base_url
 })
 
 /** Runs a program that needs only the organizations and keys of a database. */
 export const withAccess =
-  (url: Url) =>
+  (settings: DatabaseSettings) =>
   <A>(
     program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Access.Access>
-  ): Effect.Effect<A, CommandFailed> =>
-    Effect.provide(program, accessIn(url)).pipe(Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable)))
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, accessIn(address))).pipe(
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
 
-const accessIn = (url: Url): Layer.Layer<Access.Access, CommandFailed> =>
-  Quotewire.administration.pipe(Layer.provide(storage(url)), Layer.provide(NodeCrypto.layer))
+const accessIn = (address: Address): Layer.Layer<Access.Access, CommandFailed> =>
+  Quotewire.administration.pipe(Layer.provide(storage(address)), Layer.provide(NodeCrypto.layer))
 
 /** Runs a program that needs only the connections of a database, and the carriers of a configuration. */
 export const withConnections =
@@ -70,34 +115,38 @@ export const withConnections =
       CommandFailed | Storage.StorageUnavailable,
       Connections.Connections | Carrier.CarrierAdapters | Stdio.Stdio
     >
-  ): Effect.Effect<A, CommandFailed | WrongUsage, Stdio.Stdio | FileSystem.FileSystem | Path.Path> =>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Stdio.Stdio | Files> =>
     Effect.flatMap(ConfigFile.load(settings.config), (config) =>
-      Effect.provide(program, connectionsIn(settings, config))
+      Effect.flatMap(addressOf(settings), (address) =>
+        Effect.provide(program, connectionsIn(address, settings, config))
+      )
     ).pipe(
       Effect.catchTag("SealKeysRefused", () => Effect.fail(Service.wrongKeys)),
       Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
     )
 
-const connectionsIn = (settings: StorageSettings, config: Config) =>
+const connectionsIn = (address: Address, settings: StorageSettings, config: Config) =>
   Quotewire.connections.pipe(
     Layer.provideMerge(Service.carriers(config)),
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
-    Layer.provide(storage(settings.database_url)),
+    Layer.provide(storage(address)),
     Layer.provide(NodeCrypto.layer)
   )
 
 /** Runs a program that erases persons' data in a database. */
 export const withErasures =
   (settings: StorageSettings) =>
-  <A>(program: Effect.Effect<A, CommandFailed, Erasures.Erasures>): Effect.Effect<A, CommandFailed> =>
-    Effect.provide(program, erasuresIn(settings)).pipe(
+  <A>(
+    program: Effect.Effect<A, CommandFailed, Erasures.Erasures>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, erasuresIn(address, settings))).pipe(
       Effect.catchTag("SealKeysRefused", () => Effect.fail(Service.wrongKeys)),
       Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
     )
 
-const erasuresIn = (settings: StorageSettings) =>
+const erasuresIn = (address: Address, settings: StorageSettings) =>
   Quotewire.erasures.pipe(
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
-    Layer.provide(storage(settings.database_url)),
+    Layer.provide(storage(address)),
     Layer.provide(NodeCrypto.layer)
   )

@@ -2,6 +2,7 @@ import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
 import { carriers } from "./commands/carriers.ts"
+import { cells } from "./commands/cells.ts"
 import { connections } from "./commands/connections.ts"
 import { dev } from "./commands/dev.ts"
 import { erase } from "./commands/erase.ts"
@@ -39,7 +40,8 @@ export const quotewire = Command.make("quotewire").pipe(
     keys,
     connections,
     carriers,
-    erase
+    erase,
+    cells
   ])
 )
 

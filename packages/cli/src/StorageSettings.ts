@@ -4,22 +4,35 @@ import { Flag } from "effect/cli"
 import { choice, secret, settingError, text, toggle } from "./Settings.ts"
 
 /** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
-const isDatabaseUrl = (text: string): boolean => {
+export const isDatabaseUrl = (text: string): boolean => {
   if (/[\s\p{Cc}]/u.test(text)) return false
   const url = URL.parse(text)
   return url !== null && /^postgres(ql)?:$/.test(url.protocol) && /^\/[^/@]+$/.test(url.pathname) && url.hash === ""
 }
 
 /** The PostgreSQL database that stores everything. */
-export const database_url = secret(
-  "database-url",
-  "PostgreSQL database, postgres://user:password@host:5432/database"
-).pipe(
+const database_url = secret("database-url", "PostgreSQL database, postgres://user:password@host:5432/database").pipe(
   Flag.filter(
     (url) => isDatabaseUrl(Redacted.value(url)),
     () => settingError("database-url", "be an address such as postgres://user:password@host:5432/database")
-  )
+  ),
+  Flag.optional
 )
+
+/** The file with the cells that store everything. */
+export const cells = text(
+  "cells",
+  "JSON file with a list of cells (name, url, schema), instead of --database-url, for more than one database"
+).pipe(Flag.optional)
+
+/** Where everything is stored: one database, or several cells. One of them must be set. */
+export const database = { database_url, cells }
+
+/** Where everything is stored, as it is set. */
+export interface DatabaseSettings {
+  readonly database_url: Option.Option<Redacted.Redacted<string>>
+  readonly cells: Option.Option<string>
+}
 
 /** The keys that encrypt secrets at rest. */
 export type SealKeys = Seal.SealKeys["Service"]["keys"]
@@ -47,8 +60,7 @@ export const seal_keys = secret(
 )
 
 /** The settings of a service on a database. */
-export interface StorageSettings {
-  readonly database_url: Redacted.Redacted<string>
+export interface StorageSettings extends DatabaseSettings {
   readonly seal_keys: SealKeys
 }
 

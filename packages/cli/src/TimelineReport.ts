@@ -36,7 +36,8 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
 
 /** Prints what happened to a quote request, as its database has it. */
 export const print = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
-  const service = Service.layer(unusedSettings, Database.dependencies(settings, {}, Effect.never))
+  const storedAt = yield* Database.addressOf(settings)
+  const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))
   const timeline = yield* readAll(id, settings.bodies).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such quote request." }))),
     Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),

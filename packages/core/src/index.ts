@@ -48,6 +48,7 @@ export type {
   WaitOptions
 } from "./client/Client.ts"
 export { type ApiErrorOf, isApiError } from "./client/isApiError.ts"
+export { BoundedMap } from "./concurrency/BoundedMap.ts"
 export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
@@ -95,6 +96,7 @@ export { InvalidRatePlan, type RatePlanCarrierOptions, ratePlanCarrier } from ".
 export * as Variable from "./rating/Variable.ts"
 export * as Retention from "./runner/Retention.ts"
 export * as Batcher from "./storage/Batcher.ts"
+export * as Cell from "./storage/Cell.ts"
 export * as Change from "./storage/Change.ts"
 export * as Hints from "./storage/Hints.ts"
 export * as Job from "./storage/Job.ts"

@@ -19,6 +19,7 @@ import * as Start from "./quoting/Start.ts"
 import * as Advance from "./sandbox/Advance.ts"
 import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
+import * as Cell from "./storage/Cell.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
@@ -30,6 +31,9 @@ import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
 export const kinds: Kind.Kinds = Kind.registry([
+  Cell.kind,
+  Cell.markKind,
+  Cell.placementKind,
   Directory.organizationKind,
   Directory.keyKind,
   Workspaces.kind,

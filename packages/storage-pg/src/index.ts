@@ -1,2 +1,3 @@
+export * as PgCells from "./PgCells.ts"
 export * as PgStorage from "./PgStorage.ts"
 export { type PostgresOptions, postgres } from "./postgres.ts"

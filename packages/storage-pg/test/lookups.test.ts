@@ -96,7 +96,7 @@ describe("concurrent reads of records and pages", () => {
           statements++
           return []
         })
-      const lookUp = yield* Lookups.make({ call_ms: 10_000, read, write: read })
+      const lookUp = yield* Lookups.make({ schema: "quotewire", call_ms: 10_000, read, write: read })
       const wanted = Array.from({ length: 30 }, (_, index) => [
         { workspace_id: workspace(1), kind: "quote", parent: `request ${index}`, after: "", most: 1_001 } as const,
         { workspace_id: workspace(1), kind: "quote_request", id: `request ${index}` } as const

@@ -5,9 +5,9 @@ import { CommandFailed } from "../CommandErrors.ts"
 import * as ConnectionInput from "../carriers/ConnectionInput.ts"
 import * as Database from "../Database.ts"
 import { config, json, word } from "../Settings.ts"
-import { database_url, organization, seal_keys } from "../StorageSettings.ts"
+import { database, organization, seal_keys } from "../StorageSettings.ts"
 
-const settings = { organization, config, database_url, seal_keys, json }
+const settings = { organization, config, ...database, seal_keys, json }
 
 const place = {
   ...settings,

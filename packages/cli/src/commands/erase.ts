@@ -5,7 +5,7 @@ import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
 import { json, word } from "../Settings.ts"
 import * as StandardInput from "../StandardInput.ts"
-import { database_url, organization, seal_keys } from "../StorageSettings.ts"
+import { database, organization, seal_keys } from "../StorageSettings.ts"
 
 const request = Flag.String("request").pipe(
   Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
@@ -38,7 +38,7 @@ const settings = {
   environment: Flag.optional(word("environment", Caller.Environment.literals, "Environment that the requests are in")),
   by,
   dry_run,
-  database_url,
+  ...database,
   seal_keys,
   json
 }

@@ -6,7 +6,7 @@ import * as ConfigFile from "../ConfigFile.ts"
 import * as Database from "../Database.ts"
 import * as Service from "../Service.ts"
 import { config, json, word } from "../Settings.ts"
-import { database_url, organization } from "../StorageSettings.ts"
+import { database, organization } from "../StorageSettings.ts"
 
 const create = Command.make(
   "create",
@@ -15,7 +15,7 @@ const create = Command.make(
     environment: word("environment", Caller.Environment.literals, "Environment that the key acts in"),
     kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
     config,
-    database_url,
+    ...database,
     json
   },
   ({ organization: organization_id, environment, kind, ...settings }) =>
@@ -32,7 +32,7 @@ const create = Command.make(
           Effect.fail(new CommandFailed({ message: "There is no such organization." }))
         ),
         Effect.provide(Service.carriers(config)),
-        Database.withAccess(settings.database_url)
+        Database.withAccess(settings)
       )
     )
 ).pipe(Command.withDescription("Create a key, and show it once"))
@@ -54,7 +54,7 @@ const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: A
 const lineOf = (key: ReturnType<typeof printedKey>): string =>
   `${key.key_id}  ${key.environment} ${key.kind}  ${key.created_at}${key.revoked_at === null ? "" : `  revoked ${key.revoked_at}`}`
 
-const list = Command.make("list", { organization, database_url, json }, (settings) =>
+const list = Command.make("list", { organization, ...database, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const keys = (yield* access.listKeys(settings.organization)).map(printedKey)
@@ -62,7 +62,7 @@ const list = Command.make("list", { organization, database_url, json }, (setting
     for (const key of keys) yield* Console.log(lineOf(key))
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
-    Database.withAccess(settings.database_url)
+    Database.withAccess(settings)
   )
 ).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
 
@@ -74,14 +74,14 @@ const key_id = Argument.String("key_id").pipe(
   Argument.withDescription("Id of the key, key_…")
 )
 
-const revoke = Command.make("revoke", { key_id, database_url, json }, (settings) =>
+const revoke = Command.make("revoke", { key_id, ...database, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const key = printedKey(yield* access.revokeKey(settings.key_id))
     yield* Console.log(settings.json ? JSON.stringify(key) : lineOf(key))
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such key." }))),
-    Database.withAccess(settings.database_url)
+    Database.withAccess(settings)
   )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))
 

@@ -1,19 +1,30 @@
-import { Console, Effect, type Redacted } from "effect"
+import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
-import { database_url } from "../StorageSettings.ts"
+import { type DatabaseSettings, database } from "../StorageSettings.ts"
 
-/** `quotewire migrate`: updates the schema of a database to what this program needs. */
-export const migrate = Command.make("migrate", { database_url, json }, (settings) => run(settings)).pipe(
+/** `quotewire migrate`: updates the schema of a database, or of each cell, to what this program needs. */
+export const migrate = Command.make("migrate", { ...database, json }, (settings) => run(settings)).pipe(
   Command.withDescription("Update the database schema")
 )
 
-const run = Effect.fnUntraced(function* (settings: {
-  readonly database_url: Redacted.Redacted<string>
-  readonly json: boolean
-}) {
-  const migrations = yield* Database.migrate(settings.database_url)
-  if (settings.json) return yield* Console.log(JSON.stringify({ migrations }))
-  yield* Console.log(migrations.length === 0 ? "The schema is up to date." : `Ran ${migrations.join(", ")}.`)
+const lineOf = ({ cell, failure, ran }: Database.Migrated): string => {
+  const done = failure ?? (ran.length === 0 ? "The schema is up to date." : `Ran ${ran.join(", ")}.`)
+  return cell === null ? done : `${cell}  ${done}`
+}
+
+const run = Effect.fnUntraced(function* (settings: DatabaseSettings & { readonly json: boolean }) {
+  const all = yield* Effect.flatMap(Database.addressOf(settings), Database.migrate)
+  if (settings.json) {
+    const cells = all.flatMap(({ cell, failure, ran }) => (cell === null ? [] : [{ cell, migrations: ran, failure }]))
+    yield* Console.log(
+      JSON.stringify({ migrations: all.flatMap(({ ran }) => ran), ...(cells.length > 0 && { cells }) })
+    )
+  } else for (const migrated of all) yield* Console.log(lineOf(migrated))
+  const failed = all.filter(({ failure }) => failure !== null).length
+  if (failed > 0) {
+    return yield* new CommandFailed({ message: `${failed} of ${all.length} cells could not be migrated.` })
+  }
 })

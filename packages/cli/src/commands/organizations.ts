@@ -3,7 +3,7 @@ import { Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
-import { database_url } from "../StorageSettings.ts"
+import { database } from "../StorageSettings.ts"
 
 const name = Argument.String("name").pipe(
   Argument.filter(
@@ -13,22 +13,22 @@ const name = Argument.String("name").pipe(
   Argument.withDescription("Name of the organization")
 )
 
-const create = Command.make("create", { name, database_url, json }, (settings) =>
+const create = Command.make("create", { name, ...database, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const { id: organization_id } = yield* access.createOrganization(settings.name)
     yield* Console.log(settings.json ? JSON.stringify({ organization_id }) : organization_id)
-  }).pipe(Database.withAccess(settings.database_url))
+  }).pipe(Database.withAccess(settings))
 ).pipe(Command.withDescription("Create an organization with a sandbox and a live workspace"))
 
-const list = Command.make("list", { database_url, json }, (settings) =>
+const list = Command.make("list", { ...database, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const all = yield* access.listOrganizations
     const organizations = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
     if (settings.json) return yield* Console.log(JSON.stringify({ organizations }))
     for (const { organization_id, name } of organizations) yield* Console.log(`${organization_id}  ${name}`)
-  }).pipe(Database.withAccess(settings.database_url))
+  }).pipe(Database.withAccess(settings))
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
 /** `quotewire organizations`: the organizations of a database. */

@@ -47,7 +47,7 @@ const show = Command.make(
   {
     id,
     bodies,
-    database_url: Flag.optional(StorageSettings.database_url),
+    ...StorageSettings.database,
     seal_keys: Flag.optional(StorageSettings.seal_keys),
     ...HostClient.flags,
     api_key: Flag.optional(HostClient.flags.api_key)
@@ -57,9 +57,13 @@ const show = Command.make(
       if (isRequestId(id)) {
         return yield* printCall(id, { ...settings, api_key: yield* needed("api-key", "req_…", settings.api_key) })
       }
-      const database_url = yield* needed("database-url", "qreq_…", settings.database_url)
+      yield* needed(
+        "database-url",
+        "qreq_…",
+        Option.orElse(settings.cells, () => settings.database_url)
+      )
       const seal_keys = yield* needed("seal-keys", "qreq_…", settings.seal_keys)
-      yield* TimelineReport.print(id, { ...settings, database_url, seal_keys })
+      yield* TimelineReport.print(id, { ...settings, seal_keys })
     })
 ).pipe(
   Command.withDescription(

@@ -18,7 +18,7 @@ import * as Telemetry from "../Telemetry.ts"
 
 const flags = {
   ...HostSettings.flags(""),
-  database_url: StorageSettings.database_url,
+  ...StorageSettings.database,
   seal_keys: StorageSettings.seal_keys,
   keyless_organization: StorageSettings.keyless_organization,
   keyless_environment: StorageSettings.keyless_environment,
@@ -97,9 +97,10 @@ const announce =
 /** Serves until the scope closes. Returns when the host listens. */
 const host = Effect.fnUntraced(function* (settings: ServeSettings & Telemetry.MetricsSettings) {
   const config = yield* ConfigFile.load(settings.config)
-  if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.printMigrations)
+  const storedAt = yield* Database.addressOf(settings)
+  if (settings.migrate) yield* Effect.flatMap(Database.migrate(storedAt), Database.printMigrations)
   const address = yield* Deferred.make<string>()
-  const service = Service.layer(settings, Database.dependencies(settings, config, Deferred.await(address)))
+  const service = Service.layer(settings, Database.dependencies(storedAt, settings, config, Deferred.await(address)))
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)

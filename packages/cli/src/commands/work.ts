@@ -20,7 +20,7 @@ const flags = {
   metrics_port: Settings.metrics_port,
   otlp_url: Settings.otlp_url,
   log_format: Settings.log_format,
-  database_url: StorageSettings.database_url,
+  ...StorageSettings.database,
   seal_keys: StorageSettings.seal_keys
 }
 
@@ -43,9 +43,10 @@ const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, reques
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
   const config = yield* ConfigFile.load(settings.config)
+  const storedAt = yield* Database.addressOf(settings)
   const service = Service.layer(
     { ...settings, ...unusedHostSettings },
-    Database.dependencies(settings, config, Effect.succeed(settings.base_url))
+    Database.dependencies(storedAt, settings, config, Effect.succeed(settings.base_url))
   )
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
   yield* Telemetry.measure(settings).pipe(

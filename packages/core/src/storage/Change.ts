@@ -76,7 +76,9 @@ export interface Change {
   readonly expects: ReadonlyArray<Expectation>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
-  /** The jobs that this change finishes. Each lease must still be held; `LeaseLost` names the first lost one. */
+  /**
+   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first lost one.
+   */
   readonly finishes: ReadonlyArray<Lease>
   /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null

@@ -44,7 +44,8 @@ export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if none waits. For an
-   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease.
+   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease. It may be earlier if
+   * the claim has returned as many jobs as its limit.
    */
   readonly next_due_at: number | null
   /** Whether ordered jobs of the requested workspace are leased, by this claim or another; false without a workspace. */
@@ -127,7 +128,10 @@ export class Storage extends Context.Service<
     readonly page: (query: RecordQuery) => Effect.Effect<RecordPage, StorageUnavailable>
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
-    /** Leases due jobs, urgent ones first, then by due time. No other host gets them until the lease ends. */
+    /**
+     * Leases due jobs. No other host gets them until the lease ends. Those of one workspace come in order: urgent ones first,
+     * then by due time. Those of different workspaces come in any order, but no job waits for ever while others come due.
+     */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
     /** Releases leases early; due times do not change. Lost leases are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>

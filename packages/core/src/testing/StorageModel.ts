@@ -73,8 +73,8 @@ const lanes = {
 const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payload: string): NewJob =>
   Sample.job(due_at, { ordered, payload, ...(lane !== null && !ordered && { lane: lanes[lane] }) })
 
-const leasesAt = (run: Run, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
-  fromNewest.flatMap((place) => run.leases.at(-1 - place) ?? [])
+const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
+  fromNewest.flatMap((place) => leases.at(-1 - place) ?? [])
 
 /** The expectations of a step, given what is stored now. */
 const expectsOf = (
@@ -106,7 +106,10 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
     // Jobs are told apart by payload, because a storage's own numbers are known only after a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
-    finishes: leasesAt(run, step.finishes),
+    finishes: leasesAt(
+      run.leases.filter((lease) => lease.workspace_id === workspace_id),
+      step.finishes
+    ),
     clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
   })
   const refusal = yield* Effect.match(run.storage.commit(change), { onFailure: refusalOf, onSuccess: () => null })
@@ -197,7 +200,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
       return claim(run, step.workspace === null ? query : { ...query, workspace_id: Sample.workspace(step.workspace) })
     }
     case "release": {
-      const leases = leasesAt(run, step.leases)
+      const leases = leasesAt(run.leases, step.leases)
       run.model.release(leases)
       return run.storage.release(leases)
     }

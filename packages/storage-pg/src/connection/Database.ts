@@ -5,11 +5,14 @@ import type { SqlError } from "effect/sql/SqlError"
 import { wireTypes } from "../rows/wireTypes.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { refused, unavailable } from "./StatementRefused.ts"
+import { default_schema, inSchema } from "./schemaName.ts"
 
 /** The address of the database, and how much of it a process may use. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted<string>
+  /** The schema with the tables, lower-case letters, digits and underscores; `quotewire` by default. */
+  readonly schema?: string
   /** Connections for single reads, which share them; 2 by default. */
   readonly read_connections?: number
   /** Connections for everything else; 6 by default. */
@@ -26,6 +29,8 @@ type Rows = ReadonlyArray<PgConnection.Row>
 
 /** Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit. */
 export interface Database {
+  /** The schema with the tables. Statements are written for `quotewire`, and sent for this one. */
+  readonly schema: string
   /** The longest time of a statement, and the longest wait of a call for its statement. */
   readonly call_ms: number
   /** Runs a statement that only reads. Many share a connection. */
@@ -55,6 +60,8 @@ export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions
 ): Effect.fn.Return<Database, SqlError, Scope.Scope> {
   const connection = connectionOf(options)
+  const schema = options.schema ?? default_schema
+  const rewrite = inSchema(schema)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
   const call_ms = (options.call_seconds ?? 10) * 1_000
@@ -84,13 +91,14 @@ export const make = Effect.fnUntraced(function* (
     }).pipe(Effect.catchTag("SqlError", refused))
 
   return {
+    schema,
     call_ms,
     read: (sql, params) =>
       Effect.suspend(() => {
         let used: PgConnection.PgConnection | null = null
         const statement = reads.use((connection) => {
           used = connection
-          return connection.query(sql, params)
+          return connection.query(rewrite(sql), params)
         })
         // The server ends a statement before that, so this connection is dead. Remove it, so that nobody else gets it.
         const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
@@ -98,7 +106,7 @@ export const make = Effect.fnUntraced(function* (
       }),
     write: (sql, params) =>
       send(
-        writes.use((connection) => connection.query(sql, params)),
+        writes.use((connection) => connection.query(rewrite(sql), params)),
         { isRead: false, giveUp: Effect.void }
       )
   }

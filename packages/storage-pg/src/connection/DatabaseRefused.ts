@@ -1,6 +1,7 @@
 import { Data, Predicate, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { stateOf } from "./StatementRefused.ts"
+import { default_schema } from "./schemaName.ts"
 
 /** Why a database cannot be used. */
 export type RefusalReason =
@@ -24,6 +25,8 @@ export type RefusalReason =
   | "locked"
   /** The user lacks a permission. */
   | "permission"
+  /** It is a cell among others, or not the cell that it should be. */
+  | "cell"
   /** Any other error of the server. */
   | "server"
 
@@ -32,6 +35,12 @@ export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
 }> {}
+
+/** Where a schema is. */
+interface Address {
+  readonly url: Redacted.Redacted<string>
+  readonly schema?: string
+}
 
 interface Target {
   readonly place: string
@@ -88,11 +97,7 @@ const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
 export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].includes(stateOf(error) ?? "")
 
 /** Describes in one sentence why a migration was not made. The message has the code of the error and no values. */
-export const migrationRefusalOf = (
-  address: Redacted.Redacted<string>,
-  name: string,
-  error: SqlError
-): DatabaseRefused => {
+export const migrationRefusalOf = (address: Address, name: string, error: SqlError): DatabaseRefused => {
   const state = stateOf(error)
   if (isLocked(error)) {
     const message = `Another session, such as a backup, holds a table that the migration ${name} changes: nothing was changed; migrate again when it has ended.`
@@ -112,8 +117,8 @@ export const wrongAddress = new DatabaseRefused({
 })
 
 /** Describes in one sentence why a database cannot be used. */
-export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
-  const target = targetOf(address)
+export const refusalOf = ({ schema = default_schema, url }: Address, error: SqlError): DatabaseRefused => {
+  const target = targetOf(url)
   if (target === null) return wrongAddress
   const { place, database, user } = target
   const refuse = (reason: RefusalReason, message: string) => new DatabaseRefused({ reason, message })
@@ -126,7 +131,7 @@ export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): 
   if (state?.startsWith("42")) {
     const found = `differs from what the migrations make (${findingOf(error, state)})`
     const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
-    return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
+    return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${found}: ${todo}.`)
   }
   if (state !== undefined && !state.startsWith("08")) {
     return refuse("server", `PostgreSQL at ${place} cannot be used now${causeOf(error)}.`)

@@ -4,9 +4,6 @@ import type { Database } from "../connection/Database.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as Columns from "../rows/Columns.ts"
 
-/** The channel on which hosts announce their commits to each other. */
-export const channel = "quotewire"
-
 /** The shortest time between two announcements of a host. */
 const every_ms = 50
 // PostgreSQL limits the payload of a notification to less than 8,000 bytes.
@@ -65,7 +62,7 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
- * Announces commits to other hosts: at once, but at most every 50 milliseconds, and each hint once.
+ * Announces commits to other hosts, on a channel with the name of the schema: at once, but at most every 50 milliseconds, and each hint once.
  *
  * It is not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the commits.
  */
@@ -83,7 +80,7 @@ export const make = Effect.fnUntraced(function* (
     // A hint that cannot be sent is lost. Whoever waits for it looks again after a while.
     yield* Effect.ignore(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
-        channel,
+        database.schema,
         textArray.one(payloads(host, lines))
       ])
     )

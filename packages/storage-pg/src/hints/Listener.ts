@@ -3,7 +3,7 @@ import { type Change, Supervise } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { inRealTime } from "../connection/inRealTime.ts"
-import { channel, parseAnnouncement } from "./Announcer.ts"
+import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnect_ms = 1_000
 /** How often the connection is checked. A silent one may be dead. */
@@ -18,7 +18,8 @@ interface ListeningConnection {
 }
 
 const open = Effect.fnUntraced(function* (
-  connection: PgConnection.Config
+  connection: PgConnection.Config,
+  channel: string
 ): Effect.fn.Return<ListeningConnection, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
@@ -39,6 +40,7 @@ const open = Effect.fnUntraced(function* (
 export const listen = Effect.fnUntraced(function* (
   host: string,
   connection: PgConnection.Config,
+  channel: string,
   notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, Scope.Scope> {
   const forwardAll = ({ notifications }: ListeningConnection) =>
@@ -51,7 +53,7 @@ export const listen = Effect.fnUntraced(function* (
   const untilLost = (connection: ListeningConnection) =>
     Effect.ignore(Effect.raceFirst(forwardAll(connection), check(connection)))
 
-  const again = Effect.timeout(open(connection), answer_ms).pipe(
+  const again = Effect.timeout(open(connection, channel), answer_ms).pipe(
     Effect.flatMap((opened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(opened))),
     Effect.scoped,
     Effect.ignore,
@@ -59,7 +61,7 @@ export const listen = Effect.fnUntraced(function* (
   )
   // In a scope of its own: a lost connection is closed before the outer scope, a live one with it.
   const first = yield* Scope.fork(yield* Effect.scope)
-  const opened = yield* Scope.provide(open(connection), first)
+  const opened = yield* Scope.provide(open(connection, channel), first)
   const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(
     Effect.ignoreCause({ log: "Error" })
   )

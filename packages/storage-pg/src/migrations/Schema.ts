@@ -10,6 +10,7 @@ import {
   wrongAddress
 } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
+import { default_schema, inSchema, isSchemaName } from "../connection/schemaName.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { KnownMigrations, type Migration } from "./migrations.ts"
@@ -53,22 +54,40 @@ export const incompatibility = ({ found, serves_from, known }: SchemaStatus): Da
 const exists = "select to_regclass('quotewire.migration') is not null as found"
 const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 
-const statusOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
-  const [{ found }] = readExists((yield* connection.query(exists)).rows)
-  const rows = found ? (yield* connection.query(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
+/** Runs a statement of this package in the schema of the options. */
+type Run = (
+  sql: string,
+  params?: ReadonlyArray<unknown>,
+  prepare?: boolean
+) => Effect.Effect<PgConnection.Result, SqlError>
+
+const statusOn = Effect.fnUntraced(function* (run: Run) {
+  const [{ found }] = readExists((yield* run(exists)).rows)
+  const rows = found ? (yield* run(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
   return readStatus(rows, yield* KnownMigrations)
+})
+
+const wrongSchemaName = new DatabaseRefused({
+  reason: "address",
+  message: "The schema must be named in lower-case letters, digits and underscores, at most 50."
 })
 
 const onConnection = <A>(
   options: DatabaseOptions,
-  use: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError | DatabaseRefused>
-): Effect.Effect<A, DatabaseRefused> =>
-  addressOf(Redacted.value(options.url)) === null
-    ? Effect.fail(wrongAddress)
-    : Effect.scoped(Effect.flatMap(PgConnection.make(connectionOf(options)), use)).pipe(
-        Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options.url, error))),
-        inRealTime
-      )
+  use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
+): Effect.Effect<A, DatabaseRefused> => {
+  const { schema = default_schema, url } = options
+  if (addressOf(Redacted.value(url)) === null) return Effect.fail(wrongAddress)
+  if (!isSchemaName(schema)) return Effect.fail(wrongSchemaName)
+  const rewrite = inSchema(schema)
+  return Effect.flatMap(PgConnection.make(connectionOf(options)), (connection) =>
+    use((sql, params, prepare) => connection.query(rewrite(sql), params, prepare))
+  ).pipe(
+    Effect.scoped,
+    Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error))),
+    inRealTime
+  )
+}
 
 /** Reads which migrations a database has, and changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
@@ -83,9 +102,9 @@ const migrationTable = statements("migration_table.sql")
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
-const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, migration: Migration) {
-  for (const statement of migration.statements) yield* connection.query(statement, [], false)
-  yield* connection.query("insert into quotewire.migration (number, name, serves_from) values ($1, $2, $3)", [
+const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
+  for (const statement of migration.statements) yield* run(statement, [], false)
+  yield* run("insert into quotewire.migration (number, name, serves_from) values ($1, $2, $3)", [
     migration.number,
     migration.name,
     migration.serves_from
@@ -93,19 +112,19 @@ const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection
 })
 
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
-const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, connection: PgConnection.PgConnection) {
+const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run) {
   // Building an index may take long, and so may whoever else migrates.
   for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
-    yield* connection.query(statement)
+    yield* run(statement)
   }
-  const { found } = yield* statusOn(connection)
+  const { found } = yield* statusOn(run)
   const pending = (yield* KnownMigrations).slice(found)
   for (const migration of pending) {
-    yield* apply(connection, migration).pipe(
-      Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options.url, migration.name, error)))
+    yield* apply(run, migration).pipe(
+      Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options, migration.name, error)))
     )
   }
-  yield* connection.query("commit")
+  yield* run("commit")
   return pending.map(({ name }) => name)
 })
 
@@ -119,7 +138,7 @@ const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, connect
  * with the reason `locked`.
  */
 export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  onConnection(options, (connection) => migrateOn(options, connection)).pipe(
+  onConnection(options, (run) => migrateOn(options, run)).pipe(
     Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
     inRealTime
   )

@@ -52,7 +52,7 @@ const Commit = Schema.TaggedStruct("commit", {
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
-  /** The leases that the change finishes, counted from the newest. */
+  /** The leases of the workspace that the change finishes, counted from its newest. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10))

@@ -99,6 +99,10 @@ export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => (
 /** The due times of jobs, in the order in which they were claimed. */
 export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
 
+/** The due times of jobs, smallest first: for jobs of several workspaces, which are claimed in any order. */
+export const inOrder = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> =>
+  [...dueTimes(jobs)].sort((one, other) => one - other)
+
 /** The numbers from the first to the last, both included. */
 export const range = (first: number, last: number): ReadonlyArray<number> =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index)

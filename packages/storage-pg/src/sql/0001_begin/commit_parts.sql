@@ -188,13 +188,20 @@ begin
       on r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
     where writes_keeps_history[i] and writes_version[i] > 1 and not w.change = any (refused);
   end if;
-  update quotewire.record r set version = writes_version[i], parent = writes_parent[i], status = writes_status[i],
-    line = writes_line[i], labels = coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
-    created_at = writes_created_at[i], updated_at = writes_updated_at[i], expires_at = writes_expires_at[i],
-    body = writes_body[i]
-  from unnest(writes_change) with ordinality w (change, i)
-  where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
-    and writes_version[i] > 1 and not w.change = any (refused);
+  -- The values come from a subquery, because a Citus server crashes if `set` assigns an element of an array. PostgreSQL makes
+  -- the same plan of both.
+  update quotewire.record r set version = w.version, parent = w.parent, status = w.status, line = w.line,
+    labels = coalesce(string_to_array(w.labels, E'\n'), '{}'), created_at = w.created_at, updated_at = w.updated_at,
+    expires_at = w.expires_at, body = w.body
+  from (
+    select workspaces_id[writes_workspace[i]] as workspace_id, writes_kind[i] as kind, writes_id[i] as id,
+      writes_version[i] as version, writes_parent[i] as parent, writes_status[i] as status, writes_line[i] as line,
+      writes_labels[i] as labels, writes_created_at[i] as created_at, writes_updated_at[i] as updated_at,
+      writes_expires_at[i] as expires_at, writes_body[i] as body
+    from unnest(writes_change) with ordinality w (change, i)
+    where writes_version[i] > 1 and not w.change = any (refused)
+  ) w
+  where r.workspace_id = w.workspace_id and r.kind = w.kind and r.id = w.id;
   return stale;
 end $$;
 
@@ -290,14 +297,16 @@ create function quotewire.move_clocks_1(
 language plpgsql as $$
 declare
   moved text;
+  offset_ms bigint;
 begin
   for c in 1 .. coalesce(cardinality(clocks_change), 0) loop
     continue when clocks_change[c] = any (refused);
     moved := workspaces_id[clocks_workspace[c]];
-    update quotewire.workspace w set clock_offset_ms = clocks_offset_ms[c] where w.workspace_id = moved;
-    update quotewire.job j set ready_at = greatest(j.due_at - clocks_offset_ms[c], j.leased_until)
+    offset_ms := clocks_offset_ms[c];
+    update quotewire.workspace w set clock_offset_ms = offset_ms where w.workspace_id = moved;
+    update quotewire.job j set ready_at = greatest(j.due_at - offset_ms, j.leased_until)
     where j.workspace_id = moved and j.lane is null;
-    offsets_ms[clocks_workspace[c]] := clocks_offset_ms[c];
+    offsets_ms[clocks_workspace[c]] := offset_ms;
   end loop;
   return offsets_ms;
 end $$;

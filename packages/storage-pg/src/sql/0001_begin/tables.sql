@@ -1,8 +1,8 @@
 -- The tables.
 --
--- Every primary key begins with the workspace, so that tables can be distributed by workspace. Texts are compared byte by
--- byte (collation "C"), so that lists are in the order of ids on every server. The indexes that a claim reads span all
--- workspaces and begin with a time: on a server with some of the workspaces they show what is due there.
+-- Every primary key begins with the workspace: no statement that serves a call joins tables on anything else. Texts are
+-- compared byte by byte (collation "C"), so that lists are in the order of ids on every server. The indexes that a claim reads
+-- span all workspaces of the schema and begin with a time.
 --
 -- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time, all
 -- others real time. Workspace time is real time plus the workspace's `clock_offset_ms`.

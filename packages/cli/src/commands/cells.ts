@@ -1,0 +1,104 @@
+import { PgCells } from "@quotewire/storage-pg"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as CellsFile from "../CellsFile.ts"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as Database from "../Database.ts"
+import { json, settingError } from "../Settings.ts"
+import * as StorageSettings from "../StorageSettings.ts"
+
+const settings = { cells: StorageSettings.cells, json }
+
+interface Settings extends Pick<StorageSettings.DatabaseSettings, "cells"> {
+  readonly json: boolean
+}
+
+const cellsOf = ({ cells }: Settings) =>
+  Option.match(cells, {
+    onNone: () => Effect.fail(new WrongUsage({ message: `${settingError("cells", "be set")}.` })),
+    onSome: CellsFile.read
+  })
+
+const reportOf = (settings: Settings) =>
+  Effect.flatMap(cellsOf(settings), PgCells.report).pipe(
+    Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
+  )
+
+const stateOf = ({ refusal, room }: PgCells.CellReport): string =>
+  refusal?.message ?? (room === null ? "Not added." : "Ready.")
+
+const lineOf = (cell: PgCells.CellReport): string =>
+  [
+    cell.name,
+    cell.room === null ? "not added" : `room ${cell.room}`,
+    `${cell.workspaces} ${cell.workspaces === 1 ? "workspace" : "workspaces"}`,
+    stateOf(cell)
+  ].join("  ")
+
+const printed = (cell: PgCells.CellReport) => ({
+  cell: cell.name,
+  room: cell.room,
+  workspaces: cell.workspaces,
+  ready: cell.refusal === null,
+  message: cell.refusal?.message ?? null
+})
+
+const print = ({ json }: Settings, report: ReadonlyArray<PgCells.CellReport>) =>
+  json
+    ? Console.log(JSON.stringify({ cells: report.map(printed) }))
+    : Effect.forEach(report, (cell) => Console.log(lineOf(cell)), { discard: true })
+
+const list = Command.make("list", settings, (settings) =>
+  Effect.flatMap(reportOf(settings), (report) => print(settings, report))
+).pipe(
+  Command.withDescription("List the cells: their room, how many workspaces they have, and whether they can be used")
+)
+
+const check = Command.make("check", settings, (settings) =>
+  Effect.gen(function* () {
+    const report = yield* reportOf(settings)
+    yield* print(settings, report)
+    const wrong = report.filter(({ refusal, room }) => refusal !== null || (room === null && report.length > 1))
+    if (wrong.length > 0) {
+      return yield* new CommandFailed({ message: `${wrong.length} of ${report.length} cells cannot be used.` })
+    }
+  })
+).pipe(Command.withDescription("List the cells, and fail unless all of them can be used"))
+
+const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
+
+const room = Flag.Int("room").pipe(
+  Flag.filter(
+    (room) => room >= 0 && room <= 1_000,
+    () => "--room must be a whole number from 0 to 1000"
+  ),
+  Flag.withDefault(1),
+  Flag.withDescription("Its part of the new workspaces: 1 by default, 2 for twice as many, 0 for none")
+)
+
+const dry_run = Flag.Boolean("dry-run").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Print the cell as it is, and change nothing")
+)
+
+const add = Command.make("add", { name, room, dry_run, ...settings }, (settings) =>
+  Effect.gen(function* () {
+    const { name, room } = settings
+    if (!settings.dry_run) {
+      const cells = yield* cellsOf(settings)
+      const ran = yield* PgCells.add(cells, name, room).pipe(
+        Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
+      )
+      yield* Database.printMigrations([{ cell: name, ran, failure: null }])
+    }
+    const report = (yield* reportOf(settings)).filter((cell) => cell.name === name)
+    if (report.length === 0) return yield* new CommandFailed({ message: "The file of cells has no cell of that name." })
+    yield* print(settings, report)
+  })
+).pipe(Command.withDescription("Add a cell: create its schema, and let it take new workspaces. Again: change its room"))
+
+/** `quotewire cells`: the databases that a service is spread over. */
+export const cells = Command.make("cells").pipe(
+  Command.withDescription("Manage the cells of a service on several databases"),
+  Command.withSubcommands([list, check, add])
+)

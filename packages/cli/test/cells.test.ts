@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { emptyDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { runInProcess } from "./support/inProcess.ts"
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "quotewire-cells-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+)
+
+/** A file with what is given, and the variables that name it. */
+const fileOf = Effect.fnUntraced(function* (text: string) {
+  const path = join(yield* folder, "cells.json")
+  writeFileSync(path, text)
+  return { QUOTEWIRE_CELLS: path, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") }
+})
+
+/** Three cells in one database, each in a schema of its own. */
+const threeCells = Effect.gen(function* () {
+  const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+  const cells = ["one", "two", "three"].map((name) => ({ name, url, schema: `cell_${name}` }))
+  return { url, env: yield* fileOf(JSON.stringify(cells)) }
+})
+
+const done = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Record<string, string>) {
+  const { err, how, out } = yield* runInProcess([...args, "--json"], env)
+  assert.strictEqual(how, "done", err)
+  return JSON.parse(out)
+})
+
+const secret = "postgres://quotewire:Zq7xSecretZq7x@127.0.0.1:1/none"
+
+describe("the file of cells", () => {
+  it.effect.each([
+    ["is no JSON", "{ name: 1"],
+    ["is no list", JSON.stringify({ name: "a", url: secret })],
+    ["is empty", "[]"],
+    ["has a name that is none", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }])],
+    ["has an address that is none", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }])],
+    ["has a schema that is none", JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }])],
+    ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }])],
+    ["has a name twice", JSON.stringify([1, 2].map(() => ({ name: "a", url: secret })))]
+  ] as const)("is refused if it %s, without repeating it", ([, text]) =>
+    Effect.gen(function* () {
+      const env = yield* fileOf(text)
+      for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {
+        const { err, how, out } = yield* runInProcess(args, env)
+        assert.strictEqual(how, "wrong usage")
+        assert.match(err, /--cells \(or QUOTEWIRE_CELLS\) must/)
+        assert.notInclude(`${out}${err}`, "Zq7xSecret")
+      }
+    })
+  )
+
+  it.effect("stands in place of a database, and one of them must be given", () =>
+    Effect.gen(function* () {
+      const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
+      const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
+      assert.deepStrictEqual(
+        [both.how, both.err],
+        ["wrong usage", "quotewire: Give --database-url or --cells, and not both."]
+      )
+      const none = yield* runInProcess(["migrate"], {})
+      assert.strictEqual(none.how, "wrong usage")
+      assert.include(none.err, "--database-url (or QUOTEWIRE_DATABASE_URL)")
+      const cells = yield* runInProcess(["cells", "list"], {})
+      assert.deepStrictEqual(
+        [cells.how, cells.err],
+        ["wrong usage", "quotewire: --cells (or QUOTEWIRE_CELLS) must be set."]
+      )
+    })
+  )
+})
+
+describe("quotewire cells", () => {
+  it.effect("adds cells, lists them, and places new workspaces in them", () =>
+    Effect.gen(function* () {
+      const { env } = yield* threeCells
+      yield* done(["migrate"], env)
+      const looked = yield* done(["cells", "add", "two", "--dry-run"], env)
+      assert.strictEqual(looked.cells[0].room, null)
+      assert.strictEqual((yield* runInProcess(["cells", "check"], env)).how, "failed")
+      for (const name of ["one", "two", "three"]) {
+        const added = yield* done(["cells", "add", name, ...(name === "three" ? ["--room", "2"] : [])], env)
+        assert.deepStrictEqual(
+          added.cells.map(({ cell, ready }: { cell: string; ready: boolean }) => [cell, ready]),
+          [[name, true]]
+        )
+      }
+      yield* done(["cells", "check"], env)
+      for (let place = 0; place < 3; place++) yield* done(["organizations", "create", `Acme ${place}`], env)
+      const { cells } = yield* done(["cells", "list"], env)
+      assert.deepStrictEqual(
+        cells.map(({ cell, room, ready }: { cell: string; room: number; ready: boolean }) => [cell, room, ready]),
+        [
+          ["one", 1, true],
+          ["two", 1, true],
+          ["three", 2, true]
+        ]
+      )
+      const counts: ReadonlyArray<number> = cells.map(({ workspaces }: { workspaces: number }) => workspaces)
+      assert.strictEqual(
+        counts.reduce((sum, count) => sum + count, 0),
+        6
+      )
+      assert.lengthOf((yield* done(["organizations", "list"], env)).organizations, 3)
+    })
+  )
+
+  it.effect("says which cell cannot be used, and which migration failed", () =>
+    Effect.gen(function* () {
+      const { env, url } = yield* threeCells
+      yield* done(["migrate"], env)
+      yield* done(["cells", "add", "two"], env)
+      yield* Effect.promise(() =>
+        statements(url, "drop schema cell_two cascade", "create schema cell_two", "create table cell_two.lane ()")
+      )
+      const migrated = yield* runInProcess(["migrate"], env)
+      assert.strictEqual(migrated.how, "failed")
+      assert.match(migrated.out, /^one {2}The schema is up to date\.\ntwo {2}The schema cell_two .*\nthree {2}/)
+      assert.strictEqual(migrated.err, "quotewire: 1 of 3 cells could not be migrated.")
+      const checked = yield* runInProcess(["cells", "check"], env)
+      assert.strictEqual(checked.how, "failed")
+      assert.match(
+        checked.out,
+        /^one .*Ready\.\ntwo .*migration 0.*\nthree {2}not added {2}0 workspaces {2}Not added\.$/
+      )
+      const unknown = yield* runInProcess(["cells", "add", "four"], env)
+      assert.deepStrictEqual([unknown.how, unknown.err], ["failed", "quotewire: The settings have no cell four."])
+    })
+  )
+})

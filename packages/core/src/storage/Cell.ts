@@ -1,0 +1,49 @@
+import { Schema } from "effect"
+import { WorkspaceId } from "../wire/Ids.ts"
+import * as Kind from "./Kind.ts"
+
+/*
+ * What is recorded about cells: a storage that is made of several storages, its cells. Each workspace lives in one of them.
+ */
+
+/** The workspace of these records, in every cell. Nothing else is in it, and `Storage.workspaces` does not list it. */
+export const cellsWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"z".repeat(26)}`)
+
+/** The name of a cell: lower-case letters, digits and hyphens, at most 40. */
+export const CellName = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,39}$/, { expected: "lower-case letters, digits and hyphens, at most 40" })
+)
+export type CellName = typeof CellName.Type
+
+/** A cell that takes new workspaces, or has taken some. */
+export const Cell = Schema.Struct({
+  name: CellName,
+  /** Its part of the new workspaces: a cell with 2 gets twice as many as one with 1, and one with 0 gets none. */
+  room: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
+})
+export type Cell = typeof Cell.Type
+
+/** The list of cells, in the first cell, by name. */
+export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
+
+/** The cell that a storage is. */
+export const Mark = Schema.Struct({ name: CellName })
+export type Mark = typeof Mark.Type
+
+/** The one mark of each cell, in the cell itself. So an address that leads to the wrong cell is noticed. */
+export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
+
+/** The id of a mark. */
+export const mark_id = "this"
+
+/** The cell that a workspace lives in. */
+export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })
+export type Placement = typeof Placement.Type
+
+/** Where workspaces live, in the first cell, by the id of the workspace. A placement is written once. */
+export const placementKind = Kind.make({
+  name: "placement",
+  schema: Placement,
+  survives_reset: true,
+  listing: ({ cell }) => ({ status: cell })
+})

@@ -1,0 +1,180 @@
+import { Cell, Storage } from "@quotewire/core"
+import { type Array, Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
+import * as CellList from "./cells/CellList.ts"
+import { type CellSource, markOf, type WrongCell } from "./cells/CellState.ts"
+import * as Cells from "./cells/Cells.ts"
+import * as DatabaseClock from "./connection/DatabaseClock.ts"
+import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
+import { inRealTime } from "./connection/inRealTime.ts"
+import * as DatabaseSchema from "./migrations/Schema.ts"
+import { lostAtStart, type Opened, type Options, open } from "./opening/open.ts"
+
+export { isSchemaName } from "./connection/schemaName.ts"
+
+/** A cell: a schema of a database, with all tables, that holds some of the workspaces. */
+export interface CellOptions extends Options {
+  /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
+  readonly name: string
+}
+
+/** Whether a cell can have this name: lower-case letters, digits and hyphens, at most 40. */
+export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
+
+/** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
+export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
+
+const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
+
+const unlessRefused = <A, R>(
+  program: Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable | Storage.VersionConflict, R>
+): Effect.Effect<A, DatabaseRefused, R> =>
+  Effect.catchTags(program, {
+    WrongCell: ({ message }) => Effect.fail(refused(message)),
+    StorageUnavailable: () => Effect.fail(lostAtStart),
+    VersionConflict: () => Effect.fail(refused("Another program is changing the list of cells: try again."))
+  })
+
+/** Opens all cells. The first one must be usable; the others may become usable later. */
+const openAll = ([home, ...others]: AllCells): Effect.Effect<
+  { readonly home: Opened; readonly storage: Opened["storage"] },
+  DatabaseRefused,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const names = [home, ...others].map(({ name }) => name)
+    const twice = names.find((name, place) => names.indexOf(name) < place)
+    if (twice !== undefined) return yield* refused(`Two cells are named ${twice}.`)
+    const opened = yield* open(home)
+    const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
+      name: cell.name,
+      open: Effect.map(open(cell), ({ storage }) => storage)
+    })
+    const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
+    return { home: opened, storage: yield* inRealTime(Cells.make([first, ...others.map(source)])) }
+  }).pipe(unlessRefused)
+
+/**
+ * A storage on several PostgreSQL databases, its cells. Every workspace lives in one of them. Run `migrate` first, and `add`
+ * for every cell but the first.
+ *
+ * The layer fails with `DatabaseRefused` if the first cell cannot be used. While another cell cannot be used, calls for its
+ * workspaces fail with `StorageUnavailable`, and a log line says why.
+ */
+export const layer = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+  Layer.effect(
+    Storage.Storage,
+    Effect.map(openAll(cells), ({ storage }) => storage)
+  )
+
+/** Like `layer`, and provides the clock of the first cell's database instead of the host's. */
+export const layerWithClock = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const { home, storage } = yield* openAll(cells)
+      const clock = yield* unlessRefused(DatabaseClock.make(home.database))
+      return Context.make(Storage.Storage, storage).pipe(Context.add(Clock.Clock, clock))
+    })
+  )
+
+/** What a migration did in one cell. */
+export interface CellMigration {
+  readonly name: string
+  /** The names of the migrations that ran. */
+  readonly ran: ReadonlyArray<string>
+  /** Why the cell was not migrated; null if it was. */
+  readonly refusal: DatabaseRefused | null
+}
+
+/** Migrates one cell after the other. A cell that cannot be migrated does not stop the others. */
+export const migrate = (cells: ReadonlyArray<CellOptions>): Effect.Effect<ReadonlyArray<CellMigration>> =>
+  Effect.forEach(cells, (cell) =>
+    Effect.match(DatabaseSchema.migrate(cell), {
+      onSuccess: (ran): CellMigration => ({ name: cell.name, ran, refusal: null }),
+      onFailure: (refusal) => ({ name: cell.name, ran: [], refusal })
+    })
+  )
+
+/** A cell as it is now. */
+export interface CellReport {
+  readonly name: string
+  /** Its part of the new workspaces; null if it was not added. */
+  readonly room: number | null
+  /** How many workspaces are placed in it. One from before there were cells counts when something is next written in it. */
+  readonly workspaces: number
+  /** Why it cannot be used; null if it can. */
+  readonly refusal: DatabaseRefused | null
+}
+
+const useHome = <A>(
+  [home]: AllCells,
+  use: (
+    home: CellList.NamedStorage
+  ) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
+): Effect.Effect<A, DatabaseRefused> =>
+  Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
+
+/** Why a cell of the settings cannot be used; null if it can. */
+const examine = (cell: CellOptions, added: Cell.Cell | undefined): Effect.Effect<DatabaseRefused | null> =>
+  Effect.gen(function* () {
+    const { storage } = yield* open(cell)
+    const mark = yield* markOf(storage)
+    if (mark === cell.name || (mark === null && added === undefined)) return null
+    return refused(
+      mark === null
+        ? `The list names the cell ${cell.name}, but its database is not marked as one.`
+        : `Its database is that of the cell ${mark}.`
+    )
+  }).pipe(
+    unlessRefused,
+    Effect.catch((refusal) => Effect.succeed(refusal)),
+    Effect.scoped
+  )
+
+/** All cells of the settings and of the list, as they are now. Only reads. Fails if the first cell cannot be used. */
+export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>, DatabaseRefused> =>
+  useHome(cells, ({ storage }) =>
+    Effect.gen(function* () {
+      const added = new Map((yield* CellList.read(storage)).map((cell) => [cell.name, cell]))
+      const counts = yield* CellList.countPlaced(storage)
+      const named = cells.map(({ name }) => name)
+      const examined = yield* Effect.forEach(
+        cells,
+        (cell) => Effect.map(examine(cell, added.get(cell.name)), (refusal) => ({ name: cell.name, refusal })),
+        { concurrency: 8 }
+      )
+      const missing = [...added.keys()]
+        .filter((name) => !named.includes(name))
+        .map((name) => ({ name, refusal: refused("The settings do not have it.") }))
+      return [...examined, ...missing].map(
+        ({ name, refusal }): CellReport => ({
+          name,
+          refusal,
+          room: added.get(name)?.room ?? null,
+          workspaces: counts.get(name) ?? 0
+        })
+      )
+    })
+  )
+
+/**
+ * Adds a cell of the settings: migrates its schema, marks it, and enters it into the list. From then on it takes its part of
+ * the new workspaces, by `room`; 0 takes none. For a cell that was added before, it changes the room. Returns the names of the
+ * migrations that ran. It can be repeated after it was stopped at any point.
+ *
+ * Start every host with the settings that have the new cell first: a host without them cannot serve its workspaces.
+ */
+export const add = (
+  cells: AllCells,
+  name: string,
+  room: number
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
+  const cell = cells.find((cell) => cell.name === name)
+  if (cell === undefined) return Effect.fail(refused(`The settings have no cell ${name}.`))
+  const enter = useHome(cells, (home) =>
+    Effect.gen(function* () {
+      const storage = cell === cells[0] ? home.storage : (yield* open(cell)).storage
+      yield* unlessRefused(CellList.add(home, { name, storage }, room))
+    })
+  )
+  return Effect.tap(DatabaseSchema.migrate(cell), enter)
+}

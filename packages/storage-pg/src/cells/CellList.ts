@@ -1,0 +1,92 @@
+import { Cell, Change, Storage } from "@quotewire/core"
+import { Clock, Effect, Option } from "effect"
+import { markOf, WrongCell } from "./CellState.ts"
+
+type Port = Storage.Storage["Service"]
+
+/** An open cell. */
+export interface NamedStorage {
+  readonly name: string
+  readonly storage: Port
+}
+
+/** Stores a record about cells. */
+export const write = (storage: Port, record: Change.StoredRecord) =>
+  Storage.commit(storage, Change.make(Cell.cellsWorkspace, { writes: [record] }))
+
+/** The list of cells; empty as long as the first cell is the only one. */
+export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storage.StorageUnavailable> =>
+  Effect.suspend(() => {
+    const cells: Array<Cell.Cell> = []
+    const query = { workspace_id: Cell.cellsWorkspace, kind: Cell.kind.name, order: "oldest", limit: 100 } as const
+    const take = (records: ReadonlyArray<Change.StoredRecord>) =>
+      Effect.sync(() => {
+        cells.push(...records.map(Cell.kind.value))
+      })
+    return Effect.as(Storage.eachPage(home, query, take), cells)
+  })
+
+/** How many workspaces live in each cell, by its name. */
+export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, number>, Storage.StorageUnavailable> =>
+  Effect.suspend(() => {
+    const counts = new Map<string, number>()
+    const kind = Cell.placementKind
+    const query = { workspace_id: Cell.cellsWorkspace, kind: kind.name, order: "oldest", limit: 1_000 } as const
+    const count = (records: ReadonlyArray<Change.StoredRecord>) =>
+      Effect.sync(() => {
+        for (const { status } of records) if (status !== null) counts.set(status, (counts.get(status) ?? 0) + 1)
+      })
+    return Effect.as(Storage.eachPage(home, query, count), counts)
+  })
+
+/** Marks a storage as a cell, unless it is marked already. */
+const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage) {
+  const found = yield* markOf(storage)
+  if (found === name) return
+  if (found !== null) {
+    return yield* Effect.fail(new WrongCell(`The database that the settings give for ${name} is that of ${found}.`))
+  }
+  const now = yield* Clock.currentTimeMillis
+  const meta = { id: Cell.mark_id, version: 1, created_at: now, updated_at: now }
+  yield* write(storage, Cell.markKind.record({ name }, meta))
+})
+
+/** Enters a cell into the list, or changes its room. */
+const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
+  Storage.retryOnConflict(
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const old = yield* home.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.kind.name, id: cell.name })
+      if (Option.isNone(old)) {
+        const meta = { id: cell.name, version: 1, created_at: now, updated_at: now }
+        yield* write(home, Cell.kind.record(cell, meta))
+      } else if (entry === "any" && Cell.kind.value(old.value).room !== cell.room) {
+        const { created_at, version } = old.value
+        const meta = { id: cell.name, version: version + 1, created_at, updated_at: now }
+        yield* write(home, Cell.kind.record(cell, meta))
+      }
+    })
+  )
+
+/**
+ * Adds a cell: marks it, and enters it into the list with its room. From then on it takes new workspaces. A cell that was
+ * added already only changes its room. It can be repeated after it failed half-way.
+ *
+ * A new cell must be empty, and the first cell is added with the first other one.
+ */
+export const add = Effect.fnUntraced(function* (
+  home: NamedStorage,
+  cell: NamedStorage,
+  room: number
+): Effect.fn.Return<void, Storage.StorageUnavailable | Storage.VersionConflict | WrongCell> {
+  const isNew = cell.name !== home.name && (yield* markOf(cell.storage)) === null
+  if (isNew && (yield* cell.storage.workspaces(null, 1)).length > 0) {
+    return yield* Effect.fail(
+      new WrongCell(`The database of the cell ${cell.name} has data: a new cell must be empty.`)
+    )
+  }
+  yield* mark(home)
+  yield* enter(home.storage, { name: home.name, room: 1 }, "new")
+  yield* mark(cell)
+  yield* enter(home.storage, { name: cell.name, room }, "any")
+})

@@ -1,0 +1,100 @@
+import type { Storage } from "@quotewire/core"
+import { type Array, Effect, Schedule, Scope } from "effect"
+import { type CellSource, type CellState, note, openRight, unavailable, unknown, type WrongCell } from "./CellState.ts"
+
+type Port = Storage.Storage["Service"]
+
+/** How often a cell that could not be opened is tried again. */
+const open_again_ms = 1_000
+
+/** A listener to all cells, also to those that are opened later. */
+interface Watcher {
+  readonly listener: Parameters<Port["watch"]>[0]
+  readonly scope: Scope.Scope
+}
+
+/** The cells of a running program. */
+export interface CellSet {
+  /** The first one. */
+  readonly home: Port
+  readonly cells: ReadonlyArray<CellState>
+  /** A cell by its name; undefined if the settings do not have it. */
+  readonly byName: (name: string) => CellState | undefined
+  /** Calls the listener with the hints of all cells. */
+  readonly watch: Port["watch"]
+}
+
+/** The storage of a cell, if it could be opened. */
+export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Storage.StorageUnavailable> =>
+  Effect.suspend(() => (cell?.storage ? Effect.succeed(cell.storage) : Effect.fail(unavailable)))
+
+/**
+ * Opens cells. The first one must be usable. The others may be unavailable: they are tried again until they can be used, and
+ * a log line says why they cannot.
+ */
+export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<CellSource<E>>): Effect.Effect<
+  CellSet,
+  E | WrongCell | Storage.StorageUnavailable,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const watchers = new Set<Watcher>()
+    const scope = yield* Effect.scope
+
+    const use = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
+      yield* Scope.provide(
+        storage.watch((hint) => note(cell, hint)),
+        scope
+      )
+      for (const { listener, scope } of watchers) yield* Scope.provide(storage.watch(listener), scope)
+      cell.storage = storage
+    })
+
+    const openOther = Effect.fnUntraced(function* (source: CellSource<E>, cell: CellState) {
+      const opening = Scope.provide(
+        openRight(source, (mark) => mark === source.name),
+        scope
+      )
+      const later = Effect.retry(opening, Schedule.spaced(open_again_ms)).pipe(
+        Effect.delay(open_again_ms),
+        Effect.flatMap((storage) => use(cell, storage)),
+        Effect.andThen(Effect.logInfo("A cell can be used now")),
+        Effect.annotateLogs({ cell: cell.name })
+      )
+      yield* Effect.matchEffect(opening, {
+        onSuccess: (storage) => use(cell, storage),
+        onFailure: (error) =>
+          Effect.logWarning("A cell cannot be used; its workspaces are unavailable", error).pipe(
+            Effect.annotateLogs({ cell: cell.name }),
+            Effect.andThen(Effect.forkIn(later, scope))
+          )
+      })
+    })
+
+    const home = yield* openRight(homeSource, (mark) => mark === null || mark === homeSource.name)
+    const homeCell = unknown(homeSource.name)
+    yield* use(homeCell, home)
+    const opened = others.map((source) => ({ source, cell: unknown(source.name) }))
+    yield* Effect.forEach(opened, ({ cell, source }) => openOther(source, cell), {
+      concurrency: "unbounded",
+      discard: true
+    })
+
+    const cells = [homeCell, ...opened.map(({ cell }) => cell)]
+    const named = new Map(cells.map((cell) => [cell.name, cell]))
+    const set: CellSet = {
+      home,
+      cells,
+      byName: (name) => named.get(name),
+      watch: (listener) =>
+        Effect.gen(function* () {
+          const watcher = { listener, scope: yield* Effect.scope }
+          yield* Effect.acquireRelease(
+            Effect.sync(() => watchers.add(watcher)),
+            () => Effect.sync(() => watchers.delete(watcher))
+          )
+          for (const { storage } of cells) if (storage !== null) yield* storage.watch(listener)
+        })
+    }
+    return set
+  })

@@ -1,0 +1,83 @@
+import { Cell, type Change, Storage } from "@quotewire/core"
+import { Effect, Exit, Option, Scope } from "effect"
+
+type Port = Storage.Storage["Service"]
+
+/** A cell of the settings: its name, and how to open its storage, which closes with the scope. */
+export interface CellSource<E> {
+  readonly name: string
+  readonly open: Effect.Effect<Port, E, Scope.Scope>
+}
+
+/** A cell of a running program, and what is known about its due work. */
+export interface CellState {
+  readonly name: string
+  /** Null until its storage could be opened. */
+  storage: Port | null
+  /** Whether it did not answer a claim. It is not asked for work until it answers again. */
+  isAway: boolean
+  /** Whether it may have more work than its last claim said. */
+  isHinted: boolean
+  /** How many claims are under way. */
+  asking: number
+  /** When it was last asked, by the time of claims. */
+  asked_at: number
+  /** When its next job is due, by its last claim; null if none waits. */
+  next_due_at: number | null
+}
+
+/** A cell about which nothing is known yet. */
+export const unknown = (name: string): CellState => ({
+  name,
+  storage: null,
+  isAway: false,
+  isHinted: true,
+  asking: 0,
+  asked_at: 0,
+  next_due_at: null
+})
+
+/** A cell, or storage that is needed to find one, cannot be reached for now. */
+export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 2 })
+
+/** A storage is not the cell that the settings say it is. The message is one sentence for an operator. */
+export class WrongCell extends Error {
+  readonly _tag = "WrongCell"
+}
+
+/** The cell that a storage is; null if it is not marked as one. */
+export const markOf = (storage: Port): Effect.Effect<string | null, Storage.StorageUnavailable> =>
+  Effect.map(
+    storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.mark_id }),
+    Option.match({ onNone: () => null, onSome: (record) => Cell.markKind.value(record).name })
+  )
+
+/** Opens a cell in the current scope, and makes sure that it is the right one. A failure leaves nothing open. */
+export const openRight = <E>(
+  { name, open }: CellSource<E>,
+  isRight: (mark: string | null) => boolean
+): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const opening = Effect.gen(function* () {
+      const storage = yield* open
+      const mark = yield* markOf(storage)
+      if (isRight(mark)) return storage
+      return yield* Effect.fail(
+        new WrongCell(
+          mark === null
+            ? `The database of the cell ${name} is not a cell yet: run quotewire cells add ${name}.`
+            : `The database that the settings give for the cell ${name} is that of the cell ${mark}.`
+        )
+      )
+    })
+    return yield* opening.pipe(
+      Scope.provide(scope),
+      Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+    )
+  })
+
+/** Notes what a cell says about its work. */
+export const note = (cell: CellState, { about }: Change.Hint): void => {
+  if (about !== "record") cell.isHinted = true
+}

@@ -1,0 +1,107 @@
+import { Cell, type Ids, type Job, Storage } from "@quotewire/core"
+import { type Array, Effect, type Scope } from "effect"
+import * as CellSet from "./CellSet.ts"
+import type { CellSource, WrongCell } from "./CellState.ts"
+import * as Claims from "./Claims.ts"
+import * as Placements from "./Placements.ts"
+
+type Port = Storage.Storage["Service"]
+
+/**
+ * A storage that is made of several, its cells. Every workspace lives in one of them, and no call needs two.
+ *
+ * The first cell also keeps the organizations, the keys, the shared counts and the list of where workspaces live, so nothing
+ * works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
+ * workspaces fail. `workspaces` needs all cells.
+ */
+export const make = <E>(
+  sources: Array.NonEmptyReadonlyArray<CellSource<E>>
+): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { byName, cells, home, watch } = yield* CellSet.open(sources)
+    const home_name = sources[0].name
+    const placements = Placements.make({
+      home,
+      home_name,
+      isUsable: (name) => {
+        const cell = byName(name)
+        return cell !== undefined && cell.storage !== null && !cell.isAway
+      }
+    })
+
+    const reported = new Set<string>()
+    const cellNamed = (name: string) =>
+      Effect.suspend(() => {
+        const cell = byName(name)
+        if (cell !== undefined || reported.has(name)) return Effect.succeed(cell)
+        reported.add(name)
+        return Effect.logError("The settings do not have a cell; its workspaces are unavailable").pipe(
+          Effect.annotateLogs({ cell: name }),
+          Effect.as(cell)
+        )
+      })
+
+    /** The cell that a workspace is read in. A workspace without a cell is empty, in the first one as anywhere. */
+    const cellOf = (workspace_id: Ids.WorkspaceId) =>
+      Effect.flatMap(placements.find(workspace_id), (name) => cellNamed(name ?? home_name))
+    const placeOf = (workspace_id: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspace_id), CellSet.storageOf)
+
+    const release = Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
+      const releaseIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
+        const cell = yield* cellOf(workspace_id)
+        if (cell !== undefined) cell.isHinted = true
+        yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(own))
+      })
+      const all = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
+      const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
+        concurrency: "unbounded"
+      })
+      // Every cell was asked, whichever failed.
+      yield* Effect.forEach(exits, (exit) => exit, { discard: true })
+    })
+
+    const claimAnywhere = yield* Claims.make(cells)
+    const claimIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, query: Storage.ClaimQuery) {
+      const cell = yield* cellOf(workspace_id)
+      const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
+      // Its leases end at times that claims of all workspaces have not seen.
+      if (cell !== undefined) cell.isHinted = true
+      return claimed
+    })
+    return Storage.Storage.of({
+      commit: (change) => {
+        const foreign = change.finishes.find((lease) => lease.workspace_id !== change.workspace_id)
+        if (foreign !== undefined) return Effect.fail(new Storage.LeaseLost({ lease: foreign }))
+        return placements.place(change.workspace_id).pipe(
+          Effect.flatMap(cellNamed),
+          Effect.flatMap(CellSet.storageOf),
+          Effect.flatMap((storage) => storage.commit(change))
+        )
+      },
+      get: (key) => Effect.flatMap(placeOf(key.workspace_id), (storage) => storage.get(key)),
+      page: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.page(query)),
+      feed: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.feed(query)),
+      claim: (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query.workspace_id, query)),
+      release,
+      erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
+      addCounts: home.addCounts,
+      watch,
+      workspaces: (after, limit) =>
+        Effect.map(
+          Effect.forEach(
+            cells,
+            (cell) => Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.workspaces(after, limit)),
+            { concurrency: "unbounded" }
+          ),
+          (lists) => firstOf(lists.flat(), limit)
+        ),
+      ready: home.ready
+    })
+  })
+
+/** The first of these workspaces, in order and each once, without that of the cells. */
+const firstOf = (ids: ReadonlyArray<Ids.WorkspaceId>, limit: number): ReadonlyArray<Ids.WorkspaceId> =>
+  [...new Set(ids)]
+    .filter((id) => id !== Cell.cellsWorkspace)
+    .sort()
+    .slice(0, limit)

@@ -1,0 +1,73 @@
+import { BoundedMap, Cell, type Ids, Storage } from "@quotewire/core"
+import { Clock, Effect, Option } from "effect"
+import * as CellList from "./CellList.ts"
+import { chooseCell } from "./choice.ts"
+
+/** How many placements a host remembers. A forgotten one is read again. */
+const max_known = 100_000
+
+/** Where workspaces live, by the names of cells. */
+export interface Placements {
+  /** The cell of a workspace; null if it has none, because nothing was written in it yet. */
+  readonly find: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string | null, Storage.StorageUnavailable>
+  /** The cell of a workspace. A new workspace gets one. */
+  readonly place: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string, Storage.StorageUnavailable>
+}
+
+/** Options of placements. */
+export interface Options {
+  /** The first cell, which keeps them. */
+  readonly home: Storage.Storage["Service"]
+  readonly home_name: string
+  /** Whether a cell can take a new workspace now. */
+  readonly isUsable: (name: string) => boolean
+}
+
+/** Reads placements, and makes those of new workspaces. A placement never changes, so it is remembered. */
+export const make = ({ home, home_name, isUsable }: Options): Placements => {
+  const known = new BoundedMap<Ids.WorkspaceId, string>(max_known)
+  for (const own of [Storage.directoryWorkspace, Cell.cellsWorkspace]) known.set(own, home_name)
+
+  const remember = (workspace_id: Ids.WorkspaceId, name: string): string => {
+    known.set(workspace_id, name)
+    return name
+  }
+
+  const find = (workspace_id: Ids.WorkspaceId): Effect.Effect<string | null, Storage.StorageUnavailable> => {
+    const name = known.get(workspace_id)
+    if (name !== undefined) return Effect.succeed(name)
+    return Effect.map(
+      home.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.placementKind.name, id: workspace_id }),
+      Option.match({
+        onNone: () => null,
+        onSome: (record) => remember(workspace_id, Cell.placementKind.value(record).cell)
+      })
+    )
+  }
+
+  /** A workspace that was there before there were cells stays where it is. */
+  const choose = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
+    const old = yield* home.get({ workspace_id, kind: "workspace", id: workspace_id })
+    if (Option.isSome(old)) return home_name
+    const usable = (yield* CellList.read(home)).filter(({ name }) => isUsable(name))
+    return chooseCell(usable, workspace_id) ?? home_name
+  })
+
+  const placeNew = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
+    // Another host may have placed it meanwhile.
+    const found = yield* find(workspace_id)
+    if (found !== null) return found
+    const cell = yield* choose(workspace_id)
+    const now = yield* Clock.currentTimeMillis
+    const meta = { id: workspace_id, version: 1, created_at: now, updated_at: now }
+    yield* CellList.write(home, Cell.placementKind.record({ workspace_id, cell }, meta))
+    return remember(workspace_id, cell)
+  })
+
+  const place = (workspace_id: Ids.WorkspaceId) =>
+    Effect.flatMap(find(workspace_id), (found) =>
+      found === null ? Storage.retryOnConflict(placeNew(workspace_id)) : Effect.succeed(found)
+    )
+
+  return { find, place }
+}

@@ -1,0 +1,80 @@
+import { type Change, Hints, kinds, Storage } from "@quotewire/core"
+import { Effect, Schema, type Scope } from "effect"
+import * as ChangeWriter from "../changes/ChangeWriter.ts"
+import * as Database from "../connection/Database.ts"
+import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import { makeTally } from "../counts/tallies.ts"
+import { erase } from "../erasure/erase.ts"
+import * as Announcer from "../hints/Announcer.ts"
+import { listen } from "../hints/Listener.ts"
+import * as Claimer from "../jobs/Claimer.ts"
+import { makeRelease } from "../jobs/release.ts"
+import * as DatabaseSchema from "../migrations/Schema.ts"
+import * as Reader from "../reads/Reader.ts"
+import { someRowsReader } from "../rows/Columns.ts"
+
+/** Options of a storage on PostgreSQL. */
+export interface Options extends Database.DatabaseOptions {
+  /** How many statements write changes at once; 2 by default. The changes of one workspace are always written in order. */
+  readonly writers?: number
+}
+
+const nameHost = "select gen_random_uuid()::text as name"
+const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
+
+/** An open database, and the storage on it. */
+export interface Opened {
+  readonly storage: Storage.Storage["Service"]
+  readonly database: Database.Database
+}
+
+const make = Effect.fnUntraced(function* (options: Options) {
+  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(options))
+  if (refusal !== null) return yield* refusal
+
+  const database = yield* Database.make(options)
+  const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
+  const [{ name }] = hostNames(yield* database.read(nameHost, []))
+  const announce = yield* Announcer.make(name, database)
+  const hints = new Hints.Hints()
+  yield* listen(name, Database.connectionOf(options), database.schema, hints.notify)
+  const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+    announce(all)
+    return hints.notify(all)
+  }
+
+  const storage = Storage.Storage.of({
+    ...(yield* Reader.make(database)),
+    commit: (change) =>
+      Effect.andThen(
+        commit(change),
+        Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
+      ),
+    claim: yield* Claimer.make(database),
+    release: makeRelease(database),
+    erase: (erasure) => {
+      const { what, workspace_id } = erasure
+      const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))
+      return Effect.tap(erase(database, erasure), announced)
+    },
+    addCounts: makeTally(database),
+    watch: hints.watch
+  })
+  return { storage, database }
+})
+
+/** Opens a database, until the scope closes. Any failure is described in one sentence. */
+export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+  inRealTime(make(options)).pipe(
+    Effect.catchTags({
+      SqlError: (error) => Effect.fail(refusalOf(options, error)),
+      StorageUnavailable: () => Effect.fail(lostAtStart)
+    })
+  )
+
+/** The database was lost while a storage on it was opened. */
+export const lostAtStart = new DatabaseRefused({
+  reason: "unreachable",
+  message: "PostgreSQL was lost while this program was starting."
+})

@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Change, Storage } from "@quotewire/core"
+import { PgCells } from "@quotewire/storage-pg"
+import { Effect, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as CellList from "../src/cells/CellList.ts"
+import { markOf, WrongCell } from "../src/cells/CellState.ts"
+import * as Cells from "../src/cells/Cells.ts"
+import { type All, claimed, contents, lost, placedIn, work } from "./support/cellCalls.ts"
+import { fourInMemory, join, memory, names } from "./support/cells.ts"
+import { type Port, workspace } from "./support/hosts.ts"
+
+describe("opening cells", () => {
+  const sources = Effect.gen(function* () {
+    const [first, second] = yield* fourInMemory
+    if (second === undefined) return yield* Effect.die(new Error("there are four"))
+    return { first, second }
+  })
+  const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
+
+  it.effect("goes on without a cell that cannot be opened, and takes it when it can", () =>
+    Effect.gen(function* () {
+      const { first, second } = yield* sources
+      const both = yield* join([first, second])
+      const there = yield* placedIn(both, second)
+      let isThere = false
+      const storage = yield* Cells.make<Storage.StorageUnavailable>([
+        { name: first.name, open: open(first.storage) },
+        { name: second.name, open: Effect.suspend(() => (isThere ? open(second.storage) : lost)) }
+      ])
+      const hints: Array<Change.Hint> = []
+      yield* storage.watch((hint) => hints.push(hint))
+      yield* Effect.flip(storage.commit(work(there, 10)))
+      isThere = true
+      yield* TestClock.adjust(3_000)
+      yield* storage.commit(work(there, 10))
+      assert.deepStrictEqual(hints, [{ about: "jobs", workspace_id: workspace(there) }])
+      assert.deepStrictEqual(yield* claimed(storage, 10), [workspace(there)])
+    })
+  )
+
+  it.effect("notices addresses that were exchanged", () =>
+    Effect.gen(function* () {
+      const { first, second } = yield* sources
+      const error = yield* Effect.flip(
+        join([
+          { name: first.name, storage: second.storage },
+          { name: second.name, storage: first.storage }
+        ])
+      )
+      assert.instanceOf(error, WrongCell)
+      assert.include(error instanceof WrongCell ? error.message : "", "second")
+    })
+  )
+
+  it.effect("leaves a cell unused that was not added", () =>
+    Effect.gen(function* () {
+      const cells: All = [
+        { name: "old", storage: yield* memory },
+        { name: "new", storage: yield* memory }
+      ]
+      const storage = yield* join(cells)
+      for (let place = 1; place < 20; place++) yield* storage.commit(work(place, 10))
+      assert.deepStrictEqual(
+        (yield* contents(cells)).map(({ length }) => length),
+        [19, 0]
+      )
+    })
+  )
+})
+
+describe("adding a cell", () => {
+  it.effect("can be repeated, and changes the room", () =>
+    Effect.gen(function* () {
+      const home = { name: "one", storage: yield* memory }
+      const other = { name: "two", storage: yield* memory }
+      for (const room of [1, 1, 3]) yield* CellList.add(home, other, room)
+      assert.deepStrictEqual(yield* CellList.read(home.storage), [
+        { name: "one", room: 1 },
+        { name: "two", room: 3 }
+      ])
+      assert.deepStrictEqual([yield* markOf(home.storage), yield* markOf(other.storage)], ["one", "two"])
+    })
+  )
+
+  it.effect("refuses a database with data, and one that is another cell", () =>
+    Effect.gen(function* () {
+      const [first, second] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const used = yield* memory
+      yield* used.commit(work(1, 10))
+      for (const storage of [used, second.storage, first.storage]) {
+        const error = yield* Effect.flip(CellList.add(first, { name: "fifth", storage }, 1))
+        assert.instanceOf(error, WrongCell)
+      }
+      assert.deepStrictEqual((yield* CellList.read(first.storage)).map(({ name }) => name).sort(), [...names].sort())
+    })
+  )
+})
+
+describe("the name of a cell", () => {
+  it("is lower-case letters, digits and hyphens", () => {
+    assert.deepStrictEqual(["a", "eu-1", "A", "", "-a", "a b", "a".repeat(41)].map(PgCells.isCellName), [
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false
+    ])
+  })
+})

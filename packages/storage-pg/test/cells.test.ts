@@ -1,0 +1,173 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Cell, Change, Storage } from "@quotewire/core"
+import { Array, Effect } from "effect"
+import * as CellList from "../src/cells/CellList.ts"
+import { chooseCell } from "../src/cells/choice.ts"
+import { type All, claimAt, claimed, contents, job, placedIn, work } from "./support/cellCalls.ts"
+import { fourInMemory, join, memory } from "./support/cells.ts"
+import { type Port, workspace } from "./support/hosts.ts"
+
+describe("the choice of a cell for a new workspace", () => {
+  const placesIn = (cells: ReadonlyArray<Cell.Cell>) => {
+    const counts = new Map<string | null, number>()
+    for (let place = 0; place < 4_000; place++) {
+      const name = chooseCell(cells, workspace(place))
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  it("gives each cell its part, by its room", () => {
+    const counts = placesIn([
+      { name: "small", room: 1 },
+      { name: "large", room: 3 },
+      { name: "full", room: 0 }
+    ])
+    assert.approximately(counts.get("small") ?? 0, 1_000, 150)
+    assert.approximately(counts.get("large") ?? 0, 3_000, 150)
+    assert.isUndefined(counts.get("full"))
+  })
+
+  it("is null if no cell has room", () => {
+    assert.isNull(chooseCell([{ name: "full", room: 0 }], workspace(1)))
+    assert.isNull(chooseCell([], workspace(1)))
+  })
+})
+
+describe("a storage of cells", () => {
+  it.effect("keeps each workspace whole in one cell, and spreads workspaces over all", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const storage = yield* join(cells)
+      for (let place = 1; place <= 60; place++) {
+        yield* storage.commit(work(place, 10))
+        yield* storage.commit(work(place, 20))
+      }
+      const all = yield* contents(cells)
+      assert.sameMembers(all.flat(), Array.range(1, 60).map(workspace))
+      assert.isTrue(all.every((ids) => ids.length > 5))
+      assert.lengthOf(yield* storage.workspaces(null, 100), 60)
+    })
+  )
+
+  it.effect("places a workspace once, also if several hosts write in it first", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const hosts = yield* Effect.forEach([1, 2, 3], () => join(cells))
+      const places = Array.range(1, 30)
+      yield* Effect.forEach(
+        places.flatMap((place) => hosts.map((host) => ({ host, place }))),
+        ({ host, place }) => host.commit(work(place, 10)),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf((yield* contents(cells)).flat(), 30)
+    })
+  )
+
+  it.effect("leaves organizations, keys and counts in the first cell", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const storage = yield* join(cells)
+      yield* storage.commit(Change.make(Storage.directoryWorkspace, { jobs: [job(10)] }))
+      const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
+      const counts = [1, 2].map((place) => ({ ...count, workspace_id: workspace(place) }))
+      assert.deepStrictEqual(yield* storage.addCounts(10, counts), [2, 2])
+      assert.deepStrictEqual(yield* cells[0].storage.addCounts(10, counts), [4, 4])
+      assert.deepStrictEqual(yield* contents(cells), [[Storage.directoryWorkspace], [], [], []])
+    })
+  )
+
+  it.effect("leaves workspaces where they are that were there before there were cells", () =>
+    Effect.gen(function* () {
+      const home = yield* memory
+      const record = Change.record({
+        kind: "workspace",
+        id: workspace(1),
+        version: 1,
+        body: "{}",
+        created_at: 1,
+        updated_at: 1
+      })
+      yield* home.commit(Change.make(workspace(1), { writes: [record] }))
+      const cells: All = [
+        { name: "old", storage: home },
+        { name: "new", storage: yield* memory }
+      ]
+      yield* CellList.add(cells[0], cells[0], 0)
+      for (const cell of cells) yield* CellList.add(cells[0], cell, cell.name === "new" ? 1 : 0)
+      const storage = yield* join(cells)
+      for (const place of [1, 2, 3]) yield* storage.commit(work(place, 10))
+      assert.deepStrictEqual(yield* contents(cells), [[workspace(1)], [workspace(2), workspace(3)]])
+    })
+  )
+
+  it.effect("takes the new workspaces of a cell without room elsewhere, and keeps its old ones", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const [first, second] = cells
+      if (second === undefined) return assert.fail()
+      const storage = yield* join(cells)
+      const old = yield* placedIn(storage, second)
+      yield* CellList.add(first, second, 0)
+      const before = (yield* second.storage.workspaces(null, 1_000)).length
+      for (let place = 1_000; place < 1_050; place++) yield* storage.commit(work(place, 10))
+      assert.lengthOf(yield* second.storage.workspaces(null, 1_000), before)
+      yield* storage.commit(work(old, 20))
+      assert.include(yield* second.storage.workspaces(null, 1_000), workspace(old))
+    })
+  )
+
+  it.effect("refuses to finish a job of another workspace", () =>
+    Effect.gen(function* () {
+      const storage = yield* Effect.flatMap(fourInMemory, join)
+      yield* storage.commit(work(1, 10))
+      const [lease] = (yield* storage.claim(claimAt(10))).jobs
+      if (lease === undefined) return assert.fail("expected a job")
+      const error = yield* Effect.flip(storage.commit(Change.make(workspace(2), { finishes: [lease] })))
+      assert.strictEqual(error._tag, "LeaseLost")
+    })
+  )
+})
+
+describe("claims of several cells", () => {
+  it.effect("take turns, so that a busy cell holds up no other", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const storage = yield* join(cells)
+      const places = yield* Effect.forEach(cells, (cell) => placedIn(storage, cell))
+      for (let round = 0; round < 20; round++) {
+        for (const place of places) yield* storage.commit(work(place, round))
+      }
+      const seen = new Set<string>()
+      for (let round = 0; round < 4; round++) for (const id of yield* claimed(storage, 100, 2)) seen.add(id)
+      assert.lengthOf([...seen], 4)
+    })
+  )
+
+  it.effect("pass over a cell that has nothing due, until it has", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      let asked = 0
+      const counted: Port = {
+        ...second.storage,
+        claim: (query) => {
+          asked += 1
+          return second.storage.claim(query)
+        }
+      }
+      const storage = yield* join([first, { name: second.name, storage: counted }, ...others])
+      const there = yield* placedIn(storage, second)
+      yield* claimed(storage, 10)
+      asked = 0
+      for (let now = 11; now < 1_000; now++) yield* claimed(storage, now)
+      assert.strictEqual(asked, 0, "its next job is due much later")
+      yield* storage.commit(work(there, 1_000))
+      assert.deepStrictEqual(yield* claimed(storage, 1_000), [workspace(there)])
+      assert.strictEqual(asked, 1)
+      asked = 0
+      for (let now = 10_000; now < 20_000; now += 1_000) yield* claimed(storage, now, 0)
+      assert.isAbove(asked, 1, "hints can be lost, so it is asked from time to time")
+    })
+  )
+})

@@ -1,0 +1,20 @@
+import { describe, it } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
+import { StorageContract, StorageModel } from "@quotewire/core/testing"
+import { Effect, Layer } from "effect"
+import { fourInMemory, join } from "./support/cells.ts"
+
+const fourCells = Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join))
+
+describe("four cells in memory keep the rules of storage", () => {
+  for (const { name, run } of StorageContract.cases) {
+    it.effect(name, () => run.pipe(Effect.provide(fourCells)))
+  }
+
+  it.effect.prop(
+    "in random histories",
+    [StorageModel.histories],
+    ([history]) => StorageModel.compare(history).pipe(Effect.provide(fourCells)),
+    { arbitrary: { runs: 100, size: 100 } }
+  )
+})

@@ -1,0 +1,126 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change, Storage } from "@quotewire/core"
+import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { statements } from "../../../test/support/TestDatabase.ts"
+import { FourCells, names } from "./support/cells.ts"
+import { eventually, type Port, workspace } from "./support/hosts.ts"
+
+const [first, second, third, fourth] = names
+
+const open = (cells: PgCells.AllCells): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
+  Effect.map(Layer.build(PgCells.layer(cells)), Context.get(Storage.Storage))
+
+const work = (place: number) =>
+  Change.make(workspace(place), { jobs: [{ kind: "collect", due_at: 10, ordered: false, payload: "{}" }] })
+
+const cellNamed = (cells: PgCells.AllCells, name: string): PgCells.CellOptions =>
+  cells.find((cell) => cell.name === name) ?? cells[0]
+
+const sql = ({ url }: PgCells.CellOptions, ...texts: ReadonlyArray<string>) =>
+  Effect.promise(() => statements(Redacted.value(url), ...texts))
+
+const states = (cells: PgCells.AllCells) =>
+  Effect.map(PgCells.report(cells), (all) => all.map(({ name, refusal }) => [name, refusal?.reason ?? "ready"]))
+
+const addAll = (cells: PgCells.AllCells) =>
+  Effect.forEach(cells, ({ name }) => PgCells.add(cells, name, 1), { discard: true })
+
+const onFour = <A, E>(test: (cells: PgCells.AllCells) => Effect.Effect<A, E, Scope.Scope>) =>
+  Effect.flatMap(FourCells, ({ cells }) => test(cells)).pipe(Effect.provide(FourCells.empty))
+
+describe("cells in databases", () => {
+  it.effect("are served as far as they are migrated; a migration that fails in one does not stop the others", () =>
+    onFour(
+      Effect.fnUntraced(function* (cells) {
+        yield* addAll(cells)
+        // A table of somebody else is in the way of the third one.
+        const broken = cellNamed(cells, third)
+        yield* sql(
+          broken,
+          "drop schema third_cell cascade",
+          "create schema third_cell",
+          "create table third_cell.lane ()"
+        )
+        assert.deepStrictEqual(
+          (yield* PgCells.migrate(cells)).map(({ name, ran, refusal }) => [name, ran, refusal?.reason ?? null]),
+          [
+            [first, [], null],
+            [second, [], null],
+            [third, [], "half_made_schema"],
+            [fourth, [], null]
+          ]
+        )
+        assert.deepStrictEqual(yield* states(cells), [
+          [first, "ready"],
+          [second, "ready"],
+          [third, "older_schema"],
+          [fourth, "ready"]
+        ])
+
+        const storage = yield* open(cells)
+        yield* storage.ready
+        const commits = Array.from({ length: 30 }, (_, place) => storage.commit(work(place + 1)))
+        yield* Effect.all(commits, { concurrency: "unbounded" })
+        assert.isAbove((yield* storage.claim({ now: 10, lease_ms: 1_000, limit: 100 })).jobs.length, 0)
+        yield* Effect.flip(storage.workspaces(null, 100))
+
+        yield* sql(broken, "drop schema third_cell cascade")
+        yield* PgCells.add(cells, third, 1)
+        assert.lengthOf(yield* eventually(storage.workspaces(null, 100)), 30)
+      })
+    )
+  )
+
+  it.effect("are listed with their room, how many workspaces they have, and what is wrong with them", () =>
+    onFour(
+      Effect.fnUntraced(function* (cells) {
+        const [home, ...others] = cells
+        assert.deepStrictEqual(yield* PgCells.add(cells, first, 1), ["begin"])
+        assert.deepStrictEqual(yield* PgCells.add(cells, second, 2), ["begin"])
+        assert.deepStrictEqual(yield* PgCells.add(cells, second, 0), [])
+        const storage = yield* open(cells)
+        yield* storage.commit(work(1))
+        const listed = (yield* PgCells.report(cells)).map(({ name, refusal, room, workspaces }) => ({
+          name,
+          room,
+          workspaces,
+          reason: refusal?.reason ?? null
+        }))
+        assert.deepStrictEqual(listed, [
+          { name: first, room: 1, workspaces: 1, reason: null },
+          { name: second, room: 0, workspaces: 0, reason: null },
+          { name: third, room: null, workspaces: 0, reason: "older_schema" },
+          { name: fourth, room: null, workspaces: 0, reason: "older_schema" }
+        ])
+        const forgotten = (yield* PgCells.report([home, ...others.slice(1)])).find(({ name }) => name === second)
+        assert.strictEqual(forgotten?.refusal?.message, "The settings do not have it.")
+      })
+    )
+  )
+
+  it.effect("refuse to be opened alone, twice under one name, or for one another", () =>
+    onFour(
+      Effect.fnUntraced(function* (cells) {
+        yield* addAll(cells)
+        const [home, other] = cells
+        if (other === undefined) return assert.fail()
+        const refusals = [
+          Layer.build(PgStorage.layer(home)),
+          Layer.build(PgStorage.layer(other)),
+          open([home, { ...other, name: home.name }]),
+          open([{ ...other, name: home.name }]),
+          PgCells.add(cells, "fifth", 1),
+          open([{ ...home, schema: "Wrong Schema" }])
+        ]
+        const reasons = yield* Effect.forEach(refusals, (program) =>
+          Effect.map(
+            Effect.flip(Effect.scoped<unknown, PgStorage.DatabaseRefused, Scope.Scope>(program)),
+            ({ reason }) => reason
+          )
+        )
+        assert.deepStrictEqual(reasons, ["cell", "cell", "cell", "cell", "cell", "address"])
+      })
+    )
+  )
+})

@@ -1,0 +1,26 @@
+import { layer } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
+import { StorageContract, StorageModel } from "@quotewire/core/testing"
+import { PgCells } from "@quotewire/storage-pg"
+import { Effect, Layer } from "effect"
+import { emptyAll, FourCells } from "./support/cells.ts"
+
+const storage = Layer.unwrap(Effect.map(FourCells, ({ cells }) => PgCells.layer(cells))).pipe(
+  Layer.provideMerge(FourCells.layer)
+)
+
+/** A claim so late that every cell is asked: what was known about the emptied ones is forgotten. */
+const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now: 1e12, lease_ms: 1, limit: 0 }))
+
+const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
+
+layer(storage, { timeout: 60_000 })("four cells on two servers keep the rules of storage", (it) => {
+  for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
+
+  it.effect.prop(
+    "in random histories",
+    [StorageModel.histories],
+    ([history]) => onEmpty(StorageModel.compare(history)),
+    { arbitrary: { runs: 10, size: 60 }, timeout: 120_000 }
+  )
+})

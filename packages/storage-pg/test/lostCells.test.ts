@@ -1,0 +1,91 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { type All, claimAt, claimed, losable, placedIn, work } from "./support/cellCalls.ts"
+import { addAll, fourInMemory, join, memory } from "./support/cells.ts"
+import { type Port, workspace } from "./support/hosts.ts"
+
+/** Four cells in memory of which one can be lost, the storage that they make, and a workspace in that one and in another. */
+const withLosable = Effect.gen(function* () {
+  const [first, second, ...others] = yield* fourInMemory
+  if (second === undefined) return yield* Effect.die(new Error("there are four"))
+  const { port, set } = losable(second.storage)
+  const cells: All = [first, { name: second.name, storage: port }, ...others]
+  const storage = yield* join(cells)
+  const there = yield* placedIn(storage, second)
+  const elsewhere = yield* placedIn(storage, first)
+  return { storage, set, there, elsewhere }
+})
+
+describe("a cell that is lost", () => {
+  it.effect("fails the calls for its workspaces, and no others", () =>
+    Effect.gen(function* () {
+      const { elsewhere, set, storage, there } = yield* withLosable
+      set(true)
+      const error = yield* Effect.flip(storage.commit(work(there, 10)))
+      assert.strictEqual(error._tag, "StorageUnavailable")
+      yield* Effect.flip(storage.feed({ workspace_id: workspace(there), after: 0, limit: 1 }))
+      yield* storage.commit(work(elsewhere, 10))
+      yield* storage.ready
+      yield* Effect.flip(storage.workspaces(null, 10))
+      set(false)
+      yield* storage.commit(work(there, 10))
+    })
+  )
+
+  it.effect("takes no new workspaces once that is noticed", () =>
+    Effect.gen(function* () {
+      const { set, storage } = yield* withLosable
+      set(true)
+      yield* storage.claim(claimAt(10_000_000))
+      for (let place = 500; place < 550; place++) yield* storage.commit(work(place, 10))
+    })
+  )
+
+  it.effect("holds up no claim of others, and is asked again when it answers", () =>
+    Effect.gen(function* () {
+      const { elsewhere, set, storage, there } = yield* withLosable
+      yield* storage.commit(work(there, 10))
+      set(true)
+      yield* storage.commit(work(elsewhere, 10))
+      assert.deepStrictEqual(yield* claimed(storage, 10), [workspace(elsewhere)])
+      assert.deepStrictEqual(yield* claimed(storage, 20), [])
+      set(false)
+      yield* TestClock.adjust(3_000)
+      assert.deepStrictEqual(yield* claimed(storage, 30), [workspace(there)])
+    })
+  )
+
+  it.effect("holds up no claim of others if it does not answer at all, and loses no job that it gives too late", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const plain = yield* join([first, second, ...others])
+      const there = yield* placedIn(plain, second)
+      const elsewhere = yield* placedIn(plain, first)
+      const slow: Port = {
+        ...second.storage,
+        claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
+      }
+      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+      yield* storage.commit(work(there, 10))
+      yield* storage.commit(work(elsewhere, 10))
+      const claiming = yield* Effect.forkChild(claimed(storage, 10))
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
+    })
+  )
+
+  it.effect("fails claims only if no cell answers", () =>
+    Effect.gen(function* () {
+      const { port, set } = losable(yield* memory)
+      const cells: All = [{ name: "only", storage: port }]
+      yield* addAll(cells)
+      const storage = yield* join(cells)
+      set(true)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(storage.claim(claimAt(10)))))
+    })
+  )
+})
