@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import type { Answer, Call } from "./Call.ts"
 import { operationOf } from "./rest.ts"
 
-/** Calls operations by the methods of the client that programs use. */
+/** Calls operations by the methods of the client that programs use. It retries nothing, because journeys look at refusals. */
 export const make =
   (base_url: string): Call =>
   (keys, name, input, { key = keys.server, ...options } = {}) =>
     Effect.promise(async (): Promise<Answer> => {
-      const client = connect({ base_url, key })
+      const client = connect({ base_url, key, max_retries: 0 })
       try {
         const body = await Reflect.get(client, name)(input, options)
         return { status: operationOf(name).route.status, body }
