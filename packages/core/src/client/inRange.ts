@@ -1,5 +1,5 @@
 /** Checks an option that is a number of this range. Throws a `RangeError` that names it. */
 export const inRange = (name: string, value: number, lowest: number, highest: number): number => {
-  if (value >= lowest && value <= highest) return value
+  if (typeof value === "number" && value >= lowest && value <= highest) return value
   throw new RangeError(`${name} must be a number from ${lowest} to ${highest}.`)
 }
