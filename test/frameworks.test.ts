@@ -22,7 +22,7 @@ mkdirSync(join(workspace, "dist"), { recursive: true })
 const made = mkdtempSync(join(workspace, "dist/made-"))
 afterAll(() => rmSync(made, { recursive: true, force: true }))
 
-const env = { ...process.env, PORT: "0", NEXT_TELEMETRY_DISABLED: "1" }
+const env = { ...process.env, NODE_ENV: "production", PORT: "0", NEXT_TELEMETRY_DISABLED: "1" }
 
 /** Runs a program of Node to its end. If it fails, what it has printed is the error. */
 const run = (cwd: string, ...args: ReadonlyArray<string>) =>
