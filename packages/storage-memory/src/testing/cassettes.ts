@@ -22,7 +22,7 @@ export interface Replayed {
 /**
  * A transport that answers each host from the cassette of its carrier, and sends nothing; null without cassettes.
  *
- * A request gets the next recorded answer for its method, host and path. Its body may differ, because the test has its own facts.
+ * A request gets the next recorded answer for its method, host and path. Its body may differ: a test has its own facts.
  *
  * Throws an `InvalidCassette`, or an error that names a cassette without a carrier.
  */

@@ -73,7 +73,7 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
    * const order = await world.advanceUntil(checkout(world.client))
    */
   readonly advanceUntil: <A>(work: Promise<A>, options?: AdvanceUntilOptions) => Promise<A>
-  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also in a sandbox from a snapshot. */
+  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also after a snapshot. */
   readonly inbox: (name?: string, options?: InboxOptions) => Promise<Inbox>
   /** The requests that no cassette could answer: one sentence for each, which says what to do. Empty if all is well. */
   readonly missing_from_cassettes: () => ReadonlyArray<string>
