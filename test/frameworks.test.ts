@@ -162,7 +162,7 @@ const callsOf = ({ address, key, waiting }: Running, path: string) => {
   const poll = async (request_key: string, init: RequestInit = {}) => {
     const { id } = await client.start_quote_request({ ...startOf(request_key), scenario: "waits_in_queue" })
     const answer = get(`/v1/quote-requests/${id}?since_version=1&wait_seconds=20`, init)
-    // It may reject before somebody looks at it.
+    // It may reject before a test awaits it.
     answer.catch(() => {})
     await waiting(1)
     return { answer }
@@ -193,7 +193,7 @@ describe.each(frameworks)("in $name", (framework) => {
     assert.deepStrictEqual([quote_request.status, quotes.length], ["completed", 3])
   })
 
-  it("what is wrong is told in the envelope", async () => {
+  it("errors are answered in the envelope", async () => {
     const { get, post } = calls
     const wrong = await post("/v1/quote-requests", { ...startOf("wrong"), application: { dwelling: { type: 1 } } })
     assert.strictEqual(wrong.status, 422)
@@ -223,7 +223,7 @@ describe.each(frameworks)("in $name", (framework) => {
     assert.strictEqual((await get("/health/ready")).status, 200)
   })
 
-  it("the rest of the program stays as it is", async () => {
+  it("the other routes of the program still work", async () => {
     const headers = { "content-type": "application/json" }
     const own = await fetch(`${running.address}/orders`, { method: "POST", headers, body: '{"bicycle":1}' })
     assert.deepStrictEqual(await own.json(), { bicycle: 1 })
@@ -232,7 +232,7 @@ describe.each(frameworks)("in $name", (framework) => {
     assert.isNull(elsewhere.headers.get("service-version"))
   })
 
-  it("a caller who hangs up frees the long poll", async () => {
+  it("a long poll ends when its caller disconnects", async () => {
     const caller = new AbortController()
     await calls.poll("aborted", { signal: caller.signal })
     caller.abort()

@@ -4,10 +4,10 @@ import { type AnswerOf, type Client, type InputOf, isApiError } from "@quotewire
  * The checkout of a site that rents out flats and offers insurance for them. It gets a client, and knows nothing of tests.
  */
 
-/** What the person has ordered. */
+/** What the person orders. */
 export interface Order {
   readonly number: string
-  /** What the person has told about the flat so far. */
+  /** What is known about the flat so far. */
   readonly application: Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>["application"]
   readonly consent_receipt_id: string
 }
@@ -21,7 +21,7 @@ export type Page =
   | { readonly shows: "new_price"; readonly cents: number | null }
   | { readonly shows: "link"; readonly carrier: string; readonly cents: number | null; readonly path: string }
 
-/** Offers insurance for an order. `choose` shows the quotes to the person, and gives the one that they pick. */
+/** Offers insurance for an order. `choose` shows the quotes to the person, and returns the one that they pick. */
 export const checkOut = async (
   client: Client,
   { application, consent_receipt_id, number }: Order,

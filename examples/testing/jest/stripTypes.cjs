@@ -1,4 +1,4 @@
 const { stripTypeScriptTypes } = require("node:module")
 
-// Stands for what your own tests have for TypeScript, such as ts-jest or Babel.
+// Use your own transform for TypeScript instead, such as ts-jest or Babel.
 module.exports = { process: (source) => ({ code: stripTypeScriptTypes(source) }) }

@@ -21,7 +21,7 @@ test("a price goes up ten minutes after the start", async () => {
   expect(await world.now()).toEqual(new Date("2026-11-20T13:01:00Z"))
 })
 
-test("the end of a request is told, although the endpoint fails at first", async () => {
+test("a webhook arrives in the end, although the endpoint fails twice", async () => {
   await using world = await sandbox()
   const inbox = await world.inbox("billing", {
     event_types: ["quote_request.completed"],

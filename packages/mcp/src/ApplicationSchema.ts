@@ -35,14 +35,14 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
   ].join(". ")
 }
 
-/** The longest lists of values that are shown. The 51 states, for instance, are known to every model. */
+/** Longer lists of values are left out, such as the 51 states, which every model knows. */
 const most_texts = 20
 const most_numbers = 8
 
 /** A schema with names, types, short lists of values and descriptions. Bounds and patterns are left to the check. */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { format, items, type } = schema
-  // What is said of a fact that may be null is about null, which counts as left out here.
+  // The description of a nullable fact explains what null means. Here null counts as left out.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
   const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
@@ -60,8 +60,8 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 }
 
 /**
- * The allowed values: as a list if all are text, otherwise in words, because some models take lists of text only. Null is
- * no value, since it counts as left out.
+ * The allowed values: as a list if all are text, otherwise in words, because some models accept lists of text only. Null is
+ * not among them, because it counts as left out.
  */
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}

@@ -26,7 +26,7 @@ interface ListenSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** The secret to sign with. A new one is shown, because the receiver must know it; your own is not repeated. */
+/** The secret to sign with. A new one is printed, because the receiver must know it; one that was given is not. */
 const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
   if (Option.isSome(signing_secret)) return signing_secret.value
   const secret = Signature.makeSecret(randomBytes(Signature.secret_bytes))

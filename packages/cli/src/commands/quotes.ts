@@ -42,7 +42,7 @@ const quote_request_id = Argument.String("quote_request_id").pipe(
 const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ quote_request_id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
-    // The wait lasts over times without a host. This read does not, so it tells a wrong address or id at once.
+    // The wait goes on while the host is down. This read does not, so it reports a wrong address or id at once.
     const now = yield* read(client, quote_request_id)
     const isDone = now.quote_request.status !== "in_progress"
     const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))

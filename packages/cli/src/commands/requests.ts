@@ -26,7 +26,7 @@ const bodies = Flag.Boolean("bodies").pipe(
   Flag.withDescription("With qreq_…: print the recorded bodies, which can hold facts about a person")
 )
 
-/** A setting that only one kind of id needs. */
+/** Requires a setting that only one kind of id needs. Fails with a message that names it. */
 const needed = <A>(flag: string, id: string, setting: Option.Option<A>): Effect.Effect<A, WrongUsage> =>
   Option.match(setting, {
     onNone: () => Effect.fail(new WrongUsage({ message: `${id} needs --${flag} (or ${variableOf(flag)}).` })),

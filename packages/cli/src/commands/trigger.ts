@@ -112,7 +112,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   }
   const { line, scenario } = yield* chosen(settings, scenarios)
   const application = yield* applicationOf(settings, line)
-  // Some scenarios refuse the first start and accept a repeat: the refusal is what is asked for here.
+  // Some scenarios refuse the first start and accept a retry. The refusal is what the developer wants to see.
   const once = HostClient.make(settings, { max_retries: 0 })
   const request_key = `trigger-${randomUUID()}`
   const input = { line, scenario, request_key, consent_receipt_id: request_key, application }

@@ -6,7 +6,7 @@ import type { CommandFailed } from "../CommandErrors.ts"
 import { closest } from "./closest.ts"
 import * as HostClient from "./HostClient.ts"
 
-/** An event, as the feed has it. */
+/** An event of the feed, as `list_events` returns it. */
 export type FeedEvent = AnswerOf<"list_events">["events"][number]
 
 /** Where to begin to follow the feed: with new events, with the oldest one, or after a cursor. */
@@ -29,7 +29,7 @@ export const listed_since = Flag.String("since").pipe(
   Flag.withDescription("Where to begin: start (the default), or after a next_cursor")
 )
 
-/** The types of events to take; all if there are none. */
+/** The event types to show; all if none are given. */
 export const types = Flag.String("types").pipe(
   Flag.filterMap(
     (text) => {
@@ -49,7 +49,7 @@ const meant = (text: string): string => {
   return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
 }
 
-/** Whether an event is of the types that were asked for. */
+/** Whether an event has one of these types. Without types, every event is wanted. */
 export const isOf =
   (types: ReadonlyArray<string>) =>
   ({ type }: FeedEvent): boolean =>
@@ -73,12 +73,16 @@ export const stored = (client: HostClient.HostClient, since: string): Stream.Str
   Stream.flatMap(pages(client, firstCursor(since)), ({ events }) => Stream.fromIterable(events))
 
 /**
- * How long to wait before looking for new events. The feed itself does not wait. While nothing happens, the wait grows to ten
- * times as long: 43,200 reads a day, which a sandbox key may do (50,000) and still make other calls.
+ * How long to wait before looking for new events, because the feed has no long poll. While nothing happens, the wait grows to
+ * ten times as long: 43,200 reads a day. A sandbox key may make 50,000, so some are left for other calls.
  */
 const poll_ms = 200
 
-/** Where the feed begins, after one call that tells a wrong key or address at once. New events begin at the feed's end. */
+/**
+ * The cursor to begin after. New events begin at the end of the feed.
+ *
+ * It makes at least one call, so that a wrong key or address is reported at once.
+ */
 const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   if (since !== "now") {
     const cursor = firstCursor(since)
@@ -89,14 +93,14 @@ const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since:
   return Option.match(last, { onNone: () => null, onSome: ({ next_cursor }) => next_cursor })
 })
 
-/** Events as they come, without an end. Times without a host are waited out. */
+/** An endless stream of events. While the host is down, it waits. */
 export interface Following {
   readonly events: Stream.Stream<FeedEvent, CommandFailed>
-  /** Where to go on after the last page; null at the oldest event. */
+  /** The cursor after the last page that was read; null to begin with the oldest event. */
   readonly cursor: () => string | null
 }
 
-/** Begins to follow the feed: it is ready for new events when this returns. */
+/** Begins to follow the feed. No event that occurs after this returns is missed. */
 export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   const after = yield* start(client, since)
   const { signal } = yield* Effect.acquireRelease(
@@ -114,6 +118,6 @@ export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient
   return following
 })
 
-/** An event as a line for people. */
+/** An event as one line of text, for people. */
 export const lineOf = ({ id, occurred_at, resource, type }: FeedEvent): string =>
   `${occurred_at}  ${type.padEnd(24)}  ${id}  ${resource.id} version ${resource.version}`

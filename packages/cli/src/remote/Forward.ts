@@ -8,8 +8,8 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "effect/http
 import type { FeedEvent } from "./Feed.ts"
 
 /*
- * Deliveries to a receiver that its developer has named: what a subscription would send, from this machine and to any
- * address.
+ * Sends events from this machine to a receiver that the developer names, in the form that a subscription gets. Any address is
+ * allowed.
  */
 
 const readTarget = (text: string): Option.Option<string> => {
@@ -18,7 +18,7 @@ const readTarget = (text: string): Option.Option<string> => {
   return isTarget ? Option.some(url.href) : Option.none()
 }
 
-/** The receiver. Every address is allowed, local ones too, because who runs the command has named it. */
+/** The receiver's address. Any is allowed, including local ones, because whoever runs the command has chosen it. */
 export const target = Flag.String("forward-to").pipe(
   Flag.filterMap(
     readTarget,
@@ -36,14 +36,14 @@ export interface Receiver {
   readonly header_prefix: string
 }
 
-/** What became of one event. `failure` is null if an answer came, whatever its status. */
+/** The result of sending one event. `failure` is null if the receiver answered, whatever the status. */
 export interface Forwarded {
   readonly status: number | null
   readonly failure: "connection_refused" | "timed_out" | "no_answer" | null
   readonly duration_ms: number
 }
 
-/** The revision that the feed was read in; deliveries name theirs. */
+/** The revision in which the feed is read. Each delivery names it. */
 const [{ date: schema_version }] = Revision.served
 
 /** Makes the function that signs and sends one event, once. It never fails, and follows no redirect. */
@@ -96,7 +96,7 @@ const failed = (failure: Forwarded["failure"], duration_ms: number): Forwarded =
 const failureOf = ({ cause }: HttpClientError.HttpClientError): Forwarded["failure"] =>
   cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED" ? "connection_refused" : "no_answer"
 
-/** What forwards need: a client that adds no headers of its own, and signatures. */
+/** What forwarding needs: a client that adds no headers of its own, and signatures. */
 export const layer: Layer.Layer<HttpClient.HttpClient | Mac.Mac> = Layer.mergeAll(
   NodeHttpClient.layerUndici,
   NodeCrypto.layer,
@@ -112,6 +112,6 @@ const failures = {
   no_answer: "no answer"
 } as const
 
-/** What became of an event, as words for people. */
+/** The result of sending an event, in words. */
 export const wordsOf = ({ duration_ms, failure, status }: Forwarded): string =>
   `${failure === null ? status : failures[failure]} in ${duration_ms} ms`

@@ -6,7 +6,7 @@ import { printable } from "../carriers/CarrierText.ts"
 import * as Settings from "../Settings.ts"
 
 /*
- * Calls of a running host with a key, as the program of an integrator makes them.
+ * Calls a running host with a key, as an integrator's program does.
  */
 
 /** The flags of every command that calls a host. */
@@ -19,20 +19,20 @@ export interface HostSettings {
   readonly json: boolean
 }
 
-/** A client of a host, with whatever lines that has. */
+/** A client of a host that can have any lines. */
 export type HostClient = RemoteClient<Line.Line>
 
-/** A client of the host. A call that fails for now is repeated twice by default, so that a wrong address is told soon. */
+/** A client of the host. By default it retries a temporary failure only twice, so that a wrong address is reported soon. */
 export const make = (
   { api_key, base_url }: HostSettings,
   options: Pick<ConnectOptions, "max_retries"> = {}
 ): HostClient => connect<Line.Line>({ base_url, key: Redacted.value(api_key), max_retries: 2, ...options })
 
-/** Makes a call. Its signal is aborted when the command ends. Fails with one sentence that names the setting to look at. */
+/** Makes a call. Its signal is aborted when the command ends. Fails with one sentence that names the setting to check. */
 export const call = <A>(ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, CommandFailed> =>
   Effect.catch(Effect.tryPromise({ try: ask, catch: (error) => error }), refused)
 
-/** Says what is wrong with a call. An error that is none of the client is a defect. */
+/** Fails with a sentence that says what is wrong with a call. An error that does not come from the client is a defect. */
 export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => {
   const message = sentenceOf(error)
   return message === null ? Effect.die(error) : Effect.fail(new CommandFailed({ message: printable(message) }))

@@ -24,7 +24,7 @@ const lineOf = (quote: Quote): string =>
     quote.status === "active" ? `until ${expiryOf(quote)}` : `${quote.status} (${quote.status_details.reason})`
   ].join("  ")
 
-/** A quote request and its quotes, one on a line. */
+/** A quote request and its quotes, one per line. */
 export const request = ({ quote_request, quotes }: RequestWithQuotes): string => {
   const { id, line, status, status_details } = quote_request
   return printable(
@@ -34,17 +34,17 @@ export const request = ({ quote_request, quotes }: RequestWithQuotes): string =>
   )
 }
 
-/** A started quote request. */
+/** A quote request that has just started, as one line. */
 export const started = ({ id, line, scenario }: RequestWithQuotes["quote_request"]): string =>
   printable(`${id}  ${line}: started with the scenario ${scenario}`)
 
 const row = (name: string, value: string): string => `${name.padEnd(13)}${value}`
 
-/** The rows of a list: its name stands before the first value only. */
+/** The rows of a list, with its name before the first value only. */
 const rows = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.map((value, index) => row(index === 0 ? name : "", value))
 
-/** A quote as a person reads it: the price, what it was assumed from, how long it is available, and what can be done. */
+/** A quote as rows of text: its price, assumptions, expiry and next actions, among others. */
 export const quote = (of: Quote): string => {
   const { comparison, fees } = of.price
   const lines = [

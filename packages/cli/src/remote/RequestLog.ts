@@ -5,13 +5,13 @@ import type { CommandFailed } from "../CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 
 /*
- * The request log of a host. Its list begins with the newest entry; here entries come in the order of time.
+ * Follows the request log of a host. The API lists the newest entry first; here the oldest comes first.
  */
 
-/** A call, as the log has it. */
+/** An entry of the request log: one call. */
 export type Entry = AnswerOf<"get_api_request">
 
-/** The operation by which the log is read. Its calls are in the log, too, and following it would never be quiet. */
+/** The operation that reads the log. Its calls are logged too, so they are left out: each look would show the one before. */
 const own_operation = "list_api_requests"
 
 /** How many entries are shown at the start. */
@@ -20,12 +20,12 @@ const first_entries = 10
 /** How long to wait before the next look. Hosts write entries every half second. */
 const poll_ms = 2_000
 
-/** How far back each look goes: hosts write late, and several hosts not in order. */
+/** How far each look overlaps the one before: hosts write entries late, and several hosts write out of order. */
 const overlap_ms = 10_000
 
 /** What was seen so far. */
 interface Seen {
-  /** Entries before this moment are not looked for; null if there was none yet. */
+  /** Entries before this time are ignored; null until an entry was found. */
   readonly floor: string | null
   /** The time of the newest entry. */
   readonly newest: string | null
@@ -70,7 +70,7 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
   return { entries, after }
 })
 
-/** The newest entries, and then each one as it is written. The first look tells a wrong key or address at once. */
+/** The newest entries, and then each new one as it is written. The first look reports a wrong key or address at once. */
 export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
   const client = HostClient.make(settings)
   const patient = HostClient.make(settings, { max_retries: 20 })
@@ -83,7 +83,7 @@ export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, 
   )
 }
 
-/** A call as a line for people. */
+/** A call as one line of text, for people. */
 export const lineOf = (entry: Entry): string => {
   const { created_at, duration_ms, error_code, method, operation, quote_id, quote_request_id, request_id } = entry
   const what = operation ?? `${method} ${entry.route}`

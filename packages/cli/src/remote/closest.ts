@@ -1,7 +1,7 @@
-/** How many letters of a word may be wrong. */
+/** How many letters may be wrong in a word that is suggested. */
 const max_edits = 2
 
-/** Says which of the words is meant: `; the closest is quote.created`. Empty if none is close. */
+/** Suggests the closest known words: `; the closest is quote.created`. Empty if none is close. */
 export const closest = (text: string, words: ReadonlyArray<string>): string => {
   const distances = words.map((word) => ({ word, edits: editsBetween(text.slice(0, max_length), word) }))
   const fewest = Math.min(max_edits, ...distances.map(({ edits }) => edits))
@@ -9,7 +9,7 @@ export const closest = (text: string, words: ReadonlyArray<string>): string => {
   return close.length === 0 ? "" : `; the closest is ${close.join(" or ")}`
 }
 
-/** No name is longer; what is typed may be. */
+/** How many letters of the typed text are compared. No known word is longer. */
 const max_length = 64
 
 /** How many letters must be added, dropped or replaced (Levenshtein). */

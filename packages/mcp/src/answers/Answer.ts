@@ -19,13 +19,13 @@ export interface Told {
 /** Prepares the answer of an operation for a model. */
 export type Tell = (answer: Json.Json<unknown>, reader: Reader) => Told
 
-/** The parts of an answer: the summary, and the fields, some of which may be there for models only. */
+/** The parts of an answer: the summary and the fields. Some fields may exist for models only. */
 interface Parts {
   readonly summary: string
   readonly fields: object
 }
 
-/** Prepares answers of one type. It reads only answers that the operation has encoded. */
+/** Prepares answers of one type. It trusts their JSON, because the operation has encoded it. */
 export const make =
   <A extends object>(parts: (answer: A, reader: Reader) => Parts): Tell =>
   (answer, reader) => {

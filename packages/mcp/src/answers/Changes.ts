@@ -12,11 +12,12 @@ export interface Changes {
   readonly read_quotes: ReadonlyArray<Resource.Quote>
 }
 
-/** The version at which carriers are asked. Before it nothing is known of them. */
+/** The version at which carriers are asked. Earlier versions say nothing about them. */
 const asked_version = 2
 
 /**
- * Finds what has changed since a version. Nothing is stored about what was read, so it may name more, but never less.
+ * Finds what has changed since a version. Nothing is stored about what was read, so the result may hold too much, but never
+ * too little.
  *
  * Every version adds the answer of at most one carrier, and `quote_ids` is in the order of the answers. So the answers of
  * the last n versions are among the last n carriers that have quoted. Other answers are short, and are always named; so are

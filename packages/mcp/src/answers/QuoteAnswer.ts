@@ -12,7 +12,7 @@ const display = ({ premium, term_months }: Quote["price"]): string => {
   return term_months === null ? price : `${price} for ${count(term_months, "month")}`
 }
 
-/** A quote with what a model must tell: the price as text, and a label for each assumption. */
+/** A quote with what a model must tell the person: the price as text, and a label for each assumption. */
 export const shown = (quote: Quote) => ({
   ...quote,
   price: { ...quote.price, display: display(quote.price) },
@@ -25,7 +25,7 @@ export const shown = (quote: Quote) => ({
 const labelOf = ({ label, path, value }: Quote["evidence"]["assumptions"][number]): string =>
   label ?? `${path}: ${value}`
 
-/** One line about a quote: carrier, price, fees, billing, until when. */
+/** One line about a quote: its carrier, price, billing, fees, expiry and id. */
 export const lineOf = (quote: Quote): string => {
   const { availability, price, source, status, status_details } = quote
   const fees = price.fees.map(({ amount, code }) => `${words(code)} ${dollars(amount)}`)
@@ -40,7 +40,7 @@ export const lineOf = (quote: Quote): string => {
     .concat(` (${quote.id})`)
 }
 
-/** What is covered, with limits and deductibles, and what is not. Subjects have their ids, because labels hold facts. */
+/** What is covered, with limits and deductibles, and what is not. Subjects are named by id, because their labels hold facts. */
 export const coverOf = ({ coverage }: Quote): string =>
   coverage.subjects
     .map(({ coverages, subject_id }) => {
@@ -67,7 +67,7 @@ const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][numbe
 /** What was assumed because the person did not say it. */
 export const assumedOf = ({ evidence }: Quote): string => evidence.assumptions.map(labelOf).join("; ")
 
-/** What holds for every price. */
+/** What a model must know about every price. */
 export const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market. null means unknown."
 

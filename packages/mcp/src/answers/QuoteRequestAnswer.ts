@@ -81,7 +81,7 @@ const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || 
 const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
   quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, some(quotes.map(QuoteAnswer.lineOf), "\n")]
 
-/** All quotes with cover and assumptions, each of which is written once if it is the same in all quotes. */
+/** All quotes with their cover and assumptions. What several quotes share is written once. */
 const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
   if (quotes.length === 0) return []
   const hasFees = quotes.some(({ price }) => price.fees.length > 0)

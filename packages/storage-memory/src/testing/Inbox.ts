@@ -2,7 +2,7 @@ import { type Client, Event } from "@quotewire/core"
 import { Receiver } from "@quotewire/core/testing"
 import { Effect } from "effect"
 
-/** An event as a webhook brings it. */
+/** An event as it arrives in a webhook. */
 export type ReceivedEvent = Receiver.ReceivedEvent
 
 /** A webhook that arrived: the event, whether it is genuine, a duplicate or late, and how it was answered. */
@@ -20,16 +20,16 @@ export interface InboxOptions {
 export interface Inbox {
   readonly url: string
   readonly subscription_id: string
-  /** Every webhook that has arrived, in order, with retries and duplicates. */
+  /** Every webhook that has arrived, in order, including retries and duplicates. */
   readonly webhooks: () => ReadonlyArray<ReceivedWebhook>
-  /** The genuine events, each once, in the order in which they first arrived. */
+  /** The events with a valid signature, each once, in the order in which they first arrived. */
   readonly events: () => ReadonlyArray<ReceivedEvent>
   /** Waits until enough webhooks have arrived, or the signal aborts: it has no time-out of its own. */
   readonly until: (
     isEnough: (webhooks: ReadonlyArray<ReceivedWebhook>) => boolean,
     options?: { readonly signal?: AbortSignal }
   ) => Promise<ReadonlyArray<ReceivedWebhook>>
-  /** Answers by another script from now on. */
+  /** Changes how the inbox answers from now on. */
   readonly play: (script: Receiver.Script) => void
 }
 
@@ -83,7 +83,7 @@ export class Inboxes {
   }
 }
 
-/** Everything but the test event, which comes without a subscription to it. */
+/** All event types except the test event, which arrives even if it is not subscribed to. */
 const allTypes = Event.types.filter((type) => type !== "webhook.test")
 
 type Subscriber = Pick<Client, "create_event_subscription">

@@ -1,13 +1,13 @@
 import { type Clock, Duration, Effect } from "effect"
 
-/** A clock that stands still, so that the same test always sees the same times. What moves is the workspace's own clock. */
+/** A clock that stands still, so that the same test always sees the same times. Only the workspace's own clock moves. */
 export interface StillClock {
   readonly clock: Clock.Clock
-  /** What time it always is, in milliseconds. */
+  /** The time that it always shows, in milliseconds. */
   readonly now: number
-  /** How much time `pass` has let pass, in milliseconds. */
+  /** The sum of all times given to `pass`, in milliseconds. */
   readonly passed: () => number
-  /** Ends each sleep of which no more time than this is left, in milliseconds. */
+  /** Ends each sleep that has no more than this time left, in milliseconds, and shortens the others by it. */
   readonly pass: (ms: number) => void
 }
 
@@ -19,8 +19,8 @@ interface Sleeper {
 /**
  * Makes a clock that stands still at a time, in milliseconds.
  *
- * A sleep ends when its time has passed for the test or in reality, whichever is first: a carrier that never answers is still
- * timed out.
+ * A sleep ends when its time has passed by `pass` or in real time, whichever is first. So a carrier that never answers still
+ * times out.
  */
 export const make = (now: number): StillClock => {
   let passed_ms = 0
@@ -66,5 +66,5 @@ export const make = (now: number): StillClock => {
 
 const nanos_per_ms = 1_000_000n
 
-/** The longest time that a timer of the platform can have, in milliseconds. */
+/** The longest delay that `setTimeout` accepts, in milliseconds. */
 const longest_timer_ms = 2 ** 31 - 1

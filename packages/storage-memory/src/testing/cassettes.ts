@@ -3,10 +3,10 @@ import { Cassette } from "@quotewire/core/testing"
 import { Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 
-/** Cassettes by the ids of their carriers: the parsed JSON of their files. */
+/** Cassettes (recordings of what carriers answered) by carrier id, each as the parsed JSON of its file. */
 export type CassettesByCarrier = Readonly<Record<string, unknown>>
 
-/** When the first cassette was recorded, because its offers may have expired since; null without one. */
+/** When the first cassette was recorded; null without one. Its offers may have expired since. */
 export const recordedAt = (cassettes: CassettesByCarrier): Date | null => {
   const [first] = Object.values(cassettes)
   return first === undefined ? null : new Date(Cassette.parse(first).recorded_at)
@@ -15,14 +15,14 @@ export const recordedAt = (cassettes: CassettesByCarrier): Date | null => {
 /** A transport that plays cassettes. */
 export interface Replayed {
   readonly transport: Layer.Layer<never>
-  /** Why requests could not be answered. The adapter saw a failed request. */
+  /** A message for each request that no cassette could answer. For the adapter, that request failed. */
   readonly missing: () => ReadonlyArray<string>
 }
 
 /**
  * A transport that answers each host from the cassette of its carrier, and sends nothing; null without cassettes.
  *
- * A request gets the next recorded answer with its method, host and path, whatever its body: the facts are those of the test.
+ * A request gets the next recorded answer for its method, host and path. Its body may differ: a test has its own facts.
  *
  * Throws an `InvalidCassette`, or an error that names a cassette without a carrier.
  */

@@ -20,11 +20,11 @@ import { rejectStuckWaits } from "./stuckWaits.ts"
 
 /** Options of a sandbox: a configuration, which can be the one of your host, and what only tests need. */
 export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends Config<OwnLine> {
-  /** What time it is at first; by default when the first cassette was recorded, or now. */
+  /** The time at which the clock starts; by default when the first cassette was recorded, or now. */
   readonly now?: Date
   /**
-   * What your carriers have said, by carrier id: recorded once with `quotewire carriers test --record`. Nothing is then sent.
-   * Without it, your carriers are asked through `carrier_transport`.
+   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. Nothing is then sent.
+   * Without cassettes, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
   /** What the fictional carriers play, such as `zero_quotes`; without it, they answer by their own rules. */
@@ -47,12 +47,12 @@ export interface AdvanceUntilOptions {
  * `OwnLine` are the lines that its clients can start; by default the standard lines.
  */
 export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
-  /** Calls with a server key. Pass it to the code that you test, which need not know that it runs in a test. */
+  /** A client with a server key. Pass it to the code that you test, which need not know that it runs in a test. */
   readonly client: Client<OwnLine>
   /** A key of each kind, for other clients and for hosts. */
   readonly keys: Keys
   readonly organization_id: Ids.OrganizationId
-  /** The service itself: mount it, read timelines, make further organizations. */
+  /** The service itself: mount it, read timelines, create more organizations. */
   readonly quotewire: Embedded<OwnLine>
   /** What time it is in the sandbox. */
   readonly now: () => Promise<Date>
@@ -61,11 +61,11 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
   /**
    * Moves the clock, such as by "1 hour", and returns when everything that fell due has happened: in order, each at its own time.
    *
-   * Whole seconds only. Your own carriers have answered before the clock goes on.
+   * Whole seconds only. Before each step it waits until your own carriers have answered.
    */
   readonly advance: (duration: Duration.Input) => Promise<void>
   /**
-   * Moves the clock while your code runs, so that code which waits for quotes or events ends. It gives what your code gives.
+   * Moves the clock while your code runs, so that waits for quotes or events end. Returns the result of your code.
    *
    * Without it, a wait that only the clock can end rejects after two real seconds, and says so.
    *
@@ -73,13 +73,13 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
    * const order = await world.advanceUntil(checkout(world.client))
    */
   readonly advanceUntil: <A>(work: Promise<A>, options?: AdvanceUntilOptions) => Promise<A>
-  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also in a copy. */
+  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also after a snapshot. */
   readonly inbox: (name?: string, options?: InboxOptions) => Promise<Inbox>
-  /** What your carriers asked that no cassette could answer: a sentence for each, which says what to do. Empty if all is well. */
+  /** The requests that no cassette could answer: one sentence for each, which says what to do. Empty if all is well. */
   readonly missing_from_cassettes: () => ReadonlyArray<string>
-  /** Keeps the state as it is now. Take it when nothing is under way: work that is under way begins again in a copy. */
+  /** Keeps the state as it is now. Take it when no work is running: running work starts again in a copy. */
   readonly snapshot: () => Promise<Snapshot<OwnLine>>
-  /** Ends the service. A sandbox that is declared by `await using` ends with its block. */
+  /** Stops the service. A sandbox that is declared with `await using` closes when its block ends. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
@@ -98,10 +98,10 @@ export interface Keys {
 }
 
 /**
- * Starts a service of its own in memory, with a sandbox organization.
+ * Starts a new service in memory, with one organization in the sandbox environment.
  *
- * The fictional carriers are asked, and your own `carriers` beside them. The clock stands still until you move it, no call is
- * limited, and nothing leaves the process unless one of your carriers sends it.
+ * The fictional carriers are asked, and your own `carriers` beside them. The clock stands still until you move it, there are no
+ * rate limits, and nothing leaves the process unless one of your carriers sends it.
  *
  * Rejects if the configuration is wrong, with every fault in one message.
  *
@@ -204,7 +204,7 @@ const open = <OwnLine extends AnyLine>(
   const as = (members: Members): Sandbox<OwnLine> => {
     const { keys, organization_id, workspace_id } = members
     const client = quotewire.client(keys.server)
-    // Own carriers answer in real time. So before each step everything that is due ends, as it would if time really passed.
+    // Own carriers answer in real time. So each step first waits until everything that is due has ended.
     const advanceBy = async (seconds: number) => {
       for (let left = seconds; left > 0; ) {
         await settled()
@@ -212,7 +212,7 @@ const open = <OwnLine extends AnyLine>(
         const due_in = due_at === null ? left : Math.ceil((due_at - now_ms) / 1_000)
         const step = Math.min(left, Math.max(1, due_in), longest_step)
         await client.advance_time({ seconds: step }, { idempotency_key: `advance-${++advances}` })
-        // Code that waits reads what has happened, before its own time is over.
+        // Waiting code sees what has happened before `pass` ends its time-out.
         await turn()
         still.pass(step * 1_000)
         left -= step
@@ -256,7 +256,7 @@ const open = <OwnLine extends AnyLine>(
   return { quotewire, as }
 }
 
-/** A sender for which waiting takes no time, so that an endpoint which never answers is timed out at once. */
+/** A sender whose waits take no time, so that an endpoint that never answers times out at once. */
 const withoutWaiting = (
   sender: Layer.Layer<WebhookSender.WebhookSender>,
   clock: Clock.Clock
@@ -294,7 +294,7 @@ const advanceUntil = async <A>(
   const seconds = secondsOf("step", step)
   const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
   for (let taken = 0; taken < steps; taken++) {
-    // Work that does not wait for the clock ends here, before it moves.
+    // Work that does not need the clock ends here, before the clock moves.
     await turn()
     if (ended) return work
     await advance(seconds)

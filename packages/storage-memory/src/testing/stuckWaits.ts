@@ -1,11 +1,11 @@
 import type { AnyLine, Client } from "@quotewire/core/client"
 
 /**
- * A client whose waits for quotes reject when nothing can end them but the clock, and that stands still.
+ * Makes a client's waits for quotes reject when only the clock can end them and the clock stands still.
  *
  * Otherwise a test that forgets to move the clock ends in the time-out of its runner, which does not say why.
  *
- * `standsAt` gives how far the clock has moved; null while it moves or something is under way.
+ * `standsAt` returns how far the clock has moved; null while it moves or work is running.
  */
 export const rejectStuckWaits = <OwnLine extends AnyLine>(
   client: Client<OwnLine>,
@@ -37,7 +37,7 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
   }
 }
 
-/** A wait that is stuck ends when it has been seen twice. */
+/** How often the clock is read. A wait is stuck if the clock has not moved between two reads. */
 const look_every_ms = 1_000
 
 const advice =

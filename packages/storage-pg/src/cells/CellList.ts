@@ -14,7 +14,7 @@ export interface NamedStorage {
 export const write = (storage: Port, record: Change.StoredRecord) =>
   Storage.commit(storage, Change.make(Cell.cellsWorkspace, { writes: [record] }))
 
-/** The list of cells; empty as long as the first cell is the only one. */
+/** Reads the list of cells. It is empty while the first cell is the only one. */
 export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     const cells: Array<Cell.Cell> = []
@@ -26,7 +26,7 @@ export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storag
     return Effect.as(Storage.eachPage(home, query, take), cells)
   })
 
-/** How many workspaces live in each cell, by its name. */
+/** Counts the workspaces of each cell, by the name of the cell. */
 export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, number>, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     const counts = new Map<string, number>()
@@ -51,7 +51,7 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage) {
   yield* write(storage, Cell.markKind.record({ name }, meta))
 })
 
-/** Enters a cell into the list, or changes its room. */
+/** Adds a cell to the list. If it is there already, `any` changes its room, and `new` changes nothing. */
 const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   Storage.retryOnConflict(
     Effect.gen(function* () {
@@ -69,10 +69,10 @@ const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   )
 
 /**
- * Adds a cell: marks it, and enters it into the list with its room. From then on it takes new workspaces. A cell that was
- * added already only changes its room. It can be repeated after it failed half-way.
+ * Adds a cell: marks it, and adds it to the list with its room. From then on it takes new workspaces. For a cell that is in
+ * the list already, only its room changes. If a call fails half-way, it can be repeated.
  *
- * A new cell must be empty, and the first cell is added with the first other one.
+ * A new cell must be empty. The first call also adds the first cell, which may have data.
  */
 export const add = Effect.fnUntraced(function* (
   home: NamedStorage,

@@ -7,7 +7,7 @@ type Port = Storage.Storage["Service"]
 /** How often a cell that could not be opened is tried again. */
 const open_again_ms = 1_000
 
-/** A listener to all cells, also to those that are opened later. */
+/** A listener to all cells, including those that are opened later. */
 interface Watcher {
   readonly listener: Parameters<Port["watch"]>[0]
   readonly scope: Scope.Scope
@@ -15,7 +15,7 @@ interface Watcher {
 
 /** The cells of a running program. */
 export interface CellSet {
-  /** The first one. */
+  /** The storage of the first cell. */
   readonly home: Port
   readonly cells: ReadonlyArray<CellState>
   /** A cell by its name; undefined if the settings do not have it. */

@@ -20,7 +20,7 @@ export interface CellState {
   isHinted: boolean
   /** How many claims are under way. */
   asking: number
-  /** When it was last asked, by the time of claims. */
+  /** The `now` of the last claim that it was asked for. */
   asked_at: number
   /** When its next job is due, by its last claim; null if none waits. */
   next_due_at: number | null
@@ -40,12 +40,12 @@ export const unknown = (name: string): CellState => ({
 /** A cell, or storage that is needed to find one, cannot be reached for now. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 2 })
 
-/** A storage is not the cell that the settings say it is. The message is one sentence for an operator. */
+/** The settings name the wrong storage for a cell. The message is one sentence for an operator. */
 export class WrongCell extends Error {
   readonly _tag = "WrongCell"
 }
 
-/** The cell that a storage is; null if it is not marked as one. */
+/** The name of the cell that a storage is marked as; null if it has no mark. */
 export const markOf = (storage: Port): Effect.Effect<string | null, Storage.StorageUnavailable> =>
   Effect.map(
     storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.mark_id }),
@@ -77,7 +77,7 @@ export const openRight = <E>(
     )
   })
 
-/** Notes what a cell says about its work. */
+/** Remembers a hint that a cell may have more work. */
 export const note = (cell: CellState, { about }: Change.Hint): void => {
   if (about !== "record") cell.isHinted = true
 }

@@ -8,7 +8,7 @@ import * as Placements from "./Placements.ts"
 type Port = Storage.Storage["Service"]
 
 /**
- * A storage that is made of several, its cells. Every workspace lives in one of them, and no call needs two.
+ * Makes one storage of several, which are called cells. Every workspace lives in one cell.
  *
  * The first cell also keeps the organizations, the keys, the shared counts and the list of where workspaces live, so nothing
  * works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
@@ -41,7 +41,7 @@ export const make = <E>(
         )
       })
 
-    /** The cell that a workspace is read in. A workspace without a cell is empty, in the first one as anywhere. */
+    /** The cell in which to read a workspace. One without a cell is empty, so it can be read in the first cell. */
     const cellOf = (workspace_id: Ids.WorkspaceId) =>
       Effect.flatMap(placements.find(workspace_id), (name) => cellNamed(name ?? home_name))
     const placeOf = (workspace_id: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspace_id), CellSet.storageOf)
@@ -56,7 +56,7 @@ export const make = <E>(
       const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
         concurrency: "unbounded"
       })
-      // Every cell was asked, whichever failed.
+      // Fails only now, after every cell was asked.
       yield* Effect.forEach(exits, (exit) => exit, { discard: true })
     })
 
@@ -64,7 +64,7 @@ export const make = <E>(
     const claimIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, query: Storage.ClaimQuery) {
       const cell = yield* cellOf(workspace_id)
       const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
-      // Its leases end at times that claims of all workspaces have not seen.
+      // Claims of all workspaces do not know when these leases end, so they must ask this cell again.
       if (cell !== undefined) cell.isHinted = true
       return claimed
     })
@@ -99,7 +99,7 @@ export const make = <E>(
     })
   })
 
-/** The first of these workspaces, in order and each once, without that of the cells. */
+/** The first of these workspaces, sorted and each once, without the one that holds the list of cells. */
 const firstOf = (ids: ReadonlyArray<Ids.WorkspaceId>, limit: number): ReadonlyArray<Ids.WorkspaceId> =>
   [...new Set(ids)]
     .filter((id) => id !== Cell.cellsWorkspace)

@@ -24,8 +24,8 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 /**
- * Claims from cells: each claim begins with another cell, and passes over those that have nothing due. So no cell waits for
- * ever, and an idle cell costs one claim in five seconds.
+ * Claims from cells: each claim begins with the next cell, and skips those that have nothing due. So no cell waits forever, and
+ * an idle cell costs one claim in five seconds.
  */
 export const make = Effect.fnUntraced(function* (
   cells: ReadonlyArray<CellState>
@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function* (
       return Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; its work waits"), { cell: cell.name })
     })
 
-  /** Claims in a fiber of its own, so that a cell that does not answer holds nobody up. */
+  /** Claims in a separate fiber, so that a cell that does not answer does not delay the others. */
   const ask = (storage: Storage.Storage["Service"], query: Storage.ClaimQuery) =>
     Effect.callback<Storage.JobClaim, Storage.StorageUnavailable>((resume) => {
       let isLate = false
@@ -87,7 +87,7 @@ export const make = Effect.fnUntraced(function* (
       )
     )
     if (claimed === null) return null
-    // What it has taken comes due again when the lease ends.
+    // The claimed jobs come due again when their lease ends.
     const ends_at = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, ends_at)
     return claimed

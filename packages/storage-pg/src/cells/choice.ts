@@ -1,6 +1,6 @@
 import type { Cell, Ids } from "@quotewire/core"
 
-/** A number from 0 to 1 that depends on a text, evenly spread. */
+/** Hashes a text to a number from 0 to 1, evenly distributed. */
 const fractionOf = (text: string): number => {
   // FNV-1a, and a last step that spreads its high bits (from MurmurHash3).
   let hash = 0x811c9dc5
@@ -11,7 +11,7 @@ const fractionOf = (text: string): number => {
 }
 
 /**
- * The cell for a new workspace: each cell gets its part of them by its `room`. Null if no cell has room.
+ * Chooses the cell for a new workspace. Each cell gets a share in proportion to its `room`. Null if no cell has room.
  *
  * It depends on the workspace and the list alone, so hosts that place the same workspace at once choose the same cell.
  */
