@@ -30,8 +30,7 @@ describe("the code", () => {
     const silenced = /\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|expect-error|nocheck)|\bas any\b(?!\.)|\bas unknown as\b/g
     holds(
       without(
-        // Tests of types say with `@ts-expect-error` what must not compile.
-        programs.filter(({ path }) => path !== self && !path.endsWith("/types.test.ts")),
+        programs.filter(({ path }) => path !== self),
         silenced,
         "text"
       )

@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Host from "../e2e/fuzz/Host.ts"
+import * as refusedLines from "./support/refusedLines.ts"
 import { read, root } from "./support/sources.ts"
 
 /*
@@ -47,22 +48,18 @@ const make = async (generator: string, command: string): Promise<void> => {
   )
 }
 
-/** The lines in which the compiler must find a mistake. */
-const refused = read("test/typed-client/checks.ts")
-  .text.split("\n")
-  .flatMap((line, index) => (line.includes("// refused: ") ? [index + 2] : []))
-
 describe("a generated client", () => {
   it("knows which facts belong to a line, which lists can grow, and every other type", {
     timeout: 120_000
   }, async () => {
     for (const file of ["tsconfig.json", "package.json"]) cpSync(join(workspace, file), join(folder, file))
     await Promise.all(generators.map(([generator, command]) => make(generator, command)))
-    const found = (await run(folder, "tsc -p .")).split("\n").filter((line) => /^\S/.test(line))
+    const printed = await run(folder, "tsc -p .")
+    const { text } = read("test/typed-client/checks.ts")
     assert.deepStrictEqual(
-      found.map((line) => line.replace(/,\d+\).*/, ")")).sort(),
-      generators.flatMap(([generator]) => refused.map((line) => `${generator}/checks.ts(${line})`)).sort(),
-      found.join("\n")
+      refusedLines.found(printed).toSorted(),
+      generators.flatMap(([generator]) => refusedLines.expected(`${generator}/checks.ts`, text)).toSorted(),
+      printed
     )
   })
 

@@ -1,5 +1,8 @@
-import { describe, expectTypeOf, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import type { bicycle } from "../../../../examples/line.ts"
+import * as refusedLines from "../../../../test/support/refusedLines.ts"
+import { read, root } from "../../../../test/support/sources.ts"
 import {
   type AnswerOf,
   type AnyLine,
@@ -11,7 +14,8 @@ import {
 } from "../../src/index.ts"
 
 /*
- * What compiles, and what does not. The compiler checks these tests (`npm run check`); nothing in them is called.
+ * What compiles. The compiler checks these tests (`npm run check`); nothing in them is called. What must not compile stands in
+ * `refused/`, where the last test has it compiled.
  */
 
 const standard = (check: (client: Client) => unknown) => expectTypeOf(check).toBeFunction()
@@ -29,23 +33,6 @@ describe("the types of a start", () => {
     })
   })
 
-  it("refuse a misspelled fact, a wrong value, and a fact of another line", () => {
-    standard((client) => {
-      // @ts-expect-error: dwelling
-      client.start_quote_request({ line: "renters", ...keys, application: { dwellling: { type: "condo" } } })
-      // @ts-expect-error: breed
-      client.start_quote_request({ line: "pet", ...keys, application: { pets: [{ breeed: "mixed" }] } })
-      // @ts-expect-error: not a kind of home
-      client.start_quote_request({ line: "renters", ...keys, application: { dwelling: { type: "castle" } } })
-      // @ts-expect-error: a fact of another line
-      client.start_quote_request({ line: "renters", ...keys, application: { pets: [] } })
-      // @ts-expect-error: not a line
-      client.start_quote_request({ line: "rentals", ...keys, application: {} })
-      // @ts-expect-error: request_key is required
-      client.start_quote_request({ line: "renters", consent_receipt_id, application: {} })
-    })
-  })
-
   it("take undefined for whatever may be absent", () => {
     standard((client) =>
       client.start_quote_request({
@@ -60,10 +47,6 @@ describe("the types of a start", () => {
   it("know the lines of the program", () => {
     expectTypeOf((client: Client<typeof bicycle>) => {
       client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { value_usd: 1_200 } } })
-      // @ts-expect-error: electric
-      client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { electrical: true } } })
-      // @ts-expect-error: this program does not offer it
-      client.start_quote_request({ line: "renters", ...keys, application: {} })
     }).toBeFunction()
     expectTypeOf<InputOf<"start_quote_request", typeof bicycle>["line"]>().toEqualTypeOf<"bicycle">()
   })
@@ -93,10 +76,6 @@ describe("the options of a call", () => {
     standard((client) => {
       client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" })
       client.get_sandbox({})
-      // @ts-expect-error: no options
-      client.advance_time({ seconds: 60 })
-      // @ts-expect-error: no key
-      client.advance_time({ seconds: 60 }, {})
     })
   })
 
@@ -122,9 +101,6 @@ describe("the types of an event", () => {
           return expectTypeOf(event.resource.type).toEqualTypeOf<"quote">()
         case "quote_request.completed":
           return expectTypeOf(event.resource.type).toEqualTypeOf<"quote_request">()
-        // @ts-expect-error: no type of event
-        case "quote.lost":
-          return
         default:
           return expectTypeOf(event.id).toBeString()
       }
@@ -142,24 +118,29 @@ describe("isApiError", () => {
           expectTypeOf(allowed_values).toEqualTypeOf<ReadonlyArray<string> | undefined>()
         }
       }
-      // @ts-expect-error: no code of a refusal
-      if (isApiError(error, "needs_informations")) return
       if (!isApiError(error)) return
       if (error.code === "rate_limited") expectTypeOf(error.retry_after_seconds).toEqualTypeOf<number | null>()
-      // @ts-expect-error: no code of a refusal
-      if (error.code === "rate_limit") return
     }).toBeFunction()
   })
 })
 
 describe("a configuration", () => {
-  it("refuses misspelled options, and remembers its lines", () => {
-    expectTypeOf(() => {
-      // @ts-expect-error: carriers
-      defineConfig({ carrierz: [] })
-    }).toBeFunction()
+  it("remembers its lines", () => {
     expectTypeOf((line: typeof bicycle) => defineConfig({ lines: [line] }).lines?.[0]?.name).returns.toEqualTypeOf<
       "bicycle" | undefined
     >()
+  })
+})
+
+describe("the compiler", () => {
+  it("refuses what a program must not write, and nothing else", { timeout: 60_000 }, async () => {
+    const folder = "packages/core/test/client/refused"
+    const printed = await new Promise<string>((resolve) => {
+      execFile("node_modules/.bin/tsc", ["-p", folder, "--pretty", "false"], { cwd: root }, (_failed, stdout, stderr) =>
+        resolve(`${stdout}${stderr}`)
+      )
+    })
+    const name = `${folder}/inputs.ts`
+    assert.deepStrictEqual(refusedLines.found(printed), refusedLines.expected(name, read(name).text), printed)
   })
 })

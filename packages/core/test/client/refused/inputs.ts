@@ -1,0 +1,58 @@
+import type { bicycle } from "../../../../../examples/line.ts"
+import { type AnswerOf, type Client, defineConfig, isApiError } from "../../../src/index.ts"
+
+/*
+ * What programs must not be able to write. The compiler must refuse exactly the lines below "refused:".
+ */
+
+const consent_receipt_id = "receipt-0001"
+const keys = { request_key: "first", consent_receipt_id } as const
+
+export const starts = (client: Client) => [
+  // refused: a misspelled fact, for dwelling
+  client.start_quote_request({ line: "renters", ...keys, application: { dwellling: { type: "condo" } } }),
+  // refused: a misspelled fact in a list, for breed
+  client.start_quote_request({ line: "pet", ...keys, application: { pets: [{ breeed: "mixed" }] } }),
+  // refused: not a type of dwelling
+  client.start_quote_request({ line: "renters", ...keys, application: { dwelling: { type: "castle" } } }),
+  // refused: a fact of another line
+  client.start_quote_request({ line: "renters", ...keys, application: { pets: [] } }),
+  // refused: not a line
+  client.start_quote_request({ line: "rentals", ...keys, application: {} }),
+  // refused: request_key is required
+  client.start_quote_request({ line: "renters", consent_receipt_id, application: {} })
+]
+
+export const startsOfOwnLines = (client: Client<typeof bicycle>) => [
+  // refused: a misspelled fact, for electric
+  client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { electrical: true } } }),
+  // refused: a line that this program does not offer
+  client.start_quote_request({ line: "renters", ...keys, application: {} })
+]
+
+export const commands = (client: Client) => [
+  // refused: the idempotency key is required, so the options are
+  client.advance_time({ seconds: 60 }),
+  // refused: the idempotency key is required
+  client.advance_time({ seconds: 60 }, {})
+]
+
+export const isLost = ({ type }: AnswerOf<"list_events">["events"][number]): boolean => {
+  switch (type) {
+    // refused: not a type of event
+    case "quote.lost":
+      return true
+    default:
+      return false
+  }
+}
+
+export const isRefusal = (error: unknown): boolean => {
+  // refused: not a code
+  if (isApiError(error, "needs_informations")) return true
+  // refused: not a code
+  return isApiError(error) && error.code === "rate_limit"
+}
+
+// refused: a misspelled option, for carriers
+export const config = defineConfig({ carrierz: [] })
