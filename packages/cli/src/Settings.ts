@@ -261,7 +261,7 @@ export const processes = text(
   Flag.withDefault<number | "auto">(1)
 )
 
-/** The number of processes that a setting means on a machine with so many cores. */
+/** How many processes to run: the number that was set, or for `auto` one for each core. */
 export const countOf = (setting: number | "auto", cores: number): number =>
   setting === "auto" ? Math.min(cores, max_processes) : setting
 

@@ -40,7 +40,7 @@ export const serve = Command.make("serve", flags, (settings) => run(settings)).p
   Command.withDescription("Serve the API on PostgreSQL")
 )
 
-/** Runs as one process, or as one of the two kinds of processes behind one port. */
+/** Serves in this process, starts and supervises workers (`--processes`), or serves as one of these workers. */
 const run = (settings: ServeSettings) => {
   const role = Worker.role()
   const telemetry = Telemetry.layer(settings)

@@ -34,7 +34,7 @@ export const makeEvents =
     }
 
     async function* read(): AsyncGenerator<Event, void> {
-      // Of its own, so that two loops at the same time do not take events from each other.
+      // Each loop has its own place, so that parallel loops do not take events from each other.
       let place = cursor
       let wait_ms = poll_ms
       while (true) {

@@ -91,7 +91,7 @@ export const withRetry = (consumer: Consumer): Consumer => ({
 export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
-/** Whether the process that held it has died. Of a consumer that can be claimed: a living process would have released it. */
+/** Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it. */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
 /** The lease of another process. A lease that this process could not release is still its own. */

@@ -3,7 +3,7 @@ import { WorkspaceId } from "../wire/Ids.ts"
 import * as Kind from "./Kind.ts"
 
 /*
- * What is recorded about cells: a storage that is made of several storages, its cells. Each workspace lives in one of them.
+ * The records of a storage that consists of several storages, its cells. Each workspace lives in one cell.
  */
 
 /** The workspace of these records, in every cell. Nothing else is in it, and `Storage.workspaces` does not list it. */
@@ -18,7 +18,7 @@ export type CellName = typeof CellName.Type
 /** A cell that takes new workspaces, or has taken some. */
 export const Cell = Schema.Struct({
   name: CellName,
-  /** Its part of the new workspaces: a cell with 2 gets twice as many as one with 1, and one with 0 gets none. */
+  /** Its share of new workspaces: a cell with 2 gets twice as many as one with 1, and one with 0 gets none. */
   room: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 })
 export type Cell = typeof Cell.Type
@@ -26,11 +26,11 @@ export type Cell = typeof Cell.Type
 /** The list of cells, in the first cell, by name. */
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
-/** The cell that a storage is. */
+/** The name of the cell that a storage is. */
 export const Mark = Schema.Struct({ name: CellName })
 export type Mark = typeof Mark.Type
 
-/** The one mark of each cell, in the cell itself. So an address that leads to the wrong cell is noticed. */
+/** Each cell's own name, stored in the cell itself, so that an address of the wrong cell is noticed. */
 export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
 
 /** The id of a mark. */
@@ -40,7 +40,7 @@ export const mark_id = "this"
 export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })
 export type Placement = typeof Placement.Type
 
-/** Where workspaces live, in the first cell, by the id of the workspace. A placement is written once. */
+/** The placements: one record for each workspace, by its id, in the first cell. They are written once and never change. */
 export const placementKind = Kind.make({
   name: "placement",
   schema: Placement,

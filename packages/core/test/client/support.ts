@@ -8,7 +8,7 @@ export interface Made {
   readonly at_ms: number
 }
 
-/** What a service does with a call: it answers, refuses, or hangs until the call is aborted. */
+/** The outcome of one call: an answer, an error, or no answer until the call is aborted. */
 export type Step = object | Error | "hangs"
 
 const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>

@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
 
-/** What an `ApiError` is made of: the error envelope of a host (api.md, Error envelope). */
+/** The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and what the HTTP answer adds. */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string

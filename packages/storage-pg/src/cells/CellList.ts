@@ -14,7 +14,7 @@ export interface NamedStorage {
 export const write = (storage: Port, record: Change.StoredRecord) =>
   Storage.commit(storage, Change.make(Cell.cellsWorkspace, { writes: [record] }))
 
-/** Reads the list of cells. It is empty while the first cell is the only one. */
+/** Reads the list of cells. It is empty until a second cell is added. */
 export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     const cells: Array<Cell.Cell> = []

@@ -87,7 +87,7 @@ export const make = Effect.fnUntraced(function* (
       )
     )
     if (claimed === null) return null
-    // The claimed jobs come due again when their lease ends.
+    // If a host dies, its jobs can be claimed again when their leases end.
     const ends_at = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, ends_at)
     return claimed

@@ -1,8 +1,8 @@
 -- The tables.
 --
--- Every primary key begins with the workspace: no statement that serves a call joins tables on anything else. Texts are
--- compared byte by byte (collation "C"), so that lists are in the order of ids on every server. The indexes that a claim reads
--- span all workspaces of the schema and begin with a time.
+-- Every primary key begins with the workspace, and statements that serve a call join tables only on it. Text columns have
+-- the collation "C" (byte order), so that every server sorts ids in the same way. The indexes for claims span all workspaces
+-- of the schema and begin with a time.
 --
 -- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time, all
 -- others real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
