@@ -33,7 +33,13 @@ const makeLog = `do $$ begin
 end $$`
 
 /** Starts a PostgreSQL whose commits wait for the disk, for as long as the work on it takes. */
-export const using = async <A>(work: (databases: Databases) => Promise<A>): Promise<A> => {
+export const using = <A>(work: (databases: Databases) => Promise<A>): Promise<A> =>
+  usingServer((_, databases) => work(databases))
+
+/** The same, for work that also looks at the server. */
+export const usingServer = async <A>(
+  work: (server: PostgresServer, databases: Databases) => Promise<A>
+): Promise<A> => {
   const server = await PostgresServer.start({ durable: true, settings })
   try {
     const admin = server.url("postgres")
@@ -41,7 +47,7 @@ export const using = async <A>(work: (databases: Databases) => Promise<A>): Prom
     await statements(admin, "create database model")
     await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(server.url("model")) }))
     let made = 0
-    return await work({
+    return await work(server, {
       fresh: async () => {
         const name = `bench_${++made}`
         await statements(admin, `create database ${name} template model`)
