@@ -32,10 +32,9 @@ describe("the simulation of hosts and cells", () => {
   })
 
   test("shows a fleet that does not keep up", () => {
-    const seen = simulate(fleet({ cores_per_server: 1 }), measured, span)
+    const seen = simulate(fleet({ cores_per_server: 1, starts_per_second: 10_000 }), measured, span)
     assert.isAbove(seen.server_load, 0.95)
     assert.isBelow(seen.ended, 0.5)
-    assert.isAbove(seen.start_p99_ms, 1_000)
   })
 
   test("is the same in every run", () => {
