@@ -190,6 +190,53 @@ describe("an event whose handler ends the process", () => {
       )
     })
   )
+
+  test(
+    "is handed to the handler once more, even with max_attempts: 1, because the process may have died of something else",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      const options = { max_attempts: 1, lease_ms: 1_000 } as const
+      yield* organization(1)
+      const one = yield* host("one", handled)
+      const { ready } = yield* one.consume("billing", undefined, options)
+      yield* ready
+      yield* emit(2, [1])
+      yield* pass(500)
+      // It has nothing to do, and still holds the workspace.
+      one.kill()
+      yield* emit(2, [2, 3])
+      const other = yield* host("other", handled)
+      yield* other.consume("billing", undefined, options)
+      yield* pass(3_000)
+      assert.includeMembers(places(handled), [2, 3])
+      assert.deepStrictEqual(yield* other.consumers.listParked("billing"), [])
+    })
+  )
+
+  test(
+    "is parked with max_attempts: 1 when it has ended two processes",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      yield* emit(2, range(1, 3))
+      for (const name of range(1, 4)) {
+        const one = yield* host(`${name}`, handled)
+        yield* one.consume(
+          "billing",
+          ({ id }) => (id.endsWith("1") ? Effect.andThen(Effect.sync(one.kill), Effect.never) : Effect.void),
+          { from: "oldest", max_attempts: 1, lease_ms: 1_000 }
+        )
+        yield* pass(2_000)
+      }
+      assert.deepStrictEqual(places(handled), [1, 1, 2, 3])
+      const last = yield* host("last", handled)
+      const parked = yield* last.consumers.listParked("billing")
+      assert.deepStrictEqual(
+        parked.map(({ attempts, error }) => [attempts, error]),
+        [[2, "process_ended"]]
+      )
+    })
+  )
 })
 
 /** Erases the events of the workspace at place 2, up to now. */
