@@ -133,6 +133,7 @@ const inNext: Framework = {
 }
 
 const frameworks = [
+  plain("node:http", "node.ts"),
   plain("Express", "express.ts"),
   plain("Fastify", "fastify.ts"),
   plain("Hono", "hono.ts"),
@@ -208,6 +209,7 @@ describe.each(frameworks)("in $name", (framework) => {
 
   it("documentation, agents, callbacks, links and health are served", async () => {
     const { get, post } = calls
+    assert.include(await (await get("")).text(), publicly(""))
     const docs = await get("/docs")
     assert.include(docs.headers.get("content-type") ?? "", "text/html")
     assert.include(await docs.text(), "</html>")
