@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { callHook } from "../concurrency/callHook.ts"
 import type { Event } from "../events/Event.ts"
 import type { StoredEvent } from "../storage/Change.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
@@ -18,9 +19,9 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
     Effect.annotateLogs({ ...annotationsOf(context), events })
   )
   if (on_expired === null) return
-  yield* Effect.catchCause(
-    Effect.sync(() => on_expired({ consumer, organization_id, environment, events })),
-    (cause) => Effect.annotateLogs(Effect.logError("on_expired has failed", cause), annotationsOf(context))
+  yield* callHook(
+    () => on_expired({ consumer, organization_id, environment, events }),
+    (thrown) => Effect.annotateLogs(Effect.logError("on_expired has failed", thrown), annotationsOf(context))
   )
 })
 

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Logger, References } from "effect"
 import * as Workspaces from "../../src/access/Workspaces.ts"
 import type { ExpiredEvents } from "../../src/consuming/ConsumeOptions.ts"
 import { commit, Storage } from "../../src/storage/Storage.ts"
@@ -312,6 +312,36 @@ describe("a consumer whose events were erased", () => {
       yield* pass(0)
       assert.deepStrictEqual(places(handled), range(1, 5))
       assert.deepStrictEqual(expired, [])
+    })
+  )
+
+  test(
+    "goes on if the promise of on_expired rejects, and logs it",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      const lines: Array<string> = []
+      const logger = Logger.make(({ message }) => lines.push(String(message)))
+      yield* organization(1)
+      const one = yield* host("one", handled)
+      const on_expired = () => Promise.reject(new Error("on_expired of a test"))
+      const consume = Effect.provideService(
+        one.consume("billing", undefined, { on_expired }),
+        References.CurrentLoggers,
+        new Set([logger])
+      )
+      const first = yield* consume
+      yield* first.ready
+      yield* emit(2, [1])
+      yield* pass(0)
+      yield* first.stop
+      yield* emit(2, [2])
+      yield* pass(1_000)
+      yield* erase
+      yield* emit(2, [3])
+      yield* consume
+      yield* pass(0)
+      assert.deepStrictEqual(places(handled), [1, 3])
+      assert.include(lines.join("\n"), "on_expired has failed")
     })
   )
 

@@ -1,5 +1,6 @@
 import { Cause, Clock, Context, Effect } from "effect"
 import type { Environment } from "../../access/Caller.ts"
+import { callHook } from "../../concurrency/callHook.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
@@ -95,18 +96,16 @@ export const make = Effect.gen(function* () {
 
 const none: ReadonlyArray<never> = []
 
-/** Tells the program of an exchange. If its function throws, that is logged. */
+/** Tells the program of an exchange. A failure of its function is logged. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    try {
-      onExchange(summary)
-      return Effect.void
-    } catch (defect) {
+  callHook(
+    () => onExchange(summary),
+    (thrown) => {
       const { carrier_id, quote_request_id } = summary
-      const log = Fault.log("OnCarrierExchange has failed", Cause.die(defect))
+      const log = Fault.log("OnCarrierExchange has failed", Cause.die(thrown))
       return Effect.annotateLogs(log, { carrier_id, quote_request_id })
     }
-  })
+  )
 
 /** The number of the next exchange of a request that can come again and again; null above the bound. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
