@@ -293,7 +293,7 @@ describe("hosts", () => {
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
-  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage"]
+  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   const allowed = {
     http: [...speaking, ...sending, ...telling, ...mounting],

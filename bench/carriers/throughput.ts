@@ -3,10 +3,11 @@ import { CarrierHttp, Runner } from "@quotewire/core/testing"
 import { CarrierTransports } from "@quotewire/http"
 import { Effect, ManagedRuntime } from "effect"
 import { Agent } from "undici"
-import * as Child from "../Child.ts"
+import type * as Child from "../Child.ts"
+import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import { print, type Table } from "../report.ts"
-import { medianOf, medianRatio } from "../statistics.ts"
+import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 import { Answer, askedAlone, carrier_id, connection, httpOf, make } from "./carrier.ts"
 import * as carrierApi from "./carrierApi.ts"
@@ -19,22 +20,15 @@ interface Work {
 }
 
 /** What one round of one contender came to. */
-interface Round {
-  readonly per_second: number
-  /** CPU time of the asking process per ask. */
-  readonly cpu_us: number
+interface Round extends Contest.Round {
   /** Bytes of the body of one request. */
   readonly request_bytes: number
   /** How much of its core the carrier was using: near 1, the carrier would be what was measured. */
   readonly carrier_cpu: number
 }
 
-/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
-export interface Row extends Round {
-  readonly name: string
-  readonly throughput_ratio: number
-  readonly cpu_ratio: number
-}
+/** A contender over all rounds. */
+export type Row = Contest.Result & Pick<Round, "request_bytes" | "carrier_cpu">
 
 /** Connections to the carrier: so many asks are under way there at once. */
 const at_once = 64
@@ -138,7 +132,7 @@ const throughService =
 
 const base = "undici, the same JSON"
 
-const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
+const contenders: Contest.Contenders<Work> = new Map([
   ["Quotewire, nothing recorded", throughService("none")],
   ["Quotewire, failures recorded", throughService("failures")],
   ["Quotewire, everything recorded", throughService("all")],
@@ -146,22 +140,10 @@ const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
   [base, bare]
 ])
 
-interface Running {
-  readonly name: string
-  readonly process: Child.Child
-  readonly rounds: Array<Round>
-}
-
-const begin = (name: string, { profile }: Flags.Flags): Running => ({
-  name,
-  process: Child.startContender("carriers/throughput.ts", name, profile),
-  rounds: []
-})
-
-const measure = async ({ process }: Running, api: carrierApi.CarrierApi, work: Work): Promise<Round> => {
-  await process.ask<Took>({ ...work, asks: work.asks / 4 })
+const measure = async (contender: Child.Child, api: carrierApi.CarrierApi, work: Work): Promise<Round> => {
+  await contender.ask<Took>({ ...work, asks: work.asks / 4 })
   const before = await api.got()
-  const took = await process.ask<Took>(work)
+  const took = await contender.ask<Took>(work)
   const after = await api.got()
   const asked = after.asks - before.asks
   if (asked !== work.asks) throw new Error(`The carrier has got ${asked} of ${work.asks} asks`)
@@ -173,37 +155,29 @@ const measure = async ({ process }: Running, api: carrierApi.CarrierApi, work: W
   }
 }
 
-/** Measures asks per second, the contenders in turn, so that whatever else the machine does strikes all. */
+/** Measures asks per second. */
 export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const api = carrierApi.start()
-  const all = [...contenders.keys()].map((name) => begin(name, flags))
   try {
     const { url } = await api.listen(null)
-    for (let round = 0; round < flags.rounds; round++) {
-      // Whoever comes first in one round comes last in the next.
-      for (const running of round % 2 === 0 ? all : all.toReversed()) {
-        running.rounds.push(await measure(running, api, { url, asks: flags.quick ? 200 : 6_000 }))
-      }
-      process.stderr.write(`carriers: round ${round + 1} of ${flags.rounds}\n`)
-    }
+    const work = { url, asks: flags.quick ? 200 : 6_000 }
+    return await Contest.run(
+      {
+        title: "carriers",
+        script: "carriers/throughput.ts",
+        contenders,
+        base,
+        measure: (_, contender) => measure(contender, api, work)
+      },
+      flags,
+      (result, rounds) => ({
+        ...result,
+        request_bytes: medianOf(rounds, ({ request_bytes }) => request_bytes),
+        carrier_cpu: medianOf(rounds, ({ carrier_cpu }) => carrier_cpu)
+      })
+    )
   } finally {
-    await Promise.all([api.stop(), ...all.map(({ process }) => process.stop())])
-  }
-  const rounds = all.find(({ name }) => name === base)?.rounds ?? []
-  return all.map((running) => rowOf(running, rounds))
-}
-
-const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
-  const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
-  const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, others, ratioOf)
-  return {
-    name,
-    per_second: middle(({ per_second }) => per_second),
-    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
-    cpu_us: middle(({ cpu_us }) => cpu_us),
-    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
-    request_bytes: middle(({ request_bytes }) => request_bytes),
-    carrier_cpu: middle(({ carrier_cpu }) => carrier_cpu)
+    await api.stop()
   }
 }
 
@@ -233,13 +207,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   numbers: rows
 })
 
-/** Started by `run`, this script is one contender. */
-const contend = (work: Work): Promise<Took> => {
-  const contender = contenders.get(process.argv[2] ?? "")
-  return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
-}
-
 if (import.meta.main) {
   if (process.send === undefined) print(tableOf(await run(Flags.read())))
-  else Child.answer(contend)
+  else Contest.answer(contenders)
 }

@@ -2,11 +2,12 @@ import { type ConnectOptions, connect } from "@quotewire/http/client"
 import { Effect } from "effect"
 import { Agent } from "undici"
 import * as Child from "../Child.ts"
+import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
 import { print, type Table } from "../report.ts"
 import * as shared from "../shared.ts"
-import { medianOf, medianRatio } from "../statistics.ts"
+import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 
 /** Asks for so many reads of a quote of this host. */
@@ -15,20 +16,13 @@ interface Work extends Pick<Listening, "port" | "key" | "quote_id"> {
 }
 
 /** What one round of one contender came to. */
-interface Round {
-  readonly per_second: number
-  /** CPU time of the reading process per read. */
-  readonly cpu_us: number
+interface Round extends Contest.Round {
   /** How much of its core the host was using: near 1, the host would be what was measured. */
   readonly host_cpu: number
 }
 
-/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
-export interface Row extends Round {
-  readonly name: string
-  readonly throughput_ratio: number
-  readonly cpu_ratio: number
-}
+/** A contender over all rounds. */
+export type Row = Contest.Result & Pick<Round, "host_cpu">
 
 /** Connections to the host: so many reads are under way at once. */
 const at_once = 50
@@ -98,29 +92,17 @@ const throughClientOnUndici = async (work: Work): Promise<Took> => {
 
 const base = "undici, the same read"
 
-const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
+const contenders: Contest.Contenders<Work> = new Map([
   ["connect", (work: Work) => throughClient(work)],
   ["connect, its requests sent by undici", throughClientOnUndici],
   ["fetch of Node, the same read", bareFetch],
   [base, bare]
 ])
 
-interface Running {
-  readonly name: string
-  readonly process: Child.Child
-  readonly rounds: Array<Round>
-}
-
-const begin = (name: string, { profile }: Flags.Flags): Running => ({
-  name,
-  process: Child.startContender("client/reads.ts", name, profile),
-  rounds: []
-})
-
-const measure = async ({ process }: Running, host: Child.Child, work: Work): Promise<Round> => {
-  await process.ask<Took>({ ...work, reads: work.reads / 4 })
+const measure = async (contender: Child.Child, host: Child.Child, work: Work): Promise<Round> => {
+  await contender.ask<Took>({ ...work, reads: work.reads / 4 })
   const before = await host.ask<Cpu>({ ask: "cpu" })
-  const took = await process.ask<Took>(work)
+  const took = await contender.ask<Took>(work)
   const after = await host.ask<Cpu>({ ask: "cpu" })
   return {
     per_second: work.reads / took.seconds,
@@ -129,37 +111,25 @@ const measure = async ({ process }: Running, host: Child.Child, work: Work): Pro
   }
 }
 
-/** Measures reads per second, the contenders in turn, so that whatever else the machine does strikes all. */
+/** Measures reads per second. */
 export const run = async (facts: Shared, flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const host = Child.start("peers/quotewire.ts", Child.cores.load)
-  const all = [...contenders.keys()].map((name) => begin(name, flags))
   try {
     const at = await host.ask<Listening>({ ask: "listen", shared: facts })
     const work = { port: at.port, key: at.key, quote_id: at.quote_id, reads: flags.quick ? 4_000 : 20_000 }
-    for (let round = 0; round < flags.rounds; round++) {
-      // Whoever comes first in one round comes last in the next.
-      for (const running of round % 2 === 0 ? all : all.toReversed()) {
-        running.rounds.push(await measure(running, host, work))
-      }
-      process.stderr.write(`client: round ${round + 1} of ${flags.rounds}\n`)
-    }
+    return await Contest.run(
+      {
+        title: "client",
+        script: "client/reads.ts",
+        contenders,
+        base,
+        measure: (_, contender) => measure(contender, host, work)
+      },
+      flags,
+      (result, rounds) => ({ ...result, host_cpu: medianOf(rounds, ({ host_cpu }) => host_cpu) })
+    )
   } finally {
-    await Promise.all([host.stop(), ...all.map(({ process }) => process.stop())])
-  }
-  const rounds = all.find(({ name }) => name === base)?.rounds ?? []
-  return all.map((running) => rowOf(running, rounds))
-}
-
-const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
-  const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
-  const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, others, ratioOf)
-  return {
-    name,
-    per_second: middle(({ per_second }) => per_second),
-    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
-    cpu_us: middle(({ cpu_us }) => cpu_us),
-    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
-    host_cpu: middle(({ host_cpu }) => host_cpu)
+    await host.stop()
   }
 }
 
@@ -187,13 +157,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   numbers: rows
 })
 
-/** Started by `run`, this script is one contender. */
-const contend = (work: Work): Promise<Took> => {
-  const contender = contenders.get(process.argv[2] ?? "")
-  return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
-}
-
 if (import.meta.main) {
   if (process.send === undefined) print(tableOf(await run(await Effect.runPromise(shared.make), Flags.read())))
-  else Child.answer(contend)
+  else Contest.answer(contenders)
 }

@@ -7,10 +7,11 @@ import { Effect, Layer, ManagedRuntime } from "effect"
 import { Mac } from "effect/crypto"
 import { Agent } from "undici"
 import * as Child from "../Child.ts"
+import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import { newId } from "../peers/Peer.ts"
 import { print, type Table } from "../report.ts"
-import { medianOf, medianRatio } from "../statistics.ts"
+import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
 import * as postel from "./postel.ts"
@@ -24,20 +25,13 @@ interface Work {
 }
 
 /** What one round of one contender came to. */
-interface Round {
-  readonly per_second: number
-  /** CPU time of the sending process per delivery. */
-  readonly cpu_us: number
+interface Round extends Contest.Round {
   /** How much of its core the receiver was using: near 1, the receiver would be what was measured. */
   readonly receiver_cpu: number
 }
 
-/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
-export interface Row extends Round {
-  readonly name: string
-  readonly throughput_ratio: number
-  readonly cpu_ratio: number
-}
+/** A contender over all rounds. */
+export type Row = Contest.Result & Pick<Round, "receiver_cpu">
 
 /** How many deliveries wait at the most, so that a queue is always there and never long. */
 const max_open = 1_200
@@ -189,29 +183,17 @@ const postels = postel.settings.map(
   ({ name, workers }) => [`Postel, in memory, ${name}`, throughPostel(workers)] as const
 )
 
-const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
+const contenders: Contest.Contenders<Work> = new Map([
   ["Quotewire, from event to log", endToEnd],
   [base, bare],
   ["Quotewire's sender alone", senderAlone],
   ...(postel.isThere ? postels : [])
 ])
 
-interface Running {
-  readonly name: string
-  readonly process: Child.Child
-  readonly rounds: Array<Round>
-}
-
-const begin = (name: string, { profile }: Flags.Flags): Running => ({
-  name,
-  process: Child.startContender("webhooks/throughput.ts", name, profile),
-  rounds: []
-})
-
-const measure = async ({ process }: Running, receiver: Child.Child, work: Work): Promise<Round> => {
-  await process.ask<Took>({ ...work, deliveries: work.deliveries / 4 })
+const measure = async (contender: Child.Child, receiver: Child.Child, work: Work): Promise<Round> => {
+  await contender.ask<Took>({ ...work, deliveries: work.deliveries / 4 })
   const before = await receiver.ask<Got>({ ask: "got" })
-  const took = await process.ask<Took>(work)
+  const took = await contender.ask<Took>(work)
   const after = await receiver.ask<Got>({ ask: "got" })
   const arrived = after.posts - before.posts
   if (arrived !== work.deliveries) throw new Error(`${arrived} of ${work.deliveries} deliveries have arrived`)
@@ -222,37 +204,26 @@ const measure = async ({ process }: Running, receiver: Child.Child, work: Work):
   }
 }
 
-/** Measures signed deliveries per second, the contenders in turn, so that whatever else the machine does strikes all. */
+/** Measures signed deliveries per second. */
 export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const receiver = Child.start("webhooks/receiver.ts", Child.cores.load)
-  const all = [...contenders.keys()].map((name) => begin(name, flags))
+  const deliveriesOf = (name: string) =>
+    (flags.quick ? 4_000 : 12_000) * (postels.some(([postel]) => postel === name) ? postel_share : 1)
   try {
     const { url } = await receiver.ask<Listening>({ ask: "listen" })
-    for (let i = 0; i < flags.rounds; i++) {
-      for (const running of all) {
-        const share = postels.some(([name]) => name === running.name) ? postel_share : 1
-        const deliveries = (flags.quick ? 4_000 : 12_000) * share
-        running.rounds.push(await measure(running, receiver, { url, deliveries }))
-      }
-      process.stderr.write(`deliveries: round ${i + 1} of ${flags.rounds}\n`)
-    }
+    return await Contest.run(
+      {
+        title: "deliveries",
+        script: "webhooks/throughput.ts",
+        contenders,
+        base,
+        measure: (name, contender) => measure(contender, receiver, { url, deliveries: deliveriesOf(name) })
+      },
+      flags,
+      (result, rounds) => ({ ...result, receiver_cpu: medianOf(rounds, ({ receiver_cpu }) => receiver_cpu) })
+    )
   } finally {
-    await Promise.all([receiver.stop(), ...all.map(({ process }) => process.stop())])
-  }
-  const rounds = all.find(({ name }) => name === base)?.rounds ?? []
-  return all.map((running) => rowOf(running, rounds))
-}
-
-const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
-  const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
-  const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, others, ratioOf)
-  return {
-    name,
-    per_second: middle(({ per_second }) => per_second),
-    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
-    cpu_us: middle(({ cpu_us }) => cpu_us),
-    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
-    receiver_cpu: middle(({ receiver_cpu }) => receiver_cpu)
+    await receiver.stop()
   }
 }
 
@@ -286,13 +257,7 @@ const main = async (): Promise<void> => {
   console.log(JSON.stringify(rows, null, 2))
 }
 
-/** Started by `run`, this script is one contender. */
-const contend = (work: Work): Promise<Took> => {
-  const contender = contenders.get(process.argv[2] ?? "")
-  return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
-}
-
 if (import.meta.main) {
   if (process.send === undefined) await main()
-  else Child.answer(contend)
+  else Contest.answer(contenders)
 }

@@ -5,14 +5,17 @@ import { quotewire } from "./quotewire.ts"
 
 const handle = nodeHandler(quotewire, { base_path: "/insurance", mcp })
 const app = fastify()
-app.all("/insurance/*", {
-  // Before Fastify reads the body.
-  onRequest: async (request, reply) => {
-    reply.hijack()
-    handle(request.raw, reply.raw)
-  },
-  handler: async () => {}
-})
+// In Fastify, the second path does not match the first one.
+for (const path of ["/insurance", "/insurance/*"]) {
+  app.all(path, {
+    // Before Fastify reads the body.
+    onRequest: async (request, reply) => {
+      reply.hijack()
+      handle(request.raw, reply.raw)
+    },
+    handler: async () => {}
+  })
+}
 app.post("/orders", async (request) => request.body)
 
 // Stops when Fastify does; running requests finish first.

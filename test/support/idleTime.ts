@@ -11,6 +11,27 @@ interface Timer {
   readonly ring: () => void
 }
 
+/** Sets a timer. It can be stopped, and made to go off at once. */
+type SetTimer = (millis: number, ring: () => void) => { readonly ring: () => void; readonly stop: () => void }
+
+/** The clock of this time, in milliseconds. */
+const clockOf = (now: () => number, setTimer: SetTimer): Clock.Clock => {
+  const nanos = () => BigInt(Math.round(now() * 1e6))
+  return {
+    currentTimeMillisUnsafe: now,
+    currentTimeMillis: Effect.sync(now),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: (duration) =>
+      Effect.callback((resume) => {
+        const timer = setTimer(Duration.toMillis(duration), () => resume(Effect.void))
+        return Effect.sync(timer.stop)
+      })
+  }
+}
+
 /** How many turns of the event loop without work count as idle. */
 const idle_turns = 20
 /** After so many timers a test waits for something that never comes. */
@@ -22,7 +43,7 @@ export const make = (begin: string) => {
   let underWay = 0
   const timers = new Set<Timer>()
 
-  const setTimer = (millis: number, ring: () => void) => {
+  const setTimer: SetTimer = (millis, ring) => {
     const timer: Timer = {
       due: now + millis,
       ring: () => {
@@ -31,22 +52,7 @@ export const make = (begin: string) => {
       }
     }
     timers.add(timer)
-    return timer
-  }
-
-  const nanos = () => BigInt(Math.round(now * 1e6))
-  const clock: Clock.Clock = {
-    currentTimeMillisUnsafe: () => now,
-    currentTimeMillis: Effect.sync(() => now),
-    currentTimeNanosUnsafe: nanos,
-    currentTimeNanos: Effect.sync(nanos),
-    monotonicTimeNanosUnsafe: nanos,
-    monotonicTimeNanos: Effect.sync(nanos),
-    sleep: (duration) =>
-      Effect.callback((resume) => {
-        const timer = setTimer(Duration.toMillis(duration), () => resume(Effect.void))
-        return Effect.sync(() => timers.delete(timer))
-      })
+    return { ring: timer.ring, stop: () => void timers.delete(timer) }
   }
 
   /** Something is under way, and time stands still, until the function that is returned is called. */
@@ -69,7 +75,7 @@ export const make = (begin: string) => {
   }
 
   return {
-    clock,
+    clock: clockOf(() => now, setTimer),
     begun,
     /** Waits outside of Effect. With a signal, what is under way waits, until this time or the signal. */
     wait: (millis: number, signal?: AbortSignal) => {

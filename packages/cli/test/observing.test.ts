@@ -4,6 +4,7 @@ import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { freePort } from "./support/freePort.ts"
 
 const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
 
@@ -28,16 +29,6 @@ const host = (args: ReadonlyArray<string>) =>
     }),
     ({ child }) => Effect.promise(() => stopped(child))
   )
-
-/** A port that was free a moment ago. */
-const freePort = Effect.promise(async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  return typeof address === "object" && address !== null ? address.port : assert.fail("no port")
-})
 
 /** A collector of OpenTelemetry: the bodies that it was sent, by path. */
 const collector = Effect.acquireRelease(

@@ -68,6 +68,7 @@ export type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./embedding/
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"
+export { whenClosing } from "./embedding/whenClosing.ts"
 export * as Event from "./events/Event.ts"
 export * as Feedback from "./feedback/Feedback.ts"
 export { kinds } from "./kinds.ts"

@@ -123,14 +123,19 @@ describe("a host", () => {
   )
 })
 
-describe("a host's hook that throws", () => {
-  it.live("is logged, and calls are still answered", () =>
+describe("a host's hook that fails", () => {
+  it.live.each<readonly [string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no")
+      }
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))]
+  ])("because it %s is logged, and calls are still answered", ([, onAnswered]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))
-      const onAnswered = () => {
-        throw new Error("no")
-      }
       const host = yield* Effect.provideService(start({ onAnswered }), References.CurrentLoggers, new Set([logger]))
       for (let call = 0; call < 3; call++) {
         assert.strictEqual((yield* host.send("GET", "/v1/things/th_1")).status, 200)

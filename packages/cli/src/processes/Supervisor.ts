@@ -39,6 +39,23 @@ const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
   place.ready_at_ms = ready_at_ms
 }
 
+/** Starts a worker that takes the place of another one. */
+const launchNext = (workers: Workers) =>
+  Effect.timeoutOrElse(workers.launch(false), {
+    duration: longest_start_ms,
+    orElse: () => Effect.fail(new CommandFailed({ message: "A process has not started within two minutes." }))
+  })
+
+/** Whether the workers of all places fail again and again. */
+const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    BackOff.isCrashLoop(
+      places.map(({ failures, ready_at_ms, worker }) =>
+        workers.isServing(worker) ? BackOff.failuresAfter(failures, now - ready_at_ms) : failures
+      )
+    )
+  )
+
 /** Makes a supervisor of this many workers, of which none runs yet. */
 export const make = (count: number, workers: Workers): Supervisor => {
   const places: Array<Place> = []
@@ -54,18 +71,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     return first.ready
   })
 
-  const next = Effect.timeoutOrElse(workers.launch(false), {
-    duration: longest_start_ms,
-    orElse: () => Effect.fail(new CommandFailed({ message: "A process has not started within two minutes." }))
-  })
-
-  const isCrashLoop = Effect.map(Clock.currentTimeMillis, (now) =>
-    BackOff.isCrashLoop(
-      places.map(({ failures, ready_at_ms, worker }) =>
-        workers.isServing(worker) ? BackOff.failuresAfter(failures, now - ready_at_ms) : failures
-      )
-    )
-  )
+  const next = launchNext(workers)
 
   /** Replaces a worker that has ended, after a pause that grows with each failure. */
   const replace = Effect.fnUntraced(function* (place: Place, how: string) {
@@ -74,7 +80,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     place.failures = BackOff.failuresAfter(place.failures, served_ms) + 1
     yield* logEnd(place, `A process has ended with ${how}, and is replaced`)
     let reason: CommandFailed | WrongUsage = crashLoop(how)
-    while (!(yield* isCrashLoop)) {
+    while (!(yield* isCrashLoop(places, workers))) {
       yield* Effect.sleep(BackOff.wait_ms(place.failures))
       const launched = yield* Effect.result(next)
       if (Result.isSuccess(launched)) return occupy(place, launched.success)

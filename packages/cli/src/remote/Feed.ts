@@ -62,10 +62,14 @@ const firstCursor = (since: string): string | null => (since === "start" || sinc
 /** Reads pages up to the end of the feed; the last one is empty. */
 const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
   Stream.paginate(after, (cursor) =>
-    Effect.map(
-      HostClient.call((signal) => client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })),
-      (page) => [[page], page.events.length === 0 ? Option.none() : Option.some(page.next_cursor)] as const
-    )
+    Effect.gen(function* () {
+      const page = yield* HostClient.call((signal) =>
+        client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })
+      )
+      if (page.events.length === 0) return [[page], Option.none()] as const
+      yield* HostClient.refuseRepeated(cursor, page.next_cursor)
+      return [[page], Option.some(page.next_cursor)] as const
+    })
   )
 
 /** The events up to the end of the feed. */

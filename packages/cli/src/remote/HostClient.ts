@@ -38,6 +38,15 @@ export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => 
   return message === null ? Effect.die(error) : Effect.fail(new CommandFailed({ message: printable(message) }))
 }
 
+/** Fails if the next page of a list is the one that was just read. Otherwise such a host would be asked forever. */
+export const refuseRepeated = (
+  cursor: string | null,
+  next_cursor: string | null
+): Effect.Effect<void, CommandFailed> =>
+  cursor !== null && cursor === next_cursor
+    ? Effect.fail(new CommandFailed({ message: "The host answers the same page of a list again and again." }))
+    : Effect.void
+
 const sentenceOf = (error: unknown): string | null => {
   if (error instanceof HostError) {
     return error.reason === "unreachable" ? `${error.message} Is ${nameOf("base-url")} right?` : error.message

@@ -42,10 +42,11 @@ const page = (client: HostClient.HostClient, input: { readonly since?: string; r
 const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
-      Effect.map(
-        page(client, { since, ...(cursor !== null && { cursor }) }),
-        ({ next_cursor, requests }) => [requests, Option.fromNullOr(next_cursor)] as const
-      )
+      Effect.gen(function* () {
+        const { next_cursor, requests } = yield* page(client, { since, ...(cursor !== null && { cursor }) })
+        yield* HostClient.refuseRepeated(cursor, next_cursor)
+        return [requests, Option.fromNullOr(next_cursor)] as const
+      })
     )
   )
 

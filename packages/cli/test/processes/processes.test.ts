@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, get } from "node:http"
-import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { emptyDatabase, type freshDatabase } from "../../../../test/support/TestDatabase.ts"
+import { freePort } from "../support/freePort.ts"
 import { runInProcess } from "../support/inProcess.ts"
 import { host, run } from "../support/program.ts"
 
@@ -18,16 +18,6 @@ const database = (make: typeof freshDatabase) =>
       QUOTEWIRE_PROCESSES: "2"
     })
   )
-
-/** A port that was free a moment ago. */
-const freePort = Effect.promise(async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  return typeof address === "object" && address !== null ? address.port : assert.fail("no port")
-})
 
 /** Two processes that are ready, with their metrics. */
 const serving = Effect.fnUntraced(function* (env: Record<string, string>, ...args: ReadonlyArray<string>) {

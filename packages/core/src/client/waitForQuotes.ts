@@ -23,7 +23,7 @@ export const makeWaitForQuotes =
     signal?.throwIfAborted()
     const ended = new AbortController()
     const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
-    const timeOver = new DOMException(`The host has not answered within ${timeout_ms} ms.`, "TimeoutError")
+    const timeOver = new DOMException(`No answer has come within ${timeout_ms} ms.`, "TimeoutError")
     sleep(timeout_ms, either).then(
       () => ended.abort(timeOver),
       () => {}

@@ -50,7 +50,12 @@ export interface ConsumeOptions {
   readonly types?: ReadonlyArray<EventType>
   /** How long one attempt may take; 30 seconds by default. Then its signal aborts, and it counts as failed. */
   readonly timeout_ms?: number
-  /** How often an event may fail before it is parked; 10 by default. */
+  /**
+   * How often an event may fail before it is parked; 10 by default.
+   *
+   * An attempt during which the process died counts as failed. It may have died of something else, so the event is then handed
+   * over once more, even with 1.
+   */
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further one. */
   readonly backoff_ms?: number

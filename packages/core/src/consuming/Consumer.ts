@@ -129,8 +129,12 @@ export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Co
 export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
   Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
 
-/** Whether the next event has failed so often that it is parked. */
+/** Whether the next event, which has just failed, is parked. */
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
+
+/** Whether the next event is parked without another attempt. One process may have died of something else, so it takes two. */
+export const hasEndedProcesses = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
+  failures >= Math.max(max_attempts, 2)
 
 /** Continues after the events that were erased, by age or by a reset. */
 export const afterErased = (consumer: Consumer, erased_through: number, erased_count: number): Consumer =>

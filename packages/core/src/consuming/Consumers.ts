@@ -1,5 +1,6 @@
 import { Clock, Context, Deferred, Effect, Exit, FiberSet, Layer, Scope, Semaphore } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
+import * as Supervise from "../concurrency/supervise.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
@@ -14,7 +15,6 @@ import {
   settingsOf
 } from "./ConsumeOptions.ts"
 import * as Dispatcher from "./Dispatcher.ts"
-import { logUnlessInterrupted } from "./logUnlessInterrupted.ts"
 import type * as ParkedEvent from "./ParkedEvent.ts"
 import * as ParkedEvents from "./parkedEvents.ts"
 import { storeStartPositions } from "./startPositions.ts"
@@ -84,6 +84,8 @@ export class Consumers extends Context.Service<
         const fork = yield* FiberSet.runtime(fibers)()
         // Runs before the handlers are interrupted.
         yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
+        const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
+          Supervise.repeatForever(`The consumer ${settings.name}`, round, pause_ms)
         const running = Effect.gen(function* () {
           const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
           yield* Deferred.succeed(ready, undefined)
@@ -99,9 +101,9 @@ export class Consumers extends Context.Service<
           }
           const dispatcher = Dispatcher.make(context, startHandler, fork)
           wakeAll = dispatcher.wakeAll
-          yield* runForever(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)), settings.name)
+          yield* untilStopped(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)))
         })
-        yield* Effect.forkScoped(runForever(running, settings.name))
+        yield* Effect.forkScoped(untilStopped(running))
         return () => {
           isStopping = true
           wakeAll()
@@ -143,14 +145,5 @@ export class Consumers extends Context.Service<
   )
 }
 
-/** Runs what should not end again and again, until it is interrupted. A failure is logged. */
-const runForever = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
-  what.pipe(
-    Effect.catchCause((cause) =>
-      logUnlessInterrupted("A consumer cannot look for events now; trying again", cause, consumer)
-    ),
-    Effect.andThen(Effect.sleep(pause_ms)),
-    Effect.forever
-  )
-
+/** The pause after a failure, in milliseconds. */
 const pause_ms = second_ms

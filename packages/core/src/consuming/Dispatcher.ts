@@ -6,7 +6,6 @@ import { second_ms } from "../wire/Timestamp.ts"
 import * as Attempts from "./Attempts.ts"
 import { consumeWorkspace } from "./consumeWorkspace.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
-import { logUnlessInterrupted } from "./logUnlessInterrupted.ts"
 import type { ConsumerContext } from "./WorkspaceContext.ts"
 
 /** Without a hint, every workspace is checked this often, but at most one page of them in a second. */
@@ -59,7 +58,11 @@ export const make = (
     running.set(id, entry)
     fork(
       consume(id, entry).pipe(
-        Effect.catchCause((cause) => logUnlessInterrupted("A workspace cannot be consumed now", cause, settings.name)),
+        Effect.catchCause((cause) =>
+          Effect.annotateLogs(Effect.logWarning("A workspace cannot be consumed now", cause), {
+            consumer: settings.name
+          })
+        ),
         Effect.ensuring(Effect.sync(() => (running.get(id) === entry ? running.delete(id) : false)))
       )
     )

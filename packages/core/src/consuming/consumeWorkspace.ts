@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { callHook } from "../concurrency/callHook.ts"
 import type { Event } from "../events/Event.ts"
 import type { StoredEvent } from "../storage/Change.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
@@ -18,9 +19,9 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
     Effect.annotateLogs({ ...annotationsOf(context), events })
   )
   if (on_expired === null) return
-  yield* Effect.catchCause(
-    Effect.sync(() => on_expired({ consumer, organization_id, environment, events })),
-    (cause) => Effect.annotateLogs(Effect.logError("on_expired has failed", cause), annotationsOf(context))
+  yield* callHook(
+    () => on_expired({ consumer, organization_id, environment, events }),
+    (thrown) => Effect.annotateLogs(Effect.logError("on_expired has failed", thrown), annotationsOf(context))
   )
 })
 
@@ -45,7 +46,7 @@ const tryEvent = Effect.fnUntraced(function* (
   event: Event
 ) {
   if (settings.types !== null && !settings.types.has(event.type)) return null
-  if (Consumer.isExhausted(held.current(), settings)) return "process_ended"
+  if (Consumer.hasEndedProcesses(held.current(), settings)) return "process_ended"
   const error = yield* attempts.make(event, held.current().failures + 1)
   if (error !== null) held.set(Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings))
   return error

@@ -4,6 +4,7 @@ import { checkOptions, configRules, InvalidConfig, must, type OptionRule } from 
 import * as Input from "../wire/Input.ts"
 import { hour_ms } from "../wire/Timestamp.ts"
 import type { EmbedOptions } from "./Embedded.ts"
+import type { ProgramLogger } from "./ProgramLogger.ts"
 
 /*
  * The types of the options of `embed`: a program in JavaScript can pass anything.
@@ -14,7 +15,7 @@ const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
 
 const log_methods = ["debug", "info", "warn", "error"]
 
-const isLogger = (value: unknown): boolean =>
+const isLogger = (value: unknown): value is ProgramLogger =>
   Predicate.isObjectKeyword(value) && log_methods.every((name) => typeof Reflect.get(value, name) === "function")
 
 /** The rule of each option. An option without a rule does not compile. */
@@ -43,3 +44,7 @@ export const refusalOf = (options: unknown): InvalidConfig | null =>
   Predicate.isReadonlyObject(options)
     ? checkOptions(options, rules, ["storage"])
     : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
+
+/** The logger of options that may be wrong; undefined if they have no usable one. */
+export const loggerOf = (options: unknown): ProgramLogger | undefined =>
+  Predicate.hasProperty(options, "logger") && isLogger(options.logger) ? options.logger : undefined

@@ -146,6 +146,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * What it acquires is released by `close`, before the services are. Rejects with the failure of the Effect.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
+  /** Logs an entry, such as `Effect.logWarning("…")`, where the service logs: also before it has started, and if it could not. */
+  readonly log: (entry: Effect.Effect<void>) => Promise<void>
   /**
    * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
    * carriers that are on record, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
@@ -153,6 +155,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
    * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases all resources.
+   * Handlers such as `nodeHandler` refuse new requests from now on, and finish the running ones.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */

@@ -29,12 +29,13 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 }
 
 /**
- * Passes every log entry, of any level, to the program's logger.
+ * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
  *
  * If the logger throws, or returns a promise that rejects, the entry is printed to standard output, and the first time also
  * that the logger has failed.
  */
-export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
+export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
+  if (logger === undefined) return Layer.empty
   let hasThrown = false
   const toProgram = Logger.make<unknown, void>((options) => {
     const { annotations, cause, message } = Logger.formatStructured.log(options)

@@ -1,4 +1,4 @@
-import { Effect, Exit, Layer, ManagedRuntime, Schema, Scope } from "effect"
+import { Effect, Layer, ManagedRuntime, Schema } from "effect"
 import { Access } from "../access/Access.ts"
 import { Allowance, freeOfCharge } from "../access/Allowance.ts"
 import type * as Operation from "../calls/Operation.ts"
@@ -11,19 +11,19 @@ import { makeClient } from "../client/makeClient.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
 import { makeConsume } from "../consuming/promises.ts"
-import { type CreatedKey, carrierCallback, createKey, releaseLongPolls, type Services } from "../layer.ts"
+import { type CreatedKey, carrierCallback, createKey, type Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
-import type { Storage } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as EmbedRules from "./EmbedRules.ts"
-import { closed, valueOf } from "./rejections.ts"
+import * as Lifetime from "./Lifetime.ts"
+import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
 
 /**
@@ -41,33 +41,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     refusal === null ? serviceLayer(options) : Layer.effectContext(Effect.fail(refusal))
   )
   const { grace_ms = 8_000, limits }: Pick<EmbedOptions, "grace_ms" | "limits"> = refusal === null ? options : {}
-  const running = new Set<Promise<unknown>>()
-  const scope = Scope.makeUnsafe()
-  let closing: Promise<void> | null = null
-  const begin = <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => {
-    if (closing !== null) throw closed()
-    return runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
-  }
-  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
-    const call = begin(effect, signal)
-    running.add(call)
-    const exit = await call
-    running.delete(call)
-    return valueOf(exit, signal)
-  }
-  // Not one of the running calls, for which `close` would wait.
-  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
-    valueOf(await begin(Effect.sleep(ms), signal), signal)
-  const { consume, stopAll } = makeConsume((name, handler, consumer) => {
-    const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
-    return run(Scope.provide(started, scope))
-  })
-  const end = async () => {
-    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stopAll(), ...running]))
-    await Effect.runPromise(Effect.timeoutOption(finish, grace_ms))
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    await runtime.dispose()
-  }
+  const { call: run, close, run: runScoped, sleep } = Lifetime.begin(runtime, grace_ms)
+  const { consume, stopAll } = makeConsume((name, handler, consumer) =>
+    runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
+  )
   const ready = run(Effect.void)
   // A program that ignores `ready` sees the failed start at its first call.
   ready.catch(() => {})
@@ -109,8 +86,9 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     listParkedEvents: (name, filter) => run(Consumers.use((consumers) => consumers.listParked(name, filter))),
     retryParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.retryParked(name, place))),
     dropParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.dropParked(name, place))),
-    run: (effect) => run(Scope.provide(effect, scope)),
-    close: () => (closing ??= end())
+    run: runScoped,
+    log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
+    close: () => close(stopAll)
   }
 }
 

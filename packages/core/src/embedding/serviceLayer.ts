@@ -46,7 +46,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provide(exchanges(config)),
     Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
     seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
-    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
+    Layer.provideMerge(ProgramLogger.layer(logger))
   )
 
 const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>

@@ -152,29 +152,37 @@ describe("the hook OnCarrierExchange", () => {
     { recording: { sandbox: "none", live: "none" }, onExchange: (exchange) => seen.push(exchange) }
   )
 
-  testRecorded(
-    "is logged if it throws, without its message, and the answer counts",
-    Effect.gen(function* () {
-      const lines: Array<string> = []
-      const logger = Logger.make(({ cause, fiber, message }) => {
-        lines.push(
-          `${String(message)} ${Cause.pretty(cause)} ${JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))}`
-        )
-      })
-      const id = yield* Effect.provideService(ask(), References.CurrentLoggers, new Set([logger]))
-      const line = lines.find((one) => one.includes("OnCarrierExchange has failed")) ?? assert.fail(lines.join())
-      assert.include(line, "EvalError")
-      assert.include(line, '"carrier_id":"acme"')
-      assert.notInclude(line, "hidden")
-      assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
-    }),
-    prompt("acme"),
-    {
-      onExchange: () => {
-        throw new EvalError("hidden")
+  const hidden = () => new EvalError("hidden")
+  const failing: ReadonlyArray<readonly [how: string, onExchange: () => void]> = [
+    [
+      "throws",
+      () => {
+        throw hidden()
       }
-    }
-  )
+    ],
+    ["rejects", () => Promise.reject(hidden())]
+  ]
+  for (const [how, onExchange] of failing) {
+    testRecorded(
+      `is logged if it ${how}, without its message, and the answer counts`,
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        const logger = Logger.make(({ cause, fiber, message }) => {
+          lines.push(
+            `${String(message)} ${Cause.pretty(cause)} ${JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))}`
+          )
+        })
+        const id = yield* Effect.provideService(ask(), References.CurrentLoggers, new Set([logger]))
+        const line = lines.find((one) => one.includes("OnCarrierExchange has failed")) ?? assert.fail(lines.join())
+        assert.include(line, "EvalError")
+        assert.include(line, '"carrier_id":"acme"')
+        assert.notInclude(line, "hidden")
+        assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
+      }),
+      prompt("acme"),
+      { onExchange }
+    )
+  }
 })
 
 describe("an exchange that cannot be recorded", () => {

@@ -99,7 +99,13 @@ const isCode = (value: unknown): value is ErrorCode => typeof value === "string"
 const isRetryAction = (value: unknown): value is RetryActionType => typeof value === "string"
 
 const isFieldError = (value: unknown): value is FieldError =>
-  isObject(value) && typeof value.path === "string" && typeof value.message === "string"
+  isObject(value) &&
+  typeof value.path === "string" &&
+  typeof value.message === "string" &&
+  (value.allowed_values === undefined || isListOfText(value.allowed_values))
+
+const isListOfText = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === "string")
 
 const parse = (text: string): unknown => {
   try {

@@ -1,5 +1,5 @@
 import { ApiError, Ids, type Pipeline, Revision } from "@quotewire/core"
-import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, Predicate, References, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Cors from "./Cors.ts"
 import * as NotFound from "./NotFound.ts"
@@ -16,8 +16,8 @@ export interface Settings {
   readonly docs_url: string
   /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** Called after every answer. It must neither throw nor block. If it throws, that is logged. */
-  readonly onAnswered?: (answered: Answered) => void
+  /** Called after every answer, which does not wait for it. It must not block. If it throws, or its promise rejects, that is logged. */
+  readonly onAnswered?: (answered: Answered) => unknown
 }
 
 /** An answered request, for metrics. */
@@ -120,11 +120,14 @@ const makeUnsafe = <R>(
   const handled = handledIn(context)
   let isRefusing = false
 
+  const logFailed = (name: string, defect: unknown) =>
+    void fork(Effect.logWarning(`${name} has failed`, Cause.die(defect)))
+
   const guarded = <A>(name: string, call: () => A): A | undefined => {
     try {
       return call()
     } catch (defect) {
-      fork(Effect.logWarning(`${name} has failed`, Cause.die(defect)))
+      logFailed(name, defect)
       return undefined
     }
   }
@@ -162,7 +165,9 @@ const makeUnsafe = <R>(
       Exit.isSuccess(exit) ? exit.value : Answer.refusal(failed(request_id, exit.cause), request_id, settings),
     answered: ({ began_ms, name }, status) => {
       if (onAnswered === undefined) return
-      guarded("onAnswered", () => onAnswered({ name, status, duration_ms: performance.now() - began_ms }))
+      const duration_ms = performance.now() - began_ms
+      const done = guarded("onAnswered", () => onAnswered({ name, status, duration_ms }))
+      if (Predicate.isPromiseLike(done)) done.then(undefined, (defect) => logFailed("onAnswered", defect))
     },
     guarded,
     refusal: (error) => {

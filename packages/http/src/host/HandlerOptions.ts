@@ -1,5 +1,5 @@
-import { type Limits, PublicUrl } from "@quotewire/core"
-import { Effect, Result } from "effect"
+import { Allowance, type Limits, PublicUrl } from "@quotewire/core"
+import { Effect, Predicate, Result } from "effect"
 import type { MessageEndpoint } from "../messages/MessageRoute.ts"
 import * as Addresses from "./Addresses.ts"
 import type * as Answering from "./Answering.ts"
@@ -58,6 +58,7 @@ export interface Checked {
 /** Checks the options. The error is a sentence that names the option and the rule. */
 export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
   Result.gen(function* () {
+    yield* checkTypes(options)
     const {
       base_path,
       base_url = null,
@@ -81,6 +82,31 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       })
     }
   })
+
+const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(Predicate.isString)
+
+const origins = 'a list of origins, such as ["https://shop.example"]'
+
+/** What options must be that nothing else checks: a program in JavaScript can pass anything. */
+const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boolean, what: string]> = [
+  ["base_path", Predicate.isString, "a path, such as /insurance"],
+  ["base_url", Predicate.isString, "an address, such as https://shop.example/insurance"],
+  ["docs_url", Predicate.isString, "an address, such as https://shop.example/docs"],
+  ["cors_origins", isListOfText, origins],
+  ["mcp_origins", isListOfText, origins],
+  ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
+  ["onAnswered", Predicate.isFunction, "a function"],
+  ["address", Predicate.isFunction, "a function"],
+  ["limits", Allowance.isLimits, "limits that have all that Allowance.standardLimits has"]
+]
+
+const checkTypes = (options: unknown): Result.Result<void, Error> => {
+  if (!Predicate.isReadonlyObject(options)) {
+    return Result.fail(new Error("The options of a handler must be an object, such as { base_path: '/insurance' }."))
+  }
+  const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
+  return wrong === undefined ? Result.void : Result.fail(new Error(`${wrong[0]} must be ${wrong[2]}.`))
+}
 
 /** Checks a number. The error names the option. */
 export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, Error> =>

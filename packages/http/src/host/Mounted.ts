@@ -1,4 +1,4 @@
-import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision } from "@quotewire/core"
+import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision, whenClosing } from "@quotewire/core"
 import { Cause, Effect, Layer, type Scope } from "effect"
 import * as Answer from "./Answer.ts"
 import { closingDown } from "./Answering.ts"
@@ -14,7 +14,7 @@ export interface Stoppable<Handle> {
 }
 
 /** The part of an embedded service that a handler uses. */
-export type Service = Pick<Embedded, "run">
+export type Service = Pick<Embedded, "run"> & Partial<Pick<Embedded, "log">>
 
 /** At most this many requests wait for the start of a service. Further ones are refused. */
 export const max_waiting = 1_000
@@ -22,7 +22,7 @@ export const max_waiting = 1_000
 /**
  * Makes a handler inside an embedded service, and resolves to its function when the service has started.
  *
- * When the service is closed, running requests finish within the grace period, and later ones are refused. If the service
+ * As soon as the service is closed, new requests are refused, and running ones finish within the grace period. If the service
  * cannot start, that is logged, and it resolves to null. It never rejects.
  */
 export const mount = async <Handle>(
@@ -30,12 +30,14 @@ export const mount = async <Handle>(
   options: Pick<Checked, "limits" | "grace_ms">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
 ): Promise<Handle | null> => {
+  let log: Embedded["log"] = Effect.runPromise
   try {
     const quotewire = service()
-    const { handle } = await quotewire.run(makeMounted(make, options, handlersOf(quotewire)))
+    log = quotewire.log ?? log
+    const { handle } = await quotewire.run(makeMounted(make, options))
     return handle
   } catch (error) {
-    if (!isClosed(error)) await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+    if (!isClosed(error)) await log(Effect.logError(cannot_start, Cause.die(error)))
     return null
   }
 }
@@ -47,44 +49,17 @@ const cannot_start = "The service could not start, so its handler refuses every 
 
 const makeMounted = Effect.fnUntraced(function* <Handle>(
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
-  { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">,
-  handlers: Set<Running>
+  { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">
 ) {
   const handler = yield* limits === null
     ? make
     : Effect.provideContext(make, yield* Layer.build(Quotewire.limited(limits)))
-  const context = yield* Effect.context<Quotewire.Services>()
-  handlers.add({ ...handler, grace_ms })
-  yield* Effect.addFinalizer(() => Effect.provideContext(stopAll(handlers), context))
+  yield* whenClosing(stop(handler, grace_ms))
   return handler
 })
 
-/** A handler of a running service. */
-interface Running extends Omit<Stoppable<unknown>, "handle"> {
-  readonly grace_ms: number
-}
-
-/** The handlers of each service. They stop together, because finalizers would stop one after the other. */
-const handlers_by_service = new WeakMap<Service, Set<Running>>()
-
-const handlersOf = (quotewire: Service): Set<Running> => {
-  const known = handlers_by_service.get(quotewire)
-  if (known !== undefined) return known
-  const handlers = new Set<Running>()
-  handlers_by_service.set(quotewire, handlers)
-  return handlers
-}
-
-const stopAll = Effect.fnUntraced(function* (handlers: Set<Running>) {
-  const running = Array.from(handlers)
-  handlers.clear()
-  yield* Effect.forEach(running, ({ refuse }) => refuse)
-  yield* Quotewire.releaseLongPolls
-  yield* Effect.forEach(running, finish, { concurrency: "unbounded", discard: true })
-})
-
-const finish = ({ grace_ms, idle, interruptAll }: Running) =>
-  Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), grace_ms), interruptAll)
+const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, grace_ms: number): Effect.Effect<void> =>
+  refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), grace_ms)), Effect.andThen(interruptAll))
 
 /** Makes the refusals of a handler whose service has not started. */
 export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {

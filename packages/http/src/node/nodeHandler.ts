@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http"
-import type { Embedded } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as Api from "../host/Api.ts"
 import * as HandlerOptions from "../host/HandlerOptions.ts"
@@ -29,7 +28,7 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
  * app.use("/insurance", nodeHandler(quotewire, { mcp }))
  */
 export const nodeHandler = (
-  quotewire: Pick<Embedded, "run">,
+  quotewire: Mounted.Service,
   options: NodeHandlerOptions = {}
 ): Handler.Handler["handle"] => {
   const checked = Result.getOrThrow(HandlerOptions.check(options))

@@ -34,6 +34,13 @@ describe("a refusal", () => {
     })
   })
 
+  it("keeps the field errors that can be read, and leaves out the others", async () => {
+    const good = { path: "line", message: "Must be a line.", allowed_values: ["pet"] }
+    const field_errors = [good, { ...good, allowed_values: "pet" }, { ...good, allowed_values: [1] }, { path: 1 }, null]
+    const error = { code: "invalid_input", message: "Wrong.", field_errors, retry_action: { type: "fix_input" } }
+    assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
+  })
+
   it("of a newer host is passed on, with a code that is not known here", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",

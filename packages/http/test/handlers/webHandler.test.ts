@@ -1,8 +1,10 @@
+import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
+import { embed, Storage } from "@quotewire/core"
 import { nodeHandler } from "@quotewire/http"
 import { type WebHandlerOptions, webHandler } from "@quotewire/http/web"
 import { mcp } from "@quotewire/mcp"
-import { Effect } from "effect"
+import { Deferred, Effect, Layer } from "effect"
 import { capturedLog, embedded, json, polling, serving, start, waiting } from "./support.ts"
 
 const host = "https://shop.example"
@@ -246,6 +248,39 @@ describe("webHandler", () => {
       const late = yield* Effect.promise(() => send("/v1/capabilities?line=pet", {}))
       assert.strictEqual(late.status, 503)
       assert.strictEqual(late.headers.get("retry-after"), "1")
+    })
+  )
+
+  it.live("refuses as soon as the service is closed, also while a call of the program itself still runs", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded({ public_url: host })
+      const web = webHandler(quotewire)
+      const address = yield* serving(nodeHandler(quotewire))
+      const live = () => web(new Request(`${host}/health/live`))
+      assert.strictEqual((yield* Effect.promise(live)).status, 200)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 200)
+      const finish = yield* Deferred.make<void>()
+      const own = quotewire.run(Deferred.await(finish))
+      const closed = quotewire.close()
+      assert.strictEqual((yield* Effect.promise(live)).status, 503)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 503)
+      yield* Deferred.succeed(finish, undefined)
+      yield* Effect.promise(() => own)
+      yield* Effect.promise(() => closed)
+    })
+  )
+
+  it.live("tells the logger of the service why the service could not start", () =>
+    Effect.gen(function* () {
+      const printed = yield* capturedLog
+      const entries: Array<string> = []
+      const note = (...entry: ReadonlyArray<unknown>) => void entries.push(entry.map((part) => inspect(part)).join(" "))
+      const broken = Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))
+      const logger = { debug: note, info: note, warn: note, error: note }
+      const handle = webHandler(embed({ storage: broken, logger }))
+      assert.strictEqual((yield* Effect.promise(() => handle(new Request(`${host}/health/live`)))).status, 503)
+      assert.include(entries.join("\n"), "The disk is gone.")
+      assert.deepStrictEqual(printed, [])
     })
   )
 

@@ -50,7 +50,7 @@ export class Inboxes {
 
   /** Opens the endpoint of this name, and subscribes it unless it was subscribed before. */
   async open(client: Subscriber, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
-    const url = `https://inbox.example/${encodeURIComponent(name)}`
+    const url = `https://inbox.example/${encodeURIComponent(name.toWellFormed())}`
     const receiver = this.receivers[url] ?? Receiver.make()
     this.receivers[url] = receiver
     if (script !== undefined) receiver.play(script)

@@ -11,7 +11,7 @@ import {
 } from "@quotewire/core"
 import type { AnyLine, InputOf } from "@quotewire/core/client"
 import { Receiver } from "@quotewire/core/testing"
-import { Clock, Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Predicate } from "effect"
 import * as MemoryStorage from "../MemoryStorage.ts"
 import { type CassettesByCarrier, recordedAt, transportOf } from "./cassettes.ts"
 import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
@@ -61,7 +61,7 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
   /**
    * Moves the clock, such as by "1 hour", and returns when everything that fell due has happened: in order, each at its own time.
    *
-   * Whole seconds only. Before each step it waits until your own carriers have answered.
+   * Whole seconds only, a hundred years at most. Before each step it waits until your own carriers have answered.
    */
   readonly advance: (duration: Duration.Input) => Promise<void>
   /**
@@ -118,7 +118,7 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
   scenario,
   ...config
 }: SandboxOptions<OwnLine> = {}): Promise<Sandbox<OwnLine>> => {
-  const start_ms = (now ?? recordedAt(cassettes) ?? new Date()).getTime()
+  const start_ms = startOf(now ?? recordedAt(cassettes) ?? new Date())
   const given = { config, cassettes, ...(logger !== undefined && { logger }) }
   const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
   try {
@@ -275,17 +275,33 @@ let advances = 0
 /** The longest advance of one call, in seconds. */
 const longest_step = 31_536_000
 
+/** The longest that a clock moves at once, in seconds: a hundred years. */
+const max_seconds = 100 * longest_step
+
 const secondsOf = (name: string, duration: Duration.Input): number => {
-  const seconds = Duration.toSeconds(Duration.fromInputUnsafe(duration))
-  if (Number.isInteger(seconds) && seconds >= 1) return seconds
-  throw new RangeError(`${name} must be whole seconds, at least one, such as "90 seconds".`)
+  const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= max_seconds) return seconds
+  throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
 }
+
+/** The time at which a clock starts, in milliseconds. */
+const startOf = (now: Date): number => {
+  const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
+  if (ms >= earliest_ms && ms < latest_ms) return ms
+  throw new RangeError('now must be a Date of the years 1970 to 2999, such as new Date("2026-09-26T12:00:00Z").')
+}
+
+const earliest_ms = 0
+const latest_ms = Date.UTC(3000, 0)
 
 const advanceUntil = async <A>(
   advance: (seconds: number) => Promise<void>,
   work: Promise<A>,
   { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
 ): Promise<A> => {
+  if (!Predicate.isPromiseLike(work)) {
+    throw new TypeError("The work must be a promise: call your async function, and pass what it returns.")
+  }
   let ended = false
   const end = () => {
     ended = true

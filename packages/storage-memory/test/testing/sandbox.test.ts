@@ -121,14 +121,24 @@ describe("the clock of a sandbox", () => {
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("refuses durations that are not whole seconds, by name", async () => {
+  it("refuses durations that are not whole seconds, or longer than a hundred years, by name", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
         () => "",
         (error) => String(error.message)
       )
-    assert.match(await messageOf(world.advance("10 millis")), /^duration/)
+    for (const wrong of [
+      0,
+      -1_000,
+      Number.NaN,
+      1e300,
+      "10 millis",
+      "101000 days",
+      JSON.parse('"1 fortnight"')
+    ] as const) {
+      assert.match(await messageOf(world.advance(wrong)), /^duration must be whole seconds/)
+    }
     assert.match(await messageOf(world.advanceUntil(Promise.resolve(), { step: 0 })), /^step/)
     assert.match(
       await messageOf(world.advanceUntil(Promise.resolve(), { at_most: Number.POSITIVE_INFINITY })),
@@ -141,6 +151,20 @@ describe("the clock of a sandbox", () => {
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
     assert.include(String(outcome), "3h")
+  })
+
+  it("asks for a promise, if it gets the code itself", async () => {
+    await using world = await sandbox()
+    const work: Promise<number> = JSON.parse("{}")
+    const outcome = await world.advanceUntil(work).catch((error) => error)
+    assert.include(String(outcome), "call your async function, and pass what it returns")
+  })
+
+  it("starts at a date that exists", async () => {
+    for (const now of [new Date(Number.NaN), new Date(-1), new Date(8.64e15), JSON.parse('"2026-09-26"')]) {
+      const outcome = await sandbox({ now }).catch((error) => error)
+      assert.match(String(outcome), /^RangeError: now must be a Date of the years 1970 to 2999/)
+    }
   })
 
   it("tells the failure of the code", async () => {

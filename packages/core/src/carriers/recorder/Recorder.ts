@@ -1,5 +1,6 @@
 import { Cause, Clock, Context, Effect } from "effect"
 import type { Environment } from "../../access/Caller.ts"
+import { callHook } from "../../concurrency/callHook.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
@@ -56,43 +57,13 @@ export const make = Effect.gen(function* () {
       return draft
     })
 
-  const report = (summary: CarrierExchange): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      try {
-        onExchange(summary)
-        return Effect.void
-      } catch (defect) {
-        const { carrier_id, quote_request_id } = summary
-        const log = Fault.log("OnCarrierExchange has failed", Cause.die(defect))
-        return Effect.annotateLogs(log, { carrier_id, quote_request_id })
-      }
-    })
-
-  /** The number of the next exchange of a request that can come again and again; null above the bound. */
-  const nextNumber = ({ application_id, workspace_id }: Subject) =>
-    Effect.map(
-      storage.page({
-        workspace_id,
-        kind: Exchange.kind.name,
-        parent: application_id,
-        status: Exchange.repeated,
-        order: "newest",
-        after: null,
-        limit: 1
-      }),
-      ({ records: [newest] }) => {
-        const number = newest === undefined ? 1 : (Exchange.kind.value(newest).number ?? 0) + 1
-        return number > Exchange.max_repeated ? null : number
-      }
-    )
-
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
     const redaction = Redaction.redactionOf(draft.adapter, subject?.connection)
     const summary = summaryOf(draft, call, subject, redaction)
     yield* measure(summary)
-    yield* report(summary)
+    yield* report(onExchange, summary)
     if (subject === null || !isWanted(recording[subject.environment], summary.outcome)) return none
-    const number = draft.exchange === "ask" ? null : yield* nextNumber(subject)
+    const number = draft.exchange === "ask" ? null : yield* nextNumber(storage, subject)
     if (number === null && draft.exchange !== "ask") return none
     return [Exchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
   })
@@ -124,6 +95,35 @@ export const make = Effect.gen(function* () {
 })
 
 const none: ReadonlyArray<never> = []
+
+/** Tells the program of an exchange. A failure of its function is logged. */
+const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
+  callHook(
+    () => onExchange(summary),
+    (thrown) => {
+      const { carrier_id, quote_request_id } = summary
+      const log = Fault.log("OnCarrierExchange has failed", Cause.die(thrown))
+      return Effect.annotateLogs(log, { carrier_id, quote_request_id })
+    }
+  )
+
+/** The number of the next exchange of a request that can come again and again; null above the bound. */
+const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
+  Effect.map(
+    storage.page({
+      workspace_id,
+      kind: Exchange.kind.name,
+      parent: application_id,
+      status: Exchange.repeated,
+      order: "newest",
+      after: null,
+      limit: 1
+    }),
+    ({ records: [newest] }) => {
+      const number = newest === undefined ? 1 : (Exchange.kind.value(newest).number ?? 0) + 1
+      return number > Exchange.max_repeated ? null : number
+    }
+  )
 
 const logLost = (cause: Cause.Cause<unknown>) => Fault.log("An exchange with a carrier could not be recorded", cause)
 

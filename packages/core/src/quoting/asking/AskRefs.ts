@@ -16,31 +16,35 @@ export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ rea
 const early_ms = minute_ms
 const retry_after_seconds = 5
 
+type StorageService = Storage["Service"]
+
+/** The record of a carrier's number; null if it is not known. */
+const load = Effect.fnUntraced(function* (storage: StorageService, carrier_id: string, ref: string) {
+  const id = AskRef.idOf(carrier_id, ref)
+  const stored = yield* storage.get({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, id })
+  return Option.getOrNull(stored)
+})
+
+/** Stores what a number stands for, as the version after `before`. */
+const store = Effect.fnUntraced(function* (
+  storage: StorageService,
+  carrier_id: string,
+  ref: string,
+  value: AskRef.AskRef,
+  before: Change.StoredRecord | null
+) {
+  const now = yield* Clock.currentTimeMillis
+  const version = (before?.version ?? 0) + 1
+  const meta = { version, created_at: before?.created_at ?? now, updated_at: now }
+  const writes = [AskRef.toStored(carrier_id, ref, value, meta)]
+  yield* commit(storage, Change.make(directoryWorkspace, { writes }))
+})
+
 /** Finds the ask that a callback answers: by the ask's `idempotency_key`, or by the carrier's own number. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   const loading = yield* AskLoading.make
-
-  const load = Effect.fnUntraced(function* (carrier_id: string, ref: string) {
-    const id = AskRef.idOf(carrier_id, ref)
-    const stored = yield* storage.get({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, id })
-    return Option.getOrNull(stored)
-  })
-
-  /** Stores what a number stands for, as the version after `before`. */
-  const store = Effect.fnUntraced(function* (
-    carrier_id: string,
-    ref: string,
-    value: AskRef.AskRef,
-    before: Change.StoredRecord | null
-  ) {
-    const now = yield* Clock.currentTimeMillis
-    const version = (before?.version ?? 0) + 1
-    const meta = { version, created_at: before?.created_at ?? now, updated_at: now }
-    const writes = [AskRef.toStored(carrier_id, ref, value, meta)]
-    yield* commit(storage, Change.make(directoryWorkspace, { writes }))
-  })
 
   const isStillPending = (carrier_id: string, { workspace_id, quote_request_id }: NonNullable<AskRef.AskRef["ask"]>) =>
     Effect.map(
@@ -54,11 +58,11 @@ export const make = Effect.gen(function* () {
     ref: string
   ) {
     const carrier_id = candidate.adapter.carrier.id
-    const stored = yield* load(carrier_id, ref)
+    const stored = yield* load(storage, carrier_id, ref)
     const known = stored === null ? null : AskRef.kind.value(stored).ask
     if (known?.workspace_id === workspace_id && known.quote_request_id === request.id) return true
     if (known !== null && (yield* isStillPending(carrier_id, known))) return false
-    yield* store(carrier_id, ref, { ask: { workspace_id, quote_request_id: request.id } }, stored)
+    yield* store(storage, carrier_id, ref, { ask: { workspace_id, quote_request_id: request.id } }, stored)
     return true
   }, retryOnConflict)
 
@@ -81,7 +85,7 @@ export const make = Effect.gen(function* () {
     if (marked !== null && (yield* Clock.currentTimeMillis) - marked.updated_at >= early_ms) return null
     // Whoever writes at the same time either marks it as well, or registers it for the carrier's next try.
     if (marked === null)
-      yield* Effect.catchTag(store(carrier_id, ref, { ask: null }, null), "VersionConflict", () => Effect.void)
+      yield* Effect.catchTag(store(storage, carrier_id, ref, { ask: null }, null), "VersionConflict", () => Effect.void)
     return yield* new CallbackTooEarly({ retry_after_seconds })
   })
 
@@ -90,7 +94,7 @@ export const make = Effect.gen(function* () {
     const tokens = askTokens(carrier_id)
     if (tokens.isLike(ref)) return yield* tokens.read(seal, ref)
     if (!AskRef.isRef(ref)) return null
-    const stored = yield* load(carrier_id, ref)
+    const stored = yield* load(storage, carrier_id, ref)
     const ask = stored === null ? null : AskRef.kind.value(stored).ask
     return ask === null
       ? yield* early(carrier_id, ref, stored)

@@ -1,0 +1,85 @@
+import * as Child from "./Child.ts"
+import type { Flags } from "./flags.ts"
+import { medianOf, medianRatio } from "./statistics.ts"
+import type { Took } from "./timed.ts"
+
+/*
+ * Contenders that do the same work, each in a process of its own, in turn.
+ */
+
+/** The contenders of a script, by name: each does the work that it is asked for. */
+export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Took>>
+
+/** What one round of one contender came to. */
+export interface Round {
+  readonly per_second: number
+  /** CPU time of the contender's process for one piece of work. */
+  readonly cpu_us: number
+}
+
+/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
+export interface Result extends Round {
+  readonly name: string
+  readonly throughput_ratio: number
+  readonly cpu_ratio: number
+}
+
+/** A contender's process, and what its rounds came to. */
+interface Running<R> {
+  readonly name: string
+  readonly process: Child.Child
+  readonly rounds: Array<R>
+}
+
+/** A contest. */
+export interface Contest<Work, R extends Round> {
+  /** The name that progress is printed under. */
+  readonly title: string
+  /** The script that `answer` runs in, below `bench`. */
+  readonly script: string
+  readonly contenders: Contenders<Work>
+  /** The contender that the ratios refer to. */
+  readonly base: string
+  /** Measures one round of a contender. */
+  readonly measure: (name: string, contender: Child.Child) => Promise<R>
+}
+
+/** Measures all contenders in each round, so that whatever else the machine does strikes all. `rowOf` adds what is its own. */
+export const run = async <Work, R extends Round, Row>(
+  { base, contenders, measure, script, title }: Contest<Work, R>,
+  flags: Flags,
+  rowOf: (result: Result, rounds: ReadonlyArray<R>) => Row
+): Promise<ReadonlyArray<Row>> => {
+  const all = Array.from(
+    contenders.keys(),
+    (name): Running<R> => ({ name, process: Child.startContender(script, name, flags.profile), rounds: [] })
+  )
+  try {
+    for (let round = 0; round < flags.rounds; round++) {
+      // Whoever comes first in one round comes last in the next.
+      for (const { name, process, rounds } of round % 2 === 0 ? all : all.toReversed()) {
+        rounds.push(await measure(name, process))
+      }
+      process.stderr.write(`${title}: round ${round + 1} of ${flags.rounds}\n`)
+    }
+  } finally {
+    await Promise.all(all.map(({ process }) => process.stop()))
+  }
+  const others = all.find(({ name }) => name === base)?.rounds ?? []
+  return all.map(({ name, rounds }) => rowOf(resultOf(name, rounds, others), rounds))
+}
+
+const resultOf = (name: string, rounds: ReadonlyArray<Round>, others: ReadonlyArray<Round>): Result => ({
+  name,
+  per_second: medianOf(rounds, ({ per_second }) => per_second),
+  throughput_ratio: medianRatio(rounds, others, (round, other) => round.per_second / other.per_second),
+  cpu_us: medianOf(rounds, ({ cpu_us }) => cpu_us),
+  cpu_ratio: medianRatio(rounds, others, (round, other) => other.cpu_us / round.cpu_us)
+})
+
+/** Answers as the contender for which `run` has started this process. */
+export const answer = <Work>(contenders: Contenders<Work>): void =>
+  Child.answer((work: Work) => {
+    const contender = contenders.get(process.argv[2] ?? "")
+    return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
+  })
