@@ -23,6 +23,18 @@ export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
 /** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
 export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
 
+/** What a program does with its cells. */
+export interface WorkOptions {
+  /** The names of the cells that it claims jobs from, at least one; by default all. It answers calls for all cells. */
+  readonly work_cells?: ReadonlyArray<string>
+}
+
+/** The first of these names that is not a cell; undefined if all are. */
+export const unknownCell = (
+  cells: ReadonlyArray<Pick<CellOptions, "name">>,
+  names: ReadonlyArray<string>
+): string | undefined => names.find((name) => !cells.some((cell) => cell.name === name))
+
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
 const unlessRefused = <A, R>(
@@ -35,22 +47,24 @@ const unlessRefused = <A, R>(
   })
 
 /** Opens all cells. The first one must be usable; the others may become usable later. */
-const openAll = ([home, ...others]: AllCells): Effect.Effect<
-  { readonly home: Opened; readonly storage: Opened["storage"] },
-  DatabaseRefused,
-  Scope.Scope
-> =>
+const openAll = (
+  [home, ...others]: AllCells,
+  { work_cells }: WorkOptions
+): Effect.Effect<{ readonly home: Opened; readonly storage: Opened["storage"] }, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const names = [home, ...others].map(({ name }) => name)
     const twice = names.find((name, place) => names.indexOf(name) < place)
     if (twice !== undefined) return yield* refused(`Two cells are named ${twice}.`)
+    const stranger = unknownCell([home, ...others], work_cells ?? [])
+    if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
+    if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
     const opened = yield* open(home)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
       open: Effect.map(open(cell), ({ storage }) => storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
-    return { home: opened, storage: yield* inRealTime(Cells.make([first, ...others.map(source)])) }
+    return { home: opened, storage: yield* inRealTime(Cells.make([first, ...others.map(source)], work_cells)) }
   }).pipe(unlessRefused)
 
 /**
@@ -60,17 +74,20 @@ const openAll = ([home, ...others]: AllCells): Effect.Effect<
  * The layer fails with `DatabaseRefused` if the first cell cannot be used. While another cell cannot be used, calls for its
  * workspaces fail with `StorageUnavailable`, and a log line says why.
  */
-export const layer = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effect(
     Storage.Storage,
-    Effect.map(openAll(cells), ({ storage }) => storage)
+    Effect.map(openAll(cells, options), ({ storage }) => storage)
   )
 
 /** Like `layer`, and provides the clock of the first cell's database instead of the host's. */
-export const layerWithClock = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+export const layerWithClock = (
+  cells: AllCells,
+  options: WorkOptions = {}
+): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const { home, storage } = yield* openAll(cells)
+      const { home, storage } = yield* openAll(cells, options)
       const clock = yield* unlessRefused(DatabaseClock.make(home.database))
       return Context.make(Storage.Storage, storage).pipe(Context.add(Clock.Clock, clock))
     })
