@@ -76,6 +76,32 @@ describe("the file of cells", () => {
   )
 })
 
+describe("--work-cells", () => {
+  it.effect.each([
+    ["serve", "--port", "0"],
+    ["work", "--base-url", "http://127.0.0.1:1"]
+  ])("of quotewire %s is refused at the start if it names no cell", (args) =>
+    Effect.gen(function* () {
+      const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
+      for (const names of ["b", "a,b", ""]) {
+        const { err, how } = yield* runInProcess([...args, "--work-cells", names], env)
+        assert.deepStrictEqual(
+          [how, err],
+          [
+            "wrong usage",
+            "quotewire: --work-cells (or QUOTEWIRE_WORK_CELLS) must name cells of the file of cells, separated by commas."
+          ]
+        )
+      }
+      const { QUOTEWIRE_SEAL_KEYS } = env
+      const alone = { QUOTEWIRE_SEAL_KEYS, QUOTEWIRE_DATABASE_URL: secret, QUOTEWIRE_WORK_CELLS: "a" }
+      const { err, how } = yield* runInProcess(args, alone)
+      assert.strictEqual(how, "wrong usage")
+      assert.include(err, "must be left out without --cells")
+    })
+  )
+})
+
 describe("quotewire cells", () => {
   it.effect("adds cells, lists them, and places new workspaces in them", () =>
     Effect.gen(function* () {

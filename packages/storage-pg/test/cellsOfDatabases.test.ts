@@ -29,11 +29,26 @@ const addAll = (cells: PgCells.AllCells) =>
 const onFour = <A, E>(test: (cells: PgCells.AllCells) => Effect.Effect<A, E, Scope.Scope>) =>
   Effect.flatMap(FourCells, ({ cells }) => test(cells)).pipe(Effect.provide(FourCells.empty))
 
+/** The number of a workspace that lives in the third cell. */
+const placedInThird = Effect.fnUntraced(function* (cells: PgCells.AllCells) {
+  const storage = yield* open(cells)
+  for (let place = 1_000; place < 1_100; place++) {
+    yield* storage.commit(work(place))
+    const found = yield* sql(
+      cellNamed(cells, third),
+      `select from third_cell.workspace where workspace_id = '${workspace(place)}'`
+    )
+    if (found.length > 0) return place
+  }
+  return yield* Effect.die(new Error("none was placed in the third cell"))
+})
+
 describe("cells in databases", () => {
   it.effect("are served as far as they are migrated; a migration that fails in one does not stop the others", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
+        const inThird = yield* Effect.scoped(placedInThird(cells))
         // A table of somebody else is in the way of the third one.
         const broken = cellNamed(cells, third)
         yield* sql(
@@ -60,6 +75,7 @@ describe("cells in databases", () => {
 
         const storage = yield* open(cells)
         yield* storage.ready
+        assert.strictEqual((yield* Effect.flip(storage.commit(work(inThird))))._tag, "StorageUnavailable")
         const commits = Array.from({ length: 30 }, (_, place) => storage.commit(work(place + 1)))
         yield* Effect.all(commits, { concurrency: "unbounded" })
         assert.isAbove((yield* storage.claim({ now: 10, lease_ms: 1_000, limit: 100 })).jobs.length, 0)
@@ -67,7 +83,8 @@ describe("cells in databases", () => {
 
         yield* sql(broken, "drop schema third_cell cascade")
         yield* PgCells.add(cells, third, 1)
-        assert.lengthOf(yield* eventually(storage.workspaces(null, 100)), 30)
+        yield* eventually(storage.workspaces(null, 100))
+        yield* storage.commit(work(inThird))
       })
     )
   )
@@ -111,6 +128,7 @@ describe("cells in databases", () => {
           open([home, { ...other, name: home.name }]),
           open([{ ...other, name: home.name }]),
           PgCells.add(cells, "fifth", 1),
+          Layer.build(PgCells.layer(cells, { work_cells: [first, "fifth"] })),
           open([{ ...home, schema: "Wrong Schema" }])
         ]
         const reasons = yield* Effect.forEach(refusals, (program) =>
@@ -119,7 +137,7 @@ describe("cells in databases", () => {
             ({ reason }) => reason
           )
         )
-        assert.deepStrictEqual(reasons, ["cell", "cell", "cell", "cell", "cell", "address"])
+        assert.deepStrictEqual(reasons, ["cell", "cell", "cell", "cell", "cell", "cell", "address"])
       })
     )
   )
