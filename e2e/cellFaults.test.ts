@@ -140,10 +140,10 @@ const hasTwo = Effect.fnUntraced(function* (
   )
 })
 
-const storage = Layer.unwrap(Effect.map(Second, ({ cells }) => PgCells.layer(cells)))
+const host = Layer.unwrap(Effect.map(Second, ({ cells }) => http(PgCells.layer(cells))))
 const second = Second.layer.pipe(Layer.provide(FourCells.layer))
 
-layer(Layer.provideMerge(http(storage), second), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "60 seconds" })(
   "where one of two servers of cells",
   (it) => {
     it.effect.each(faults)("$what, its callers lose nothing and no others notice", ({ begin, end, isAnswering }) =>
