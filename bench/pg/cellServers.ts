@@ -20,9 +20,7 @@ export const using = async <A>(
   work: (all: CellServers) => Promise<A>,
   durable = true
 ): Promise<A> => {
-  const all = await Promise.all(
-    Array.from({ length: servers }, () => PostgresServer.start({ durable, settings }))
-  )
+  const all = await Promise.all(Array.from({ length: servers }, () => PostgresServer.start({ durable, settings })))
   try {
     for (const server of all) await statements(server.url("postgres"), "create database cells")
     const cellOf = (place: number): PgCells.CellOptions => ({
@@ -44,7 +42,9 @@ export const fileOf = (cells: PgCells.AllCells): string =>
 
 /** What a process has used and what its children that have ended did, in seconds of one core. Linux only. */
 const cpuOfProcess = (pid: string): { readonly parent: string; readonly own: number; readonly ended: number } => {
-  const [parent = "", ...fields] = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) . /s, "").split(" ")
+  const [parent = "", ...fields] = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) . /s, "")
+    .split(" ")
   const ticks = (from: number) => (Number(fields[from]) + Number(fields[from + 1])) / 100
   return { parent, own: ticks(9), ended: ticks(11) }
 }

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { statements } from "../../test/support/TestDatabase.ts"
 import { cpuOf, cpuOfServers, fileOf, using, wait } from "./cellServers.ts"
@@ -26,30 +26,35 @@ const startHost = async (file: string) => {
   return child
 }
 
-await using(2, cells, async ({ cells: all, servers }) => {
-  const folder = mkdtempSync(join(tmpdir(), "quotewire-idle-"))
-  const file = join(folder, "cells.json")
-  writeFileSync(file, fileOf(all))
-  const children = []
-  for (let host = 0; host < hosts; host++) children.push(await startHost(file))
-  try {
-    await wait(settle_seconds)
-    const [sessions] = await statements(servers[0]?.url("postgres") ?? "", "select count(*) from pg_stat_activity")
-    const used = () => ({
-      hosts: children.reduce((sum, { pid = 0 }) => sum + cpuOf(pid), 0),
-      servers: cpuOfServers(servers)
-    })
-    const before = used()
-    await wait(seconds)
-    const after = used()
-    const part = (name: "hosts" | "servers") => (100 * (after[name] - before[name])) / seconds
-    console.log(`${hosts} hosts, ${cells} cells, ${seconds} s, ${sessions?.count} sessions on the first server:`)
-    console.log(`hosts ${part("hosts").toFixed(2)} %, databases ${part("servers").toFixed(2)} % of a core`)
-  } finally {
-    for (const child of children) {
-      child.kill("SIGTERM")
-      await once(child, "exit")
+await using(
+  2,
+  cells,
+  async ({ cells: all, servers }) => {
+    const folder = mkdtempSync(join(tmpdir(), "quotewire-idle-"))
+    const file = join(folder, "cells.json")
+    writeFileSync(file, fileOf(all))
+    const children: Array<Awaited<ReturnType<typeof startHost>>> = []
+    for (let host = 0; host < hosts; host++) children.push(await startHost(file))
+    try {
+      await wait(settle_seconds)
+      const [sessions] = await statements(servers[0]?.url("postgres") ?? "", "select count(*) from pg_stat_activity")
+      const used = () => ({
+        hosts: children.reduce((sum, { pid = 0 }) => sum + cpuOf(pid), 0),
+        servers: cpuOfServers(servers)
+      })
+      const before = used()
+      await wait(seconds)
+      const after = used()
+      const part = (name: "hosts" | "servers") => (100 * (after[name] - before[name])) / seconds
+      console.log(`${hosts} hosts, ${cells} cells, ${seconds} s, ${sessions?.count} sessions on the first server:`)
+      console.log(`hosts ${part("hosts").toFixed(2)} %, databases ${part("servers").toFixed(2)} % of a core`)
+    } finally {
+      for (const child of children) {
+        child.kill("SIGTERM")
+        await once(child, "exit")
+      }
+      rmSync(folder, { recursive: true })
     }
-    rmSync(folder, { recursive: true })
-  }
-}, false)
+  },
+  false
+)
