@@ -120,6 +120,8 @@ export interface CellReport {
   readonly workspaces: number
   /** Why it cannot be used; null if it can. */
   readonly refusal: DatabaseRefused | null
+  /** For how long its oldest due job has waited to be claimed, in milliseconds; 0 if none waits or it cannot be used. */
+  readonly work_waits_ms: number
 }
 
 const useHome = <A>(
@@ -130,20 +132,33 @@ const useHome = <A>(
 ): Effect.Effect<A, DatabaseRefused> =>
   Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
 
-/** Why a cell of the settings cannot be used; null if it can. */
-const examine = (cell: CellOptions, added: Cell.Cell | undefined): Effect.Effect<DatabaseRefused | null> =>
+/** For how long the oldest due job has waited. A claim at the beginning of time takes nothing, and says when the next is due. */
+const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
+  const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
+  const now = yield* Clock.currentTimeMillis
+  return next_due_at === null ? 0 : Math.max(0, now - next_due_at)
+})
+
+type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
+
+const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
+
+/** Why a cell of the settings cannot be used, if it cannot, and how long its work has waited. */
+const examine = (cell: CellOptions, added: Cell.Cell | undefined): Effect.Effect<Examined> =>
   Effect.gen(function* () {
     const { storage } = yield* open(cell)
     const mark = yield* markOf(storage)
-    if (mark === cell.name || (mark === null && added === undefined)) return null
-    return refused(
+    if (mark === cell.name || (mark === null && added === undefined)) {
+      return { refusal: null, work_waits_ms: yield* workWaits(storage) }
+    }
+    return yield* refused(
       mark === null
         ? `The list names the cell ${cell.name}, but its database is not marked as one.`
         : `Its database is that of the cell ${mark}.`
     )
   }).pipe(
     unlessRefused,
-    Effect.catch((refusal) => Effect.succeed(refusal)),
+    Effect.catch((refusal) => Effect.succeed(unusable(refusal))),
     Effect.scoped
   )
 
@@ -156,16 +171,16 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       const named = cells.map(({ name }) => name)
       const examined = yield* Effect.forEach(
         cells,
-        (cell) => Effect.map(examine(cell, added.get(cell.name)), (refusal) => ({ name: cell.name, refusal })),
+        (cell) => Effect.map(examine(cell, added.get(cell.name)), (examined) => ({ name: cell.name, ...examined })),
         { concurrency: 8 }
       )
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
-        .map((name) => ({ name, refusal: refused("The settings do not have it.") }))
+        .map((name) => ({ name, ...unusable(refused("The settings do not have it.")) }))
       return [...examined, ...missing].map(
-        ({ name, refusal }): CellReport => ({
+        ({ name, ...examined }): CellReport => ({
           name,
-          refusal,
+          ...examined,
           room: added.get(name)?.room ?? null,
           workspaces: counts.get(name) ?? 0
         })
