@@ -14,7 +14,7 @@ import { cpuOf, cpuOfServers, fileOf, using, wait } from "./cellServers.ts"
 
 const [hosts = 8, cells = 64, seconds = 60] = process.argv.slice(2).map(Number)
 /** After so long, each host asks an idle cell for work as rarely as it ever does. */
-const settle_seconds = 75
+const settle_seconds = 80
 
 const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
 
@@ -38,15 +38,24 @@ await using(
     try {
       await wait(settle_seconds)
       const [sessions] = await statements(servers[0]?.url("postgres") ?? "", "select count(*) from pg_stat_activity")
-      const used = () => ({
+      const sum = async (what: "xact_commit" | "sessions") => {
+        const text = `select sum(${what})::int as sum from pg_stat_database`
+        const all = await Promise.all(servers.map((server) => statements(server.url("postgres"), text)))
+        return all.reduce((total, [row]) => total + Number(row?.sum), 0)
+      }
+      const used = async () => ({
+        statements: await sum("xact_commit"),
+        sessions: await sum("sessions"),
         hosts: children.reduce((sum, { pid = 0 }) => sum + cpuOf(pid), 0),
         servers: cpuOfServers(servers)
       })
-      const before = used()
+      const before = await used()
       await wait(seconds)
-      const after = used()
+      const after = await used()
+      const perSecond = (name: "statements" | "sessions") => ((after[name] - before[name]) / seconds).toFixed(1)
       const part = (name: "hosts" | "servers") => (100 * (after[name] - before[name])) / seconds
       console.log(`${hosts} hosts, ${cells} cells, ${seconds} s, ${sessions?.count} sessions on the first server:`)
+      console.log(`${perSecond("statements")} statements and ${perSecond("sessions")} new sessions a second`)
       console.log(`hosts ${part("hosts").toFixed(2)} %, databases ${part("servers").toFixed(2)} % of a core`)
     } finally {
       for (const child of children) {
