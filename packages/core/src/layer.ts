@@ -1,4 +1,4 @@
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
 import { Allowance, AllowanceLimits } from "./access/Allowance.ts"
@@ -337,30 +337,7 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
 const missing_key =
   "Something is sealed with a key that this host does not have: start it again with every seal key in use."
 
-/** A cell of the storage, as this process sees it. */
-export interface CellReadiness {
-  readonly name: string
-  /** Whether calls for its workspaces can be answered now. */
-  readonly ready: boolean
-}
-
-/** How long a cell may take to answer whether it is ready, in milliseconds. */
-const cell_answer_ms = 1_000
-
-/** Which cells of the storage can be used now; empty if it has none. A cell that does not answer within a second cannot. */
-export const cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, Storage> = Effect.flatMap(
-  Storage,
-  ({ cells = [] }) =>
-    Effect.forEach(
-      cells,
-      ({ name, ready }) =>
-        Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), cell_answer_ms), (answer) => ({
-          name,
-          ready: Option.getOrElse(answer, () => false)
-        })),
-      { concurrency: "unbounded" }
-    )
-)
+export { type CellReadiness, cells } from "./storage/CellReadiness.ts"
 
 /** The environments in which this host has a carrier to ask. */
 export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(

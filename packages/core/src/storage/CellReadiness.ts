@@ -1,0 +1,27 @@
+import { Effect, Option } from "effect"
+import { Storage } from "./Storage.ts"
+
+/** A cell of the storage, as this process sees it. */
+export interface CellReadiness {
+  readonly name: string
+  /** Whether calls for its workspaces can be answered now. */
+  readonly ready: boolean
+}
+
+/** How long a cell may take to answer whether it is ready, in milliseconds. */
+const answer_ms = 1_000
+
+/** Which cells of the storage can be used now; empty if it has none. A cell that does not answer within a second cannot. */
+export const cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, Storage> = Effect.flatMap(
+  Storage,
+  ({ cells = [] }) =>
+    Effect.forEach(
+      cells,
+      ({ name, ready }) =>
+        Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answer_ms), (answer) => ({
+          name,
+          ready: Option.getOrElse(answer, () => false)
+        })),
+      { concurrency: "unbounded" }
+    )
+)
