@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { Storage } from "./Storage.ts"
+import type { StorageCell } from "./Storage.ts"
 
 /** A cell of the storage, as this process sees it. */
 export interface CellReadiness {
@@ -11,17 +11,14 @@ export interface CellReadiness {
 /** How long a cell may take to answer whether it is ready, in milliseconds. */
 const answer_ms = 1_000
 
-/** Which cells of the storage can be used now; empty if it has none. A cell that does not answer within a second cannot. */
-export const cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, Storage> = Effect.flatMap(
-  Storage,
-  ({ cells = [] }) =>
-    Effect.forEach(
-      cells,
-      ({ name, ready }) =>
-        Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answer_ms), (answer) => ({
-          name,
-          ready: Option.getOrElse(answer, () => false)
-        })),
-      { concurrency: "unbounded" }
-    )
-)
+/** Asks each cell whether it can be used now. One that does not answer within a second cannot. */
+export const ask = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlyArray<CellReadiness>> =>
+  Effect.forEach(
+    cells,
+    ({ name, ready }) =>
+      Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answer_ms), (answer) => ({
+        name,
+        ready: Option.getOrElse(answer, () => false)
+      })),
+    { concurrency: "unbounded" }
+  )
