@@ -112,10 +112,16 @@ const newCaller = Effect.gen(function* () {
   const keys = yield* newOrganization
   const subscription = yield* subscribe(keys)
   const id = yield* startRequest(keys)
+  if (id === undefined) return yield* Effect.die(new Error("the request was refused"))
   const found = ["quotewire", "fourth_cell"].map((schema) => `select from ${schema}.record where id = '${id}'`)
   const rows = yield* Effect.promise(() => statements(url, found.join(" union all ")))
   return { keys, subscription, id, isOnSecond: rows.length > 0 }
-})
+}).pipe(
+  // A connection that died in the fault before is noticed by the next call.
+  Effect.sandbox,
+  Effect.retry({ times: 5 }),
+  Effect.orDie
+)
 
 /** A caller of each server, when the host can use both. */
 const callers = Effect.gen(function* () {
