@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Receiver } from "@quotewire/core/testing"
-import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells, PgStorage } from "@quotewire/storage-pg"
 import { Clock, Context, Effect, Layer } from "effect"
-import { scopedDatabase, type TestDatabase } from "../test/support/TestDatabase.ts"
+import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
+import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
 import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
@@ -88,6 +89,44 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
         )
         assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
       }),
+    60_000
+  )
+})
+
+/** Makes the clock of the first cell's server run ahead, as far as a host sees it: its function is hidden by another. */
+const ahead = `do $$ begin
+  create function public.clock_timestamp() returns timestamptz language sql as
+    $f$ select pg_catalog.clock_timestamp() + interval '${skew_ms} milliseconds' $f$;
+  execute format('alter database %I set search_path = public, pg_catalog', current_database());
+end $$`
+
+describe("a host of cells on servers whose clocks differ by thirty seconds", () => {
+  it.live(
+    "uses the clock of the first cell for all, and runs every job once",
+    () =>
+      Effect.gen(function* () {
+        const { cells, urls } = yield* FourCells
+        yield* Effect.promise(() => statements(urls[0] ?? "", ahead))
+        const host = yield* Effect.map(Layer.build(http(PgCells.layerWithClock(cells))), Context.get(Host))
+        const journey = Effect.gen(function* () {
+          const keys = yield* host.newOrganization
+          const { body } = yield* host.call(keys, "get_sandbox", {})
+          assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now() - skew_ms), late_ms)
+          const { allAre, receiver } = yield* subscribe(keys)
+          yield* startRequest(keys)
+          yield* advance(keys, 60)
+          const events = yield* feed(keys)
+          assert.lengthOf(events, 8)
+          yield* allAre("succeeded", events.length)
+          assert.sameMembers(
+            receiver.arrivals().map(({ event }) => event?.id),
+            events.map(({ id }) => id)
+          )
+        })
+        yield* Effect.forEach(Array.from({ length: 8 }), () => on(host, Effect.scoped(journey)), {
+          concurrency: "unbounded"
+        })
+      }).pipe(Effect.provide(FourCells.layer)),
     60_000
   )
 })

@@ -19,26 +19,40 @@ import * as Service from "./Service.ts"
 import { settingError } from "./Settings.ts"
 import type { DatabaseSettings, StorageSettings } from "./StorageSettings.ts"
 
-/** Where everything is stored: one database, or several cells. */
-export type Address = { readonly url: Redacted.Redacted<string> } | { readonly cells: PgCells.AllCells }
+/** Where everything is stored: one database, or several cells and those of them whose jobs this process runs. */
+export type Address =
+  | { readonly url: Redacted.Redacted<string> }
+  | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }
 
 type Files = FileSystem.FileSystem | Path.Path
 
 /** Where everything is stored. It must be set in one way. */
 export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
   Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
-    const { cells, database_url } = settings
+    const { cells, database_url, work_cells = Option.none() } = settings
     if (Option.isSome(cells) && Option.isSome(database_url)) {
       return Effect.fail(new WrongUsage({ message: "Give --database-url or --cells, and not both." }))
     }
-    if (Option.isSome(cells)) return Effect.map(CellsFile.read(cells.value), (cells) => ({ cells }))
+    if (Option.isSome(cells)) return cellsAt(cells.value, work_cells)
+    if (Option.isSome(work_cells)) return Effect.fail(wrongWorkCells("be left out without --cells"))
     if (Option.isSome(database_url)) return Effect.succeed({ url: database_url.value })
     return Effect.fail(new WrongUsage({ message: `${settingError("database-url", "be set, or --cells")}.` }))
   })
 
+const wrongWorkCells = (what: string) => new WrongUsage({ message: `${settingError("work-cells", what)}.` })
+
+const cellsAt = Effect.fnUntraced(function* (file: string, work_cells: Option.Option<ReadonlyArray<string>>) {
+  const cells = yield* CellsFile.read(file)
+  if (Option.isNone(work_cells)) return { cells, work: {} }
+  if (PgCells.unknownCell(cells, work_cells.value) !== undefined) {
+    return yield* wrongWorkCells("name cells of the file of cells, separated by commas")
+  }
+  return { cells, work: { work_cells: work_cells.value } }
+})
+
 /** The storage of a process, on the clock of its database. If the database cannot be used, one sentence says why. */
 export const storage = (address: Address): Layer.Layer<Storage.Storage, CommandFailed> =>
-  ("cells" in address ? PgCells.layerWithClock(address.cells) : PgStorage.layerWithClock(address)).pipe(
+  ("cells" in address ? PgCells.layerWithClock(address.cells, address.work) : PgStorage.layerWithClock(address)).pipe(
     Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
   )
 

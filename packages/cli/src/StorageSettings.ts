@@ -25,6 +25,15 @@ export const cells = text(
   "JSON file with a list of cells (name, url, schema), instead of --database-url, for more than one database"
 ).pipe(Flag.optional)
 
+/** The cells that a process claims jobs from. */
+export const work_cells = text(
+  "work-cells",
+  "Names of cells, separated by commas, whose jobs this process runs; all by default"
+).pipe(
+  Flag.map((names) => names.split(",").map((name) => name.trim())),
+  Flag.optional
+)
+
 /** Where everything is stored: one database, or several cells. One of them must be set. */
 export const database = { database_url, cells }
 
@@ -32,6 +41,8 @@ export const database = { database_url, cells }
 export interface DatabaseSettings {
   readonly database_url: Option.Option<Redacted.Redacted<string>>
   readonly cells: Option.Option<string>
+  /** The cells that a process claims jobs from; by default all. */
+  readonly work_cells?: Option.Option<ReadonlyArray<string>>
 }
 
 /** The keys that encrypt secrets at rest. */

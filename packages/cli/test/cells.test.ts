@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Change, Ids, Storage } from "@quotewire/core"
+import { PgCells } from "@quotewire/storage-pg"
+import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { emptyDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { runInProcess } from "./support/inProcess.ts"
 
@@ -23,8 +26,26 @@ const fileOf = Effect.fnUntraced(function* (text: string) {
 const threeCells = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
   const cells = ["one", "two", "three"].map((name) => ({ name, url, schema: `cell_${name}` }))
-  return { url, env: yield* fileOf(JSON.stringify(cells)) }
+  return { url, cells, env: yield* fileOf(JSON.stringify(cells)) }
 })
+
+/** Leaves a job in one of the cells that was due long ago. */
+const leaveWork = ([home, ...others]: ReadonlyArray<{
+  readonly name: string
+  readonly url: string
+  readonly schema: string
+}>) => {
+  const optionsOf = (cell: typeof home): PgCells.CellOptions => ({
+    name: cell?.name ?? "",
+    url: Redacted.make(cell?.url ?? ""),
+    ...(cell !== undefined && { schema: cell.schema })
+  })
+  const job = { kind: "collect", due_at: 10, ordered: false, payload: "{}" } as const
+  const change = Change.make(Ids.WorkspaceId.make(`wks_${"1".repeat(26)}`), { jobs: [job] })
+  return Effect.flatMap(Storage.Storage, (storage) => storage.commit(change)).pipe(
+    Effect.provide(PgCells.layer([optionsOf(home), ...others.map(optionsOf)]))
+  )
+}
 
 const done = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Record<string, string>) {
   const { err, how, out } = yield* runInProcess([...args, "--json"], env)
@@ -76,10 +97,36 @@ describe("the file of cells", () => {
   )
 })
 
+describe("--work-cells", () => {
+  it.effect.each([
+    ["serve", "--port", "0"],
+    ["work", "--base-url", "http://127.0.0.1:1"]
+  ])("of quotewire %s is refused at the start if it names no cell", (args) =>
+    Effect.gen(function* () {
+      const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
+      for (const names of ["b", "a,b", ""]) {
+        const { err, how } = yield* runInProcess([...args, "--work-cells", names], env)
+        assert.deepStrictEqual(
+          [how, err],
+          [
+            "wrong usage",
+            "quotewire: --work-cells (or QUOTEWIRE_WORK_CELLS) must name cells of the file of cells, separated by commas."
+          ]
+        )
+      }
+      const { QUOTEWIRE_SEAL_KEYS } = env
+      const alone = { QUOTEWIRE_SEAL_KEYS, QUOTEWIRE_DATABASE_URL: secret, QUOTEWIRE_WORK_CELLS: "a" }
+      const { err, how } = yield* runInProcess(args, alone)
+      assert.strictEqual(how, "wrong usage")
+      assert.include(err, "must be left out without --cells")
+    })
+  )
+})
+
 describe("quotewire cells", () => {
   it.effect("adds cells, lists them, and places new workspaces in them", () =>
     Effect.gen(function* () {
-      const { env } = yield* threeCells
+      const { cells: all, env } = yield* threeCells
       yield* done(["migrate"], env)
       const looked = yield* done(["cells", "add", "two", "--dry-run"], env)
       assert.strictEqual(looked.cells[0].room, null)
@@ -108,6 +155,12 @@ describe("quotewire cells", () => {
         6
       )
       assert.lengthOf((yield* done(["organizations", "list"], env)).organizations, 3)
+
+      yield* leaveWork(all)
+      yield* TestClock.setTime(90_010)
+      const checked = yield* runInProcess(["cells", "check"], env)
+      assert.strictEqual(checked.err, "quotewire: In 1 of 3 cells work waits.")
+      assert.match(checked.out, /Its work has waited for 90 seconds: is a host working for it \(--work-cells\)\?/)
     })
   )
 

@@ -32,6 +32,7 @@ import { Retention, RetentionPeriods } from "./runner/Retention.ts"
 import { Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
+import * as CellReadiness from "./storage/CellReadiness.ts"
 import { LongPolls } from "./storage/Hints.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Timelines } from "./timeline/Timelines.ts"
@@ -336,6 +337,12 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
 
 const missing_key =
   "Something is sealed with a key that this host does not have: start it again with every seal key in use."
+
+/** Which cells of the storage can be used now; empty if it has none. */
+export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
+  Storage,
+  ({ cells = [] }) => CellReadiness.ask(cells)
+)
 
 /** The environments in which this host has a carrier to ask. */
 export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(

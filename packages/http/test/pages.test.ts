@@ -155,6 +155,13 @@ describe("other routes", () => {
       const { send: ask } = yield* start({ environments: Effect.succeed(["sandbox"]) })
       const details = yield* ask("GET", "/health/ready", { key: null })
       assert.deepStrictEqual(JSON.parse(details.text), { status: "ready", environments: ["sandbox"] })
+      const some = [
+        { name: "one", ready: true },
+        { name: "two", ready: false }
+      ]
+      const { send: askCells } = yield* start({ cells: Effect.succeed(some) })
+      const ofCells = yield* askCells("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual([ofCells.status, JSON.parse(ofCells.text)], [200, { status: "ready", cells: some }])
       const why = yield* start({ ready: Effect.succeed("Something is missing.") })
       assert.strictEqual(
         JSON.parse((yield* why.send("GET", "/health/ready", { key: null })).text).error.message,

@@ -23,6 +23,18 @@ export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
 /** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
 export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
 
+/** What a program does with its cells. */
+export interface WorkOptions {
+  /** The names of the cells that it claims jobs from, at least one; by default all. It answers calls for all cells. */
+  readonly work_cells?: ReadonlyArray<string>
+}
+
+/** The first of these names that is not a cell; undefined if all are. */
+export const unknownCell = (
+  cells: ReadonlyArray<Pick<CellOptions, "name">>,
+  names: ReadonlyArray<string>
+): string | undefined => names.find((name) => !cells.some((cell) => cell.name === name))
+
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
 const unlessRefused = <A, R>(
@@ -35,22 +47,24 @@ const unlessRefused = <A, R>(
   })
 
 /** Opens all cells. The first one must be usable; the others may become usable later. */
-const openAll = ([home, ...others]: AllCells): Effect.Effect<
-  { readonly home: Opened; readonly storage: Opened["storage"] },
-  DatabaseRefused,
-  Scope.Scope
-> =>
+const openAll = (
+  [home, ...others]: AllCells,
+  { work_cells }: WorkOptions
+): Effect.Effect<{ readonly home: Opened; readonly storage: Opened["storage"] }, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const names = [home, ...others].map(({ name }) => name)
     const twice = names.find((name, place) => names.indexOf(name) < place)
     if (twice !== undefined) return yield* refused(`Two cells are named ${twice}.`)
+    const stranger = unknownCell([home, ...others], work_cells ?? [])
+    if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
+    if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
     const opened = yield* open(home)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
       open: Effect.map(open(cell), ({ storage }) => storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
-    return { home: opened, storage: yield* inRealTime(Cells.make([first, ...others.map(source)])) }
+    return { home: opened, storage: yield* inRealTime(Cells.make([first, ...others.map(source)], work_cells)) }
   }).pipe(unlessRefused)
 
 /**
@@ -60,17 +74,20 @@ const openAll = ([home, ...others]: AllCells): Effect.Effect<
  * The layer fails with `DatabaseRefused` if the first cell cannot be used. While another cell cannot be used, calls for its
  * workspaces fail with `StorageUnavailable`, and a log line says why.
  */
-export const layer = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effect(
     Storage.Storage,
-    Effect.map(openAll(cells), ({ storage }) => storage)
+    Effect.map(openAll(cells, options), ({ storage }) => storage)
   )
 
 /** Like `layer`, and provides the clock of the first cell's database instead of the host's. */
-export const layerWithClock = (cells: AllCells): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+export const layerWithClock = (
+  cells: AllCells,
+  options: WorkOptions = {}
+): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const { home, storage } = yield* openAll(cells)
+      const { home, storage } = yield* openAll(cells, options)
       const clock = yield* unlessRefused(DatabaseClock.make(home.database))
       return Context.make(Storage.Storage, storage).pipe(Context.add(Clock.Clock, clock))
     })
@@ -103,6 +120,8 @@ export interface CellReport {
   readonly workspaces: number
   /** Why it cannot be used; null if it can. */
   readonly refusal: DatabaseRefused | null
+  /** For how long its oldest due job has waited to be claimed, in milliseconds; 0 if none waits or it cannot be used. */
+  readonly work_waits_ms: number
 }
 
 const useHome = <A>(
@@ -113,20 +132,33 @@ const useHome = <A>(
 ): Effect.Effect<A, DatabaseRefused> =>
   Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
 
-/** Why a cell of the settings cannot be used; null if it can. */
-const examine = (cell: CellOptions, added: Cell.Cell | undefined): Effect.Effect<DatabaseRefused | null> =>
+/** For how long the oldest due job has waited. A claim at the beginning of time takes nothing, and says when the next is due. */
+const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
+  const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
+  const now = yield* Clock.currentTimeMillis
+  return next_due_at === null ? 0 : Math.max(0, now - next_due_at)
+})
+
+type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
+
+const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
+
+/** Why a cell of the settings cannot be used, if it cannot, and how long its work has waited. */
+const examine = (cell: CellOptions, added: Cell.Cell | undefined): Effect.Effect<Examined> =>
   Effect.gen(function* () {
     const { storage } = yield* open(cell)
     const mark = yield* markOf(storage)
-    if (mark === cell.name || (mark === null && added === undefined)) return null
-    return refused(
+    if (mark === cell.name || (mark === null && added === undefined)) {
+      return { refusal: null, work_waits_ms: yield* workWaits(storage) }
+    }
+    return yield* refused(
       mark === null
         ? `The list names the cell ${cell.name}, but its database is not marked as one.`
         : `Its database is that of the cell ${mark}.`
     )
   }).pipe(
     unlessRefused,
-    Effect.catch((refusal) => Effect.succeed(refusal)),
+    Effect.catch((refusal) => Effect.succeed(unusable(refusal))),
     Effect.scoped
   )
 
@@ -139,16 +171,16 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       const named = cells.map(({ name }) => name)
       const examined = yield* Effect.forEach(
         cells,
-        (cell) => Effect.map(examine(cell, added.get(cell.name)), (refusal) => ({ name: cell.name, refusal })),
+        (cell) => Effect.map(examine(cell, added.get(cell.name)), (examined) => ({ name: cell.name, ...examined })),
         { concurrency: 8 }
       )
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
-        .map((name) => ({ name, refusal: refused("The settings do not have it.") }))
+        .map((name) => ({ name, ...unusable(refused("The settings do not have it.")) }))
       return [...examined, ...missing].map(
-        ({ name, refusal }): CellReport => ({
+        ({ name, ...examined }): CellReport => ({
           name,
-          refusal,
+          ...examined,
           room: added.get(name)?.room ?? null,
           workspaces: counts.get(name) ?? 0
         })

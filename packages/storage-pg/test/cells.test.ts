@@ -129,6 +129,52 @@ describe("a storage of cells", () => {
   )
 })
 
+describe("a host whose list of cells is not that of others", () => {
+  it.effect("finds what another host has placed since it looked", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const [one, other] = [yield* join(cells), yield* join(cells)]
+      for (let place = 1; place <= 20; place++) {
+        const feed = { workspace_id: workspace(place), after: 0, limit: 1 }
+        yield* one.feed(feed)
+        yield* other.commit(Change.make(workspace(place), { events: [{ id: "evt_1", occurred_at: 1, body: "{}" }] }))
+        assert.lengthOf((yield* one.feed(feed)).events, 1)
+        yield* one.commit(work(place, 10))
+      }
+      assert.lengthOf((yield* contents(cells)).flat(), 20)
+    })
+  )
+
+  it.effect("refuses the workspaces of a cell that it lacks, and places no new ones there", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const older = yield* join([first, ...others])
+      const newer = yield* join([first, second, ...others])
+      const there = yield* placedIn(newer, second)
+      assert.strictEqual((yield* Effect.flip(older.commit(work(there, 20))))._tag, "StorageUnavailable")
+      for (let place = 300; place < 330; place++) yield* older.commit(work(place, 10))
+      yield* newer.commit(work(there, 20))
+    })
+  )
+})
+
+describe("a host that works for some of the cells", () => {
+  it.effect("claims their jobs alone, and answers calls for all", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const [first, second] = cells
+      if (second === undefined) return assert.fail()
+      const storage = yield* join(cells, [second.name])
+      const there = yield* placedIn(storage, second)
+      const elsewhere = yield* placedIn(storage, first)
+      for (const place of [there, elsewhere]) yield* storage.commit(work(place, 10))
+      assert.deepStrictEqual(yield* claimed(storage, 10), [workspace(there)])
+      assert.deepStrictEqual(yield* claimed(yield* join(cells), 10), [workspace(elsewhere)])
+    })
+  )
+})
+
 describe("claims of several cells", () => {
   it.effect("take turns, so that a busy cell holds up no other", () =>
     Effect.gen(function* () {
@@ -168,6 +214,25 @@ describe("claims of several cells", () => {
       asked = 0
       for (let now = 10_000; now < 20_000; now += 1_000) yield* claimed(storage, now, 0)
       assert.isAbove(asked, 1, "hints can be lost, so it is asked from time to time")
+    })
+  )
+
+  it.effect("ask idle cells less and less often, up to twice a minute", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const asked: Array<number> = []
+      const counted: Port = {
+        ...second.storage,
+        claim: (query) => {
+          asked.push(query.now)
+          return second.storage.claim(query)
+        }
+      }
+      const storage = yield* join([first, { name: second.name, storage: counted }, ...others])
+      for (let now = 0; now < 180_000; now += 1_000) yield* claimed(storage, now)
+      assert.isBelow(asked.length, 12)
+      assert.isTrue(asked.slice(1).every((now, place) => now - (asked[place] ?? 0) <= 30_000))
     })
   )
 })

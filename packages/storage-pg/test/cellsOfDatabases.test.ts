@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change, Storage } from "@quotewire/core"
 import { PgCells, PgStorage } from "@quotewire/storage-pg"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { FourCells, names } from "./support/cells.ts"
 import { eventually, type Port, workspace } from "./support/hosts.ts"
@@ -29,11 +30,26 @@ const addAll = (cells: PgCells.AllCells) =>
 const onFour = <A, E>(test: (cells: PgCells.AllCells) => Effect.Effect<A, E, Scope.Scope>) =>
   Effect.flatMap(FourCells, ({ cells }) => test(cells)).pipe(Effect.provide(FourCells.empty))
 
+/** The number of a workspace that lives in the third cell. */
+const placedInThird = Effect.fnUntraced(function* (cells: PgCells.AllCells) {
+  const storage = yield* open(cells)
+  for (let place = 1_000; place < 1_100; place++) {
+    yield* storage.commit(work(place))
+    const found = yield* sql(
+      cellNamed(cells, third),
+      `select from third_cell.workspace where workspace_id = '${workspace(place)}'`
+    )
+    if (found.length > 0) return place
+  }
+  return yield* Effect.die(new Error("none was placed in the third cell"))
+})
+
 describe("cells in databases", () => {
   it.effect("are served as far as they are migrated; a migration that fails in one does not stop the others", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
+        const inThird = yield* Effect.scoped(placedInThird(cells))
         // A table of somebody else is in the way of the third one.
         const broken = cellNamed(cells, third)
         yield* sql(
@@ -60,6 +76,7 @@ describe("cells in databases", () => {
 
         const storage = yield* open(cells)
         yield* storage.ready
+        assert.strictEqual((yield* Effect.flip(storage.commit(work(inThird))))._tag, "StorageUnavailable")
         const commits = Array.from({ length: 30 }, (_, place) => storage.commit(work(place + 1)))
         yield* Effect.all(commits, { concurrency: "unbounded" })
         assert.isAbove((yield* storage.claim({ now: 10, lease_ms: 1_000, limit: 100 })).jobs.length, 0)
@@ -67,36 +84,41 @@ describe("cells in databases", () => {
 
         yield* sql(broken, "drop schema third_cell cascade")
         yield* PgCells.add(cells, third, 1)
-        assert.lengthOf(yield* eventually(storage.workspaces(null, 100)), 30)
+        yield* eventually(storage.workspaces(null, 100))
+        yield* storage.commit(work(inThird))
       })
     )
   )
 
-  it.effect("are listed with their room, how many workspaces they have, and what is wrong with them", () =>
-    onFour(
-      Effect.fnUntraced(function* (cells) {
-        const [home, ...others] = cells
-        assert.deepStrictEqual(yield* PgCells.add(cells, first, 1), ["begin"])
-        assert.deepStrictEqual(yield* PgCells.add(cells, second, 2), ["begin"])
-        assert.deepStrictEqual(yield* PgCells.add(cells, second, 0), [])
-        const storage = yield* open(cells)
-        yield* storage.commit(work(1))
-        const listed = (yield* PgCells.report(cells)).map(({ name, refusal, room, workspaces }) => ({
-          name,
-          room,
-          workspaces,
-          reason: refusal?.reason ?? null
-        }))
-        assert.deepStrictEqual(listed, [
-          { name: first, room: 1, workspaces: 1, reason: null },
-          { name: second, room: 0, workspaces: 0, reason: null },
-          { name: third, room: null, workspaces: 0, reason: "older_schema" },
-          { name: fourth, room: null, workspaces: 0, reason: "older_schema" }
-        ])
-        const forgotten = (yield* PgCells.report([home, ...others.slice(1)])).find(({ name }) => name === second)
-        assert.strictEqual(forgotten?.refusal?.message, "The settings do not have it.")
-      })
-    )
+  it.effect(
+    "are listed with their room, their workspaces, how long their work waits, and what is wrong with them",
+    () =>
+      onFour(
+        Effect.fnUntraced(function* (cells) {
+          const [home, ...others] = cells
+          assert.deepStrictEqual(yield* PgCells.add(cells, first, 1), ["begin"])
+          assert.deepStrictEqual(yield* PgCells.add(cells, second, 2), ["begin"])
+          assert.deepStrictEqual(yield* PgCells.add(cells, second, 0), [])
+          const storage = yield* open(cells)
+          yield* storage.commit(work(1))
+          yield* TestClock.setTime(90_010)
+          const listed = (yield* PgCells.report(cells)).map(({ name, refusal, room, work_waits_ms, workspaces }) => ({
+            name,
+            room,
+            workspaces,
+            work_waits_ms,
+            reason: refusal?.reason ?? null
+          }))
+          assert.deepStrictEqual(listed, [
+            { name: first, room: 1, workspaces: 1, work_waits_ms: 90_000, reason: null },
+            { name: second, room: 0, workspaces: 0, work_waits_ms: 0, reason: null },
+            { name: third, room: null, workspaces: 0, work_waits_ms: 0, reason: "older_schema" },
+            { name: fourth, room: null, workspaces: 0, work_waits_ms: 0, reason: "older_schema" }
+          ])
+          const forgotten = (yield* PgCells.report([home, ...others.slice(1)])).find(({ name }) => name === second)
+          assert.strictEqual(forgotten?.refusal?.message, "The settings do not have it.")
+        })
+      )
   )
 
   it.effect("refuse to be opened alone, twice under one name, or for one another", () =>
@@ -111,6 +133,7 @@ describe("cells in databases", () => {
           open([home, { ...other, name: home.name }]),
           open([{ ...other, name: home.name }]),
           PgCells.add(cells, "fifth", 1),
+          Layer.build(PgCells.layer(cells, { work_cells: [first, "fifth"] })),
           open([{ ...home, schema: "Wrong Schema" }])
         ]
         const reasons = yield* Effect.forEach(refusals, (program) =>
@@ -119,7 +142,7 @@ describe("cells in databases", () => {
             ({ reason }) => reason
           )
         )
-        assert.deepStrictEqual(reasons, ["cell", "cell", "cell", "cell", "cell", "address"])
+        assert.deepStrictEqual(reasons, ["cell", "cell", "cell", "cell", "cell", "cell", "address"])
       })
     )
   )

@@ -29,6 +29,7 @@ describe("a cell that is lost", () => {
       yield* storage.ready
       yield* Effect.flip(storage.workspaces(null, 10))
       set(false)
+      yield* TestClock.adjust(1_000)
       yield* storage.commit(work(there, 10))
     })
   )

@@ -24,8 +24,16 @@ const reportOf = (settings: Settings) =>
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-const stateOf = ({ refusal, room }: PgCells.CellReport): string =>
-  refusal?.message ?? (room === null ? "Not added." : "Ready.")
+/** Work that waits for longer was not claimed by anybody. */
+const max_work_waits_ms = 60_000
+
+const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > max_work_waits_ms
+
+const neglect = ({ work_waits_ms }: PgCells.CellReport): string =>
+  `Its work has waited for ${Math.floor(work_waits_ms / 1_000)} seconds: is a host working for it (--work-cells)?`
+
+const stateOf = (cell: PgCells.CellReport): string =>
+  cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : cell.room === null ? "Not added." : "Ready.")
 
 const lineOf = (cell: PgCells.CellReport): string =>
   [
@@ -40,7 +48,7 @@ const printed = (cell: PgCells.CellReport) => ({
   room: cell.room,
   workspaces: cell.workspaces,
   ready: cell.refusal === null,
-  message: cell.refusal?.message ?? null
+  message: cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : null)
 })
 
 const print = ({ json }: Settings, report: ReadonlyArray<PgCells.CellReport>) =>
@@ -62,8 +70,12 @@ const check = Command.make("check", settings, (settings) =>
     if (wrong.length > 0) {
       return yield* new CommandFailed({ message: `${wrong.length} of ${report.length} cells cannot be used.` })
     }
+    const neglected = report.filter(isNeglected)
+    if (neglected.length > 0) {
+      return yield* new CommandFailed({ message: `In ${neglected.length} of ${report.length} cells work waits.` })
+    }
   })
-).pipe(Command.withDescription("List the cells, and fail unless all of them can be used"))
+).pipe(Command.withDescription("List the cells, and fail unless all of them can be used and worked for"))
 
 const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
 

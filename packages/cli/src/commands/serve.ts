@@ -19,6 +19,7 @@ import * as Telemetry from "../Telemetry.ts"
 const flags = {
   ...HostSettings.flags(""),
   ...StorageSettings.database,
+  work_cells: StorageSettings.work_cells,
   seal_keys: StorageSettings.seal_keys,
   keyless_organization: StorageSettings.keyless_organization,
   keyless_environment: StorageSettings.keyless_environment,

@@ -21,6 +21,7 @@ const flags = {
   otlp_url: Settings.otlp_url,
   log_format: Settings.log_format,
   ...StorageSettings.database,
+  work_cells: StorageSettings.work_cells,
   seal_keys: StorageSettings.seal_keys
 }
 

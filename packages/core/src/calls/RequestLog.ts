@@ -116,8 +116,10 @@ const writing = (
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(buffer.take()))
     const writeOne = (batch: Batch) =>
-      Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch)))
-    return Effect.forEach([...unwritten], writeOne, { concurrency: 4, discard: true }).pipe(
+      Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
+    return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
+      // Fails only now: the calls of a workspace that is unavailable must not hold up those of others.
+      Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))
     )

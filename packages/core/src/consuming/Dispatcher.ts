@@ -94,13 +94,21 @@ export const dispatchForever = Effect.fnUntraced(function* (
     if (hint.about === "everything" || (hint.about === "record" && hint.id === settings.name)) again.wake()
   })
   let isHurried = true
+  const dispatchPage = (page: ReadonlyArray<WorkspaceId>) =>
+    Effect.suspend(() => {
+      for (const id of page) dispatch(id)
+      return isHurried ? Effect.yieldNow : Effect.sleep(page_pause_ms)
+    })
+  // The workspaces of a cell that is unavailable are dispatched when it is back.
+  const dispatchAll =
+    storage.cells === undefined
+      ? eachWorkspacePage(storage, dispatchPage)
+      : Effect.forEach(storage.cells, (cell) => Effect.ignore(eachWorkspacePage(cell, dispatchPage)), {
+          concurrency: "unbounded",
+          discard: true
+        })
   while (true) {
-    yield* eachWorkspacePage(storage, (page) =>
-      Effect.suspend(() => {
-        for (const id of page) dispatch(id)
-        return isHurried ? Effect.yieldNow : Effect.sleep(page_pause_ms)
-      })
-    )
+    yield* dispatchAll
     isHurried = yield* again.next(poll_every_ms)
   }
 })

@@ -5,9 +5,9 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 /** How many workspaces are read at once. */
 const page_size = 100
 
-/** Reads the ids of all workspaces but the directory, and uses each page before it reads the next. */
+/** Reads the ids of all workspaces of a storage, or of a cell, but the directory. Uses each page before it reads the next. */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
-  storage: Storage["Service"],
+  storage: Pick<Storage["Service"], "workspaces">,
   use: (ids: ReadonlyArray<WorkspaceId>) => Effect.Effect<unknown, E, R>
 ) {
   let after: WorkspaceId | null = null

@@ -2,7 +2,13 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import type { Kinds } from "../storage/Kind.ts"
-import { directoryWorkspace, type Erasure, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import {
+  directoryWorkspace,
+  type Erasure,
+  Storage,
+  type StorageCell,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
@@ -48,6 +54,37 @@ const slots_per_hour = 60
 /** The slot of a workspace: the minute of the hour in which it is swept. Ids spread the workspaces over the hour. */
 const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slots_per_hour, 0)
+
+/**
+ * Sweeps the workspaces of a storage, or of a cell, slot by slot. If that is unavailable, the slot is swept together with the
+ * next one that can be.
+ */
+const sweeping = <E>(
+  list: StorageCell["workspaces"],
+  sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, E>
+): ((slot: number) => Effect.Effect<void, E | StorageUnavailable>) => {
+  const missed = new Set<number>()
+  return Effect.fnUntraced(function* (slot: number) {
+    missed.add(slot)
+    const slots = new Set(missed)
+    let after: WorkspaceId | null = null
+    do {
+      const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
+      yield* Effect.forEach(
+        found.filter((id) => slots.has(slotOf(id))),
+        sweep,
+        { discard: true }
+      )
+      after = found.at(-1) ?? null
+    } while (after !== null)
+    for (const swept of slots) missed.delete(swept)
+  })
+}
+
+const cannotBeReached = (cell: string | null) =>
+  cell === null
+    ? Effect.logWarning("Storage cannot be reached; nothing was erased")
+    : Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; what is old in it is erased later"), { cell })
 
 /** Erases what is older than its retention period, in small batches. */
 export class Retention extends Context.Service<
@@ -102,21 +139,16 @@ export class Retention extends Context.Service<
           }
         })
 
-        /** Sweeps a workspace. A failure is logged and does not stop the sweep of the others. */
+        /** Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is unavailable. */
         const sweepLogged = (workspace_id: WorkspaceId) =>
-          Effect.catchCause(sweep(workspace_id), (cause) =>
-            Effect.annotateLogs(Effect.logWarning("Old records could not be erased", cause), { workspace_id })
+          Effect.catchDefect(sweep(workspace_id), (defect) =>
+            Effect.annotateLogs(Effect.logWarning("Old records could not be erased", defect), { workspace_id })
           )
 
-        const sweepSlot = Effect.fnUntraced(function* (slot: number) {
-          let after: WorkspaceId | null = null
-          do {
-            const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-            const due = found.filter((id) => slotOf(id) === slot)
-            yield* Effect.forEach(due, sweepLogged, { discard: true })
-            after = found.at(-1) ?? null
-          } while (after !== null)
-        })
+        const parts =
+          storage.cells === undefined
+            ? [{ cell: null, sweep: sweeping(storage.workspaces, sweepLogged) }]
+            : storage.cells.map(({ name, workspaces }) => ({ cell: name, sweep: sweeping(workspaces, sweepLogged) }))
 
         /** Whether this host is the first to begin this minute's sweep. */
         const claimsThisMinute = (now: number) => {
@@ -127,12 +159,12 @@ export class Retention extends Context.Service<
 
         const round = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          if (yield* claimsThisMinute(now)) yield* sweepSlot(Math.floor(now / every_ms) % slots_per_hour)
-        }).pipe(
-          Effect.catchTag("StorageUnavailable", () =>
-            Effect.logWarning("Storage cannot be reached; nothing was erased")
-          )
-        )
+          if (!(yield* claimsThisMinute(now))) return
+          const slot = Math.floor(now / every_ms) % slots_per_hour
+          const sweepOne = ({ cell, sweep }: (typeof parts)[number]) =>
+            Effect.catchTag(sweep(slot), "StorageUnavailable", () => cannotBeReached(cell))
+          yield* Effect.forEach(parts, sweepOne, { concurrency: "unbounded", discard: true })
+        }).pipe(Effect.catchTag("StorageUnavailable", () => cannotBeReached(null)))
         const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
         const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), every_ms)
         return Retention.of({ sweep, forever })

@@ -172,7 +172,7 @@ const countWaiting = (left: () => void) => {
 
 /**
  * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again.
+ * done again. Jobs of a single cell that is unavailable do not count: storage itself gives no more of them.
  *
  * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a loop
  * and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
@@ -188,9 +188,9 @@ const backOffWhenUnavailable = (begin: () => void) => {
     pause_ms = poll_ms
   })
   return {
-    watching: <E, R>(job: Effect.Effect<boolean, E, R>) =>
+    watching: <R>(job: Effect.Effect<boolean, StorageUnavailable, R>) =>
       Effect.tap(
-        Effect.tapError(job, () => lost),
+        Effect.tapError(job, ({ cell }) => (cell === undefined ? lost : Effect.void)),
         (isDone) => (isDone ? done : Effect.void)
       ),
     pause: Effect.suspend(() => {

@@ -19,6 +19,8 @@ export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: L
 /** Storage cannot be reached for now. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
   readonly retry_after_seconds: number
+  /** The only cell that is unavailable, if the others are not. Until it is back, claims give no jobs of it. */
+  readonly cell?: string
 }> {}
 
 /** Names one record: its newest version, or a given one. */
@@ -104,6 +106,18 @@ export interface Tally {
   readonly added: number
 }
 
+/** A part of a storage that holds some workspaces as a whole, and can be unavailable while the others are not. */
+export interface StorageCell {
+  readonly name: string
+  /** Whether it can be used now. Fails within seconds if not. */
+  readonly ready: Effect.Effect<void, StorageUnavailable>
+  /** Its workspaces that have data: ids after the given one, sorted. */
+  readonly workspaces: (
+    after: WorkspaceId | null,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
+}
+
 /**
  * The port that storages implement.
  *
@@ -147,13 +161,15 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>
     /** Calls the listener after commits of this and other hosts, until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>
-    /** The workspaces that have data, for the retention sweep: ids after the given one, sorted. */
+    /** The workspaces that have data: ids after the given one, sorted. Fails if a cell is unavailable. */
     readonly workspaces: (
       after: WorkspaceId | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
     /** Whether storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
+    /** The cells of a storage that is made of several. `ready` is then the readiness of the first, which all others need. */
+    readonly cells?: ReadonlyArray<StorageCell>
   }
 >()("@quotewire/core/Storage") {}
 

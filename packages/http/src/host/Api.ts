@@ -19,6 +19,8 @@ export interface Settings<R> {
   readonly ready?: Effect.Effect<boolean | string, never, R>
   /** The environments with carriers to ask, such as `Quotewire.environments`; by default `/health/ready` does not list them. */
   readonly environments?: Effect.Effect<ReadonlyArray<string>, never, R>
+  /** The cells of the storage, such as `Quotewire.cells`; by default `/health/ready` does not list them. */
+  readonly cells?: Effect.Effect<ReadonlyArray<Health.CellReadiness>, never, R>
   /** The address that callers use: http or https, without query, user and password. It may have a path. */
   readonly base_url: string
   /** The address of the documentation; `{base_url}/docs` by default. */
@@ -61,7 +63,7 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
   return [
     ...settings.operations.map((operation) => OperationRoute.make(operation)),
     ...(settings.routes ?? []),
-    ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null),
+    ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null, settings.cells),
     ...ErrorPages.routes,
     ...Reference.routes(document, settings.reference_script ?? null),
     OpenApi.route(document),

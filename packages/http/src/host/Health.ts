@@ -3,19 +3,31 @@ import { Effect } from "effect"
 import type { Answer } from "./Answer.ts"
 import * as Route from "./Route.ts"
 
+/** Whether calls for the workspaces of a cell can be answered now. */
+export interface CellReadiness {
+  readonly name: string
+  readonly ready: boolean
+}
+
 /**
  * Health checks for process supervisors and load balancers.
  *
  * `/health/live` answers as long as the process does. `/health/ready` asks `ready` and refuses with `service_unavailable`
  * unless it is true; a sentence becomes the message. `environments` lists where carriers can be asked: without `live` in it,
- * live calls get no quotes.
+ * live calls get no quotes. `cells` lists the cells of the storage, if it has any, and which of them can be used.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,
-  environments: Effect.Effect<ReadonlyArray<string>, never, R> | null
+  environments: Effect.Effect<ReadonlyArray<string>, never, R> | null,
+  cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, R> = Effect.succeed([])
 ): ReadonlyArray<Route.Route<R>> => {
-  const details =
-    environments === null ? Effect.succeed({}) : Effect.map(environments, (list) => ({ environments: list }))
+  const details = Effect.gen(function* () {
+    const all = yield* cells
+    return {
+      ...(environments !== null && { environments: yield* environments }),
+      ...(all.length > 0 && { cells: all })
+    }
+  })
   return [
     Route.make("GET", "/health/live", () => Effect.succeed(says({ status: "live" }))),
     Route.make("GET", "/health/ready", () =>

@@ -33,6 +33,7 @@ export const of = ({
     ],
     ready: Quotewire.ready,
     environments: Quotewire.environments,
+    cells: Quotewire.cells,
     home: { rest, mcp_path: endpoint?.paths[0] ?? null }
   }
 }

@@ -1,5 +1,6 @@
-import type { Storage } from "@quotewire/core"
+import { Storage } from "@quotewire/core"
 import { type Array, Effect, Schedule, Scope } from "effect"
+import * as CellHealth from "./CellHealth.ts"
 import { type CellSource, type CellState, note, openRight, unavailable, unknown, type WrongCell } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
@@ -26,7 +27,11 @@ export interface CellSet {
 
 /** The storage of a cell, if it could be opened. */
 export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Storage.StorageUnavailable> =>
-  Effect.suspend(() => (cell?.storage ? Effect.succeed(cell.storage) : Effect.fail(unavailable)))
+  Effect.suspend(() => {
+    if (cell === undefined) return Effect.fail(unavailable)
+    if (cell.storage !== null) return Effect.succeed(cell.storage)
+    return Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 2, cell: cell.name }))
+  })
 
 /**
  * Opens cells. The first one must be usable. The others may be unavailable: they are tried again until they can be used, and
@@ -41,13 +46,16 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
     const watchers = new Set<Watcher>()
     const scope = yield* Effect.scope
 
+    const guard = yield* CellHealth.make(homeSource.name)
+
     const use = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
       yield* Scope.provide(
         storage.watch((hint) => note(cell, hint)),
         scope
       )
       for (const { listener, scope } of watchers) yield* Scope.provide(storage.watch(listener), scope)
-      cell.storage = storage
+      cell.storage = guard(cell, storage)
+      yield* CellHealth.measure(cell.name, true)
     })
 
     const openOther = Effect.fnUntraced(function* (source: CellSource<E>, cell: CellState) {
@@ -66,6 +74,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
         onFailure: (error) =>
           Effect.logWarning("A cell cannot be used; its workspaces are unavailable", error).pipe(
             Effect.annotateLogs({ cell: cell.name }),
+            Effect.andThen(CellHealth.measure(cell.name, false)),
             Effect.andThen(Effect.forkIn(later, scope))
           )
       })

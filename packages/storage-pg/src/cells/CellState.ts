@@ -14,8 +14,12 @@ export interface CellState {
   readonly name: string
   /** Null until its storage could be opened. */
   storage: Port | null
-  /** Whether it did not answer a claim. It is not asked for work until it answers again. */
+  /** Whether a call of it failed as unavailable. It gets no new workspaces and is not asked for work until it is ready again. */
   isAway: boolean
+  /** Whether it is away and does not say that it is ready. Its calls fail at once. */
+  isSilent: boolean
+  /** How long it rests the next time that it is ready and refuses all the same. */
+  pause_ms: number
   /** Whether it may have more work than its last claim said. */
   isHinted: boolean
   /** How many claims are under way. */
@@ -24,17 +28,27 @@ export interface CellState {
   asked_at: number
   /** When its next job is due, by its last claim; null if none waits. */
   next_due_at: number | null
+  /** After how long it is asked for work again without a reason. It grows while there is none. */
+  look_again_ms: number
 }
+
+/** The first pause of a cell that is ready and refuses all the same. */
+export const first_pause_ms = 1_000
+/** Hints can be lost, so a cell is asked for work after this time, and then less often while it is idle. */
+export const first_look_again_ms = 5_000
 
 /** A cell about which nothing is known yet. */
 export const unknown = (name: string): CellState => ({
   name,
   storage: null,
   isAway: false,
+  isSilent: false,
+  pause_ms: first_pause_ms,
   isHinted: true,
   asking: 0,
   asked_at: 0,
-  next_due_at: null
+  next_due_at: null,
+  look_again_ms: first_look_again_ms
 })
 
 /** A cell, or storage that is needed to find one, cannot be reached for now. */

@@ -1,7 +1,7 @@
 import { Cell, type Ids, type Job, Storage } from "@quotewire/core"
 import { type Array, Effect, type Scope } from "effect"
 import * as CellSet from "./CellSet.ts"
-import type { CellSource, WrongCell } from "./CellState.ts"
+import { type CellSource, type CellState, unavailable, type WrongCell } from "./CellState.ts"
 import * as Claims from "./Claims.ts"
 import * as Placements from "./Placements.ts"
 
@@ -13,9 +13,12 @@ type Port = Storage.Storage["Service"]
  * The first cell also keeps the organizations, the keys, the shared counts and the list of where workspaces live, so nothing
  * works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
  * workspaces fail. `workspaces` needs all cells.
+ *
+ * Work is claimed from the cells in `work_cells` alone, by default from all.
  */
 export const make = <E>(
-  sources: Array.NonEmptyReadonlyArray<CellSource<E>>
+  sources: Array.NonEmptyReadonlyArray<CellSource<E>>,
+  work_cells: ReadonlyArray<string> = sources.map(({ name }) => name)
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const { byName, cells, home, watch } = yield* CellSet.open(sources)
@@ -60,7 +63,7 @@ export const make = <E>(
       yield* Effect.forEach(exits, (exit) => exit, { discard: true })
     })
 
-    const claimAnywhere = yield* Claims.make(cells)
+    const claimAnywhere = Claims.make(cells.filter(({ name }) => work_cells.includes(name)))
     const claimIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, query: Storage.ClaimQuery) {
       const cell = yield* cellOf(workspace_id)
       const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
@@ -95,9 +98,20 @@ export const make = <E>(
           ),
           (lists) => firstOf(lists.flat(), limit)
         ),
-      ready: home.ready
+      ready: home.ready,
+      cells: cells.map(viewOf)
     })
   })
+
+/** What a program sees of a cell. */
+const viewOf = (cell: CellState): Storage.StorageCell => ({
+  name: cell.name,
+  ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isAway ? unavailable : ready)),
+  workspaces: (after, limit) =>
+    Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.workspaces(after, limit)).pipe(
+      Effect.map((ids) => firstOf(ids, limit))
+    )
+})
 
 /** The first of these workspaces, sorted and each once, without the one that holds the list of cells. */
 const firstOf = (ids: ReadonlyArray<Ids.WorkspaceId>, limit: number): ReadonlyArray<Ids.WorkspaceId> =>

@@ -1,19 +1,20 @@
 import type { Storage } from "@quotewire/core"
-import { Cause, Effect, Exit, FiberSet, Schedule, type Scope } from "effect"
-import { type CellState, unavailable } from "./CellState.ts"
+import { Effect, Metric } from "effect"
+import { type CellState, first_look_again_ms, unavailable } from "./CellState.ts"
 
-/** A cell that has not answered a claim after this long is away. Jobs that it gives later are released. */
-const patience_ms = 1_000
-/** How often a cell that is away is asked whether it is back. */
-const ask_again_ms = 1_000
 /** Hints can be lost, so each cell is asked for work at least this often. */
-const look_again_ms = 5_000
+const max_look_again_ms = 30_000
+
+const claimed_jobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
+  description: "Jobs that this process has claimed, by cell.",
+  incremental: true
+})
 
 /** Claims from the cells in turn, up to the limit. Fails only if no cell answers. */
 export type Claim = (query: Storage.ClaimQuery) => Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable>
 
 /** Whether a cell may have something to claim. */
-const mayHaveWork = ({ asked_at, asking, isHinted, next_due_at }: CellState, now: number): boolean =>
+const mayHaveWork = ({ asked_at, asking, isHinted, look_again_ms, next_due_at }: CellState, now: number): boolean =>
   isHinted ||
   asking > 0 ||
   (next_due_at !== null && next_due_at <= now) ||
@@ -25,61 +26,19 @@ const earlier = (one: number | null, other: number | null): number | null =>
 
 /**
  * Claims from cells: each claim begins with the next cell, and skips those that have nothing due. So no cell waits forever, and
- * an idle cell costs one claim in five seconds.
+ * an idle cell costs one claim in half a minute.
  */
-export const make = Effect.fnUntraced(function* (
-  cells: ReadonlyArray<CellState>
-): Effect.fn.Return<Claim, never, Scope.Scope> {
-  const run = yield* FiberSet.makeRuntime()
+export const make = (cells: ReadonlyArray<CellState>): Claim => {
   let first = 0
 
-  /** Waits until a cell answers again. */
-  const comeBack = (cell: CellState, storage: Storage.Storage["Service"]) =>
-    Effect.retry(storage.ready, Schedule.spaced(ask_again_ms)).pipe(
-      Effect.andThen(
-        Effect.sync(() => {
-          cell.isAway = false
-          cell.isHinted = true
-        })
-      ),
-      Effect.andThen(Effect.logInfo("A cell answers again")),
-      Effect.annotateLogs({ cell: cell.name }),
-      Effect.delay(ask_again_ms)
-    )
-
-  const lose = (cell: CellState, storage: Storage.Storage["Service"]) =>
-    Effect.suspend(() => {
-      if (cell.isAway) return Effect.void
-      cell.isAway = true
-      run(comeBack(cell, storage))
-      return Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; its work waits"), { cell: cell.name })
-    })
-
-  /** Claims in a separate fiber, so that a cell that does not answer does not delay the others. */
-  const ask = (storage: Storage.Storage["Service"], query: Storage.ClaimQuery) =>
-    Effect.callback<Storage.JobClaim, Storage.StorageUnavailable>((resume) => {
-      let isLate = false
-      const claiming = run(storage.claim(query))
-      const giveUp = Effect.sync(() => {
-        isLate = true
-        resume(Effect.fail(unavailable))
-      })
-      const patience = run(Effect.delay(giveUp, patience_ms))
-      claiming.addObserver((exit) => {
-        patience.interruptUnsafe()
-        if (!isLate) resume(answerOf(exit))
-        else if (Exit.isSuccess(exit)) run(Effect.ignore(storage.release(exit.value.jobs)))
-      })
-    })
-
   const claimFrom = Effect.fnUntraced(function* (cell: CellState, query: Storage.ClaimQuery) {
-    const { storage } = cell
+    const { isHinted, storage } = cell
     if (storage === null || cell.isAway) return null
     cell.isHinted = false
     cell.asking += 1
     cell.asked_at = query.now
-    const claimed = yield* ask(storage, query).pipe(
-      Effect.catchTag("StorageUnavailable", () => Effect.as(lose(cell, storage), null)),
+    const claimed = yield* storage.claim(query).pipe(
+      Effect.catchTag("StorageUnavailable", () => Effect.succeed(null)),
       Effect.ensuring(
         Effect.sync(() => {
           cell.asking -= 1
@@ -90,6 +49,11 @@ export const make = Effect.fnUntraced(function* (
     // If a host dies, its jobs can be claimed again when their leases end.
     const ends_at = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, ends_at)
+    const isIdle = claimed.jobs.length === 0 && !isHinted
+    cell.look_again_ms = isIdle ? Math.min(max_look_again_ms, 2 * cell.look_again_ms) : first_look_again_ms
+    if (claimed.jobs.length > 0) {
+      yield* Metric.update(Metric.withAttributes(claimed_jobs, { cell: cell.name }), claimed.jobs.length)
+    }
     return claimed
   })
 
@@ -112,8 +76,4 @@ export const make = Effect.fnUntraced(function* (
     if (cells.every(({ isAway, storage }) => storage === null || isAway)) return yield* unavailable
     return { jobs, next_due_at, busy: false }
   })
-})
-
-/** The answer to a claim. If it was interrupted, the storage is closed, so it is unavailable. */
-const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
-  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit
+}

@@ -5,6 +5,7 @@ export class Wire {
   private readonly pairs = new Set<readonly [Socket, Socket]>()
   private readonly server: Server
   private silent = false
+  private refusing = false
 
   private constructor(server: Server) {
     this.server = server
@@ -14,6 +15,7 @@ export class Wire {
   static to(port: number): Promise<Wire> {
     return new Promise((resolve) => {
       const server = createServer((near) => {
+        if (wire.refusing) return void near.destroy()
         const far = connect(port, "127.0.0.1")
         const pair = [near, far] as const
         wire.pairs.add(pair)
@@ -41,8 +43,16 @@ export class Wire {
     this.silent = true
   }
 
+  /** From now on there are no connections: old ones are closed, and new ones at once. */
+  refuse(): void {
+    this.refusing = true
+    for (const pair of this.pairs) for (const socket of pair) socket.destroy()
+  }
+
   /** New connections come through again. What was sent meanwhile is lost, so old ones stay dead. */
   restore(): void {
+    this.refusing = false
+    if (!this.silent) return
     const dead = [...this.pairs]
     for (const pair of dead) for (const socket of pair) socket.removeAllListeners("data")
     for (const pair of dead) for (const socket of pair) socket.resume()

@@ -28,12 +28,12 @@ const sourceOf = ({ name, storage }: CellList.NamedStorage): CellSource<never> =
   open: Effect.succeed(storage)
 })
 
-/** A storage that is made of these cells, as a host of its own would open it. */
-export const join = ([first, ...others]: Array.NonEmptyReadonlyArray<CellList.NamedStorage>): Effect.Effect<
-  Port,
-  WrongCell | Storage.StorageUnavailable,
-  Scope.Scope
-> => Cells.make<never>([sourceOf(first), ...others.map(sourceOf)])
+/** A storage that is made of these cells, as a host of its own would open it; it works for all, unless some are named. */
+export const join = (
+  [first, ...others]: Array.NonEmptyReadonlyArray<CellList.NamedStorage>,
+  work_cells?: ReadonlyArray<string>
+): Effect.Effect<Port, WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
+  Cells.make<never>([sourceOf(first), ...others.map(sourceOf)], work_cells)
 
 /** Four cells in memory. */
 export const fourInMemory = Effect.gen(function* () {

@@ -1,0 +1,24 @@
+import { Effect, Option } from "effect"
+import type { StorageCell } from "./Storage.ts"
+
+/** A cell of the storage, as this process sees it. */
+export interface CellReadiness {
+  readonly name: string
+  /** Whether calls for its workspaces can be answered now. */
+  readonly ready: boolean
+}
+
+/** How long a cell may take to answer whether it is ready, in milliseconds. */
+const answer_ms = 1_000
+
+/** Asks each cell whether it can be used now. One that does not answer within a second cannot. */
+export const ask = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlyArray<CellReadiness>> =>
+  Effect.forEach(
+    cells,
+    ({ name, ready }) =>
+      Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answer_ms), (answer) => ({
+        name,
+        ready: Option.getOrElse(answer, () => false)
+      })),
+    { concurrency: "unbounded" }
+  )

@@ -1,0 +1,122 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Quotewire from "../../src/layer.ts"
+import { Retention } from "../../src/runner/Retention.ts"
+import type { Change } from "../../src/storage/Change.ts"
+import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { requests } from "../calls/support.ts"
+import { prompt } from "../quoting/carriers.ts"
+import { list, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+const hour_ms = 3_600_000
+const minute_ms = 60_000
+
+/** Two cells, each with one of the world's workspaces; one can be lost. */
+const twoCells = () => {
+  const state = { lost: "", ofLost: "", refuses: (_: Change) => false }
+  const swept: Array<string> = []
+  const unavailable = new StorageUnavailable({ retry_after_seconds: 1, cell: "lost" })
+  const around = (storage: Storage["Service"]): Storage["Service"] => {
+    const cellOf = (name: string, isIn: (id: string) => boolean) => ({
+      name,
+      ready: Effect.suspend(() => (state.lost === name ? Effect.fail(unavailable) : Effect.void)),
+      workspaces: (after: Parameters<typeof storage.workspaces>[0], limit: number) =>
+        state.lost === name
+          ? Effect.fail(unavailable)
+          : Effect.map(storage.workspaces(after, limit), (ids) => ids.filter(isIn))
+    })
+    return {
+      ...storage,
+      cells: [cellOf("one", (id) => id === state.ofLost), cellOf("other", (id) => id !== state.ofLost)],
+      erase: (erasure) => {
+        if (erasure.what === "events") swept.push(erasure.workspace_id)
+        return storage.erase(erasure)
+      },
+      commit: (change) =>
+        Effect.suspend(() =>
+          change.workspace_id === state.ofLost && state.refuses(change)
+            ? Effect.fail(unavailable)
+            : storage.commit(change)
+        )
+    }
+  }
+  return { state, swept, around }
+}
+
+describe("while a cell is lost", () => {
+  {
+    const { around, state, swept } = twoCells()
+    testInWorld(
+      "what is old in others is erased, and in the lost one as soon as it is back",
+      Effect.gen(function* () {
+        const { workspaces } = (yield* World).organization
+        state.ofLost = workspaces.sandbox
+        state.lost = "one"
+        yield* Effect.forkScoped((yield* Retention).forever)
+        // The minute that begins an hour begins the next as well: it counts once.
+        yield* pass(hour_ms - 1)
+        assert.deepStrictEqual(swept, [workspaces.live])
+        state.lost = ""
+        yield* pass(minute_ms)
+        assert.include(swept, workspaces.sandbox)
+      }),
+      { around }
+    )
+  }
+
+  {
+    const { around, state } = twoCells()
+    testInWorld(
+      "a host stays ready and says which one",
+      Effect.gen(function* () {
+        state.lost = "one"
+        assert.isTrue(yield* Quotewire.ready)
+        assert.deepStrictEqual(yield* Quotewire.cells, [
+          { name: "one", ready: false },
+          { name: "other", ready: true }
+        ])
+      }),
+      { around }
+    )
+  }
+
+  {
+    const { around, state } = twoCells()
+    testInWorld(
+      "the calls of other workspaces are logged",
+      Effect.gen(function* () {
+        state.ofLost = (yield* World).organization.workspaces.live
+        state.refuses = () => true
+        yield* list({}, live)
+        for (let calls = 0; calls < 3; calls++) {
+          yield* list()
+          yield* pass(1_000)
+        }
+        assert.lengthOf((yield* requests({ limit: 100 })).requests, 3)
+      }),
+      { around }
+    )
+  }
+
+  {
+    const { around, state } = twoCells()
+    testInWorld(
+      "the runner does not pause, because others may have work",
+      Effect.gen(function* () {
+        yield* work
+        yield* pass(1_000)
+        state.ofLost = (yield* World).organization.workspaces.live
+        let refused = 0
+        state.refuses = ({ finishes }) => finishes.length > 0 && ++refused === 1
+        yield* start({}, live)
+        yield* pass(0)
+        assert.isAtLeast(refused, 1)
+        const { id } = yield* start({}, live)
+        yield* pass(0)
+        assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "quotes_ready")
+      }),
+      { around, carriers: [prompt("first").adapter] }
+    )
+  }
+})
