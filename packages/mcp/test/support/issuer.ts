@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose"
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { base_url } from "./agents.ts"
 
 export const issuer_url = "https://login.example/tenant"
@@ -11,7 +11,7 @@ type Answers = (url: string, signal: AbortSignal | null) => Promise<Response>
 /** An issuer in this process. Its documents are answered by `fetch`, and its tokens are signed at the time of the test. */
 export interface Issuer {
   /** A token of this issuer; claims and header that differ can be given, and the key that signs it. */
-  readonly token: (claims?: JWTPayload, options?: TokenOptions) => Effect.Effect<string>
+  readonly token: (claims?: Claims, options?: TokenOptions) => Effect.Effect<string>
   /** Signs with a new key from now on, and publishes that key alone. */
   readonly rotate: Effect.Effect<void>
   /** The published keys. */
@@ -23,6 +23,9 @@ export interface Issuer {
   /** Runs an effect with this issuer behind `fetch`. */
   readonly behind: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
+
+/** Claims in place of the usual ones; undefined leaves one out. */
+export type Claims = Readonly<Record<string, unknown>>
 
 export interface TokenOptions {
   readonly kid?: string
@@ -56,7 +59,7 @@ export const make = Effect.fnUntraced(function* () {
     return (answers ?? documents)(url, init?.signal ?? null)
   }
   const issuer: Issuer = {
-    token: Effect.fnUntraced(function* (claims = {}, options = {}) {
+    token: Effect.fnUntraced(function* (claims: Claims = {}, options: TokenOptions = {}) {
       const now = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const payload = {
         ...{ iss: issuer_url, aud: `${base_url}/v1/mcp`, sub: "user-1", scope: "quotes", iat: now, exp: now + 3_600 },
