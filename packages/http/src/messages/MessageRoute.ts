@@ -9,6 +9,7 @@ import type { Challenged } from "../oauth/Challenge.ts"
 import * as Gate from "./Gate.ts"
 
 export type { Origins } from "../host/Cors.ts"
+export type { Gate } from "./Gate.ts"
 
 /** A message as the host passes it on: the body of a `POST`, and its sender. */
 export interface Posted extends Pipeline.RequestHead {
