@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Allowance, FinishedCall } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { OAuth } from "@quotewire/http"
-import { Effect, Fiber, Layer, Result } from "effect"
+import { Effect, Fiber, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, type AgentsOptions, base_url, layer, type Sent, toolsCall } from "./support/agents.ts"
 import * as Issuer from "./support/issuer.ts"
@@ -258,6 +258,23 @@ describe("the keys of the issuer", () => {
   )
 })
 
+describe("a key that the platform refuses", () => {
+  it.effect("does not verify anything, and is logged", () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void logged.push(message))
+    return withIssuer(
+      Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+        const broken = { ...keys[0], x: "AAAA", y: "AAAA" }
+        yield* answerWith(async () =>
+          Response.json({ issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [broken] })
+        )
+        assert.strictEqual((yield* sendWith(yield* token())).status, 401)
+        assert.include(String(logged), "A key of the OAuth issuer cannot be used")
+      })
+    ).pipe(Effect.provide(Logger.layer([logger])))
+  })
+})
+
 describe("callers without a token", () => {
   it.effect("go on as before: with a key, and without one if the host has a workspace for them", () =>
     withIssuer(
@@ -351,6 +368,8 @@ describe("the metadata of the endpoint", () => {
         for (const path of [below, `${below}/v1/mcp`, `${below}/insurance/v1/mcp`]) {
           const { body, headers, status } = yield* agents.send({ method: "GET", path })
           assert.deepStrictEqual([status, headers["access-control-allow-origin"]], [200, "*"])
+          const page = yield* agents.send({ method: "OPTIONS", path, headers: { origin: "https://pages.example" } })
+          assert.deepStrictEqual([page.status, page.headers["access-control-allow-origin"]], [204, "*"])
           assert.deepStrictEqual(body, {
             resource: `${base_url}/v1/mcp`,
             authorization_servers: [Issuer.issuer_url],

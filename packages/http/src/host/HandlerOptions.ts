@@ -85,7 +85,7 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),
         mcp_origins: { allowed: mcp_origins, loopback: false },
-        oauth: options.oauth === undefined ? null : yield* OAuthOptions.check(options.oauth)
+        oauth: yield* oauthOf(options)
       })
     }
   })
@@ -113,6 +113,13 @@ const checkTypes = (options: unknown): Result.Result<void, Error> => {
   }
   const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
   return wrong === undefined ? Result.void : Result.fail(new Error(`${wrong[0]} must be ${wrong[2]}.`))
+}
+
+const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, Error> => {
+  if (oauth === undefined) return Result.succeed(null)
+  return mcp === undefined
+    ? Result.fail(new Error("oauth needs mcp: its tokens are for the agent endpoint."))
+    : OAuthOptions.check(oauth)
 }
 
 /** Checks a number. The error names the option. */

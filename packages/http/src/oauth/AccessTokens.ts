@@ -1,5 +1,5 @@
 import { ApiError, BoundedMap, type Caller, Ids, Pipeline } from "@quotewire/core"
-import { Clock, Data, Effect, Predicate, Schema } from "effect"
+import { Cause, Clock, Data, Effect, Predicate, Schema } from "effect"
 import { errors, type JWTPayload, jwtVerify } from "jose"
 import * as IssuerKeys from "./IssuerKeys.ts"
 import type { OAuthSettings, OrganizationRule, TokenCallerKind } from "./OAuthOptions.ts"
@@ -103,6 +103,8 @@ const unknown_key = "The access token is signed with a key that its issuer does 
 /** The key of a token is not in the set. */
 class UnknownKey extends Data.TaggedError("UnknownKey") {}
 
+class Unverified extends Data.TaggedError("Unverified")<{ readonly thrown: unknown }> {}
+
 /** Verifies signature, issuer, audience and times of a token. */
 const verifyWith =
   (token: string, { algorithms, issuer }: OAuthSettings, audience: string, now: number) =>
@@ -117,11 +119,9 @@ const verifyWith =
           currentDate: new Date(now),
           requiredClaims: ["exp", "sub"]
         }),
-      catch: (thrown) =>
-        thrown instanceof errors.JWKSNoMatchingKey
-          ? new UnknownKey()
-          : ApiError.make("authentication_failed", { message: reasonOf(thrown) })
+      catch: (thrown) => new Unverified({ thrown })
     }).pipe(
+      Effect.catchTag("Unverified", ({ thrown }) => refusalOf(thrown)),
       Effect.filterOrFail(
         // Such a token is worth something only together with a key or a certificate, which nobody checks here.
         ({ payload }) => payload.cnf === undefined,
@@ -129,6 +129,14 @@ const verifyWith =
       ),
       Effect.map(({ payload }) => ({ payload, set, until: (payload.exp ?? 0) * 1_000 + leeway_ms }))
     )
+
+const refusalOf = (thrown: unknown): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
+  if (thrown instanceof errors.JWKSNoMatchingKey) return Effect.fail(new UnknownKey())
+  const refused = invalid(reasonOf(thrown))
+  if (thrown instanceof errors.JOSEError) return refused
+  // The platform refuses the key itself, such as an RSA key that is too short.
+  return Effect.andThen(Effect.logWarning("A key of the OAuth issuer cannot be used", Cause.die(thrown)), refused)
+}
 
 /** Why a token is refused. Claims are checked after the signature, so only their owner learns of them. */
 const reasonOf = (thrown: unknown): string => {

@@ -1,5 +1,7 @@
 import { Effect, Result } from "effect"
 import * as Addresses from "../host/Addresses.ts"
+import type { Answer } from "../host/Answer.ts"
+import * as Cors from "../host/Cors.ts"
 import * as Route from "../host/Route.ts"
 import * as OAuthOptions from "./OAuthOptions.ts"
 
@@ -35,17 +37,28 @@ export const addressOf = (base_url: string): string => `${base_url}${well_known}
 /** The path that clients try without a challenge: that of the endpoint, after the well-known one. */
 export const pathOf = (base_url: string, path: string): string => `${well_known}${Addresses.pathOf(base_url)}${path}`
 
-/** The routes of the metadata. If a proxy removes the path of `base_url`, it may also pass on the path at its root. */
+/**
+ * The routes of the metadata, which are public and may be read by web pages. If a proxy removes the path of `base_url`, it may
+ * also pass on the path at its root.
+ */
 export const routes = (metadata: Metadata, base_url: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)
   const headers = {
     "content-type": "application/json",
     "cache-control": "public, max-age=300",
-    // It is public, and programs in browsers read it, too.
     "access-control-allow-origin": "*"
   }
-  const paths = new Set([well_known, well_known + path, pathOf(base_url, path)])
-  return Array.from(paths, (at) => Route.make("GET", at, () => Effect.succeed({ status: 200, headers, body })))
+  const found = Effect.succeed<Answer>({ status: 200, headers, body })
+  // Clients in browsers add the header of their protocol version, and so ask first.
+  const permitted = Effect.succeed<Answer>({
+    status: 204,
+    headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
+    body: null
+  })
+  return Array.from(new Set([well_known, well_known + path, pathOf(base_url, path)])).flatMap((at) => [
+    Route.make("GET", at, () => found),
+    Route.make("OPTIONS", at, () => permitted)
+  ])
 }
 
 /** The metadata for a program that mounts the service below a path, and where to serve it. */
