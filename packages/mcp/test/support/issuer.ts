@@ -1,7 +1,8 @@
+import type { World } from "@quotewire/core/testing"
 import { Clock, Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
-import { base_url } from "./agents.ts"
+import { Agents, type AgentsOptions, base_url, layer, type Sent, toolsCall } from "./agents.ts"
 
 export const issuer_url = "https://login.example/tenant"
 
@@ -86,3 +87,26 @@ export const make = Effect.fnUntraced(function* () {
   }
   return issuer
 })
+
+const scopes = { quotes: "platform", "quotes:all": "server" } as const
+/** The options of such hosts. */
+export const oauth = { issuer: issuer_url, scopes }
+/** Where challenges say that the metadata are. */
+export const metadata_url = `${base_url}/.well-known/oauth-protected-resource`
+
+/** A test with an issuer, and hosts that accept its tokens. */
+export const withIssuer = <A, E>(
+  body: (issuer: Issuer) => Effect.Effect<A, E, Agents | World.World>,
+  options: AgentsOptions = {}
+) =>
+  Effect.gen(function* () {
+    const issuer = yield* make()
+    return yield* issuer.behind(Effect.provide(body(issuer), layer({ oauth, ...options })))
+  })
+
+/** Sends a message with a token, or without one; by default a call that everyone may make. */
+export const sendWith = (token: string | null, message: unknown = toolsCall("get_capabilities", { line: "renters" })) =>
+  Effect.flatMap(Agents, ({ send }) => send({ ...bearer(token), message }))
+
+export const bearer = (token: string | null): Pick<Sent, "as"> =>
+  token === null ? {} : { as: { authorization: `Bearer ${token}` } }
