@@ -4,6 +4,9 @@ import { TestClock } from "effect/testing"
 import * as Issuer from "./support/issuer.ts"
 import { sendWith, withIssuer } from "./support/issuer.ts"
 
+/** What would serve as any document of the issuer. */
+const moved = { issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [] }
+
 describe("the keys of the issuer", () => {
   it.effect("are found by its metadata, and loaded once for many tokens", () =>
     withIssuer(
@@ -78,7 +81,7 @@ describe("the keys of the issuer", () => {
     Effect.forEach(
       [
         async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`),
-        async () => new Response(null, { status: 302, headers: { location: "https://other.example/keys" } }),
+        async () => Response.json(moved, { status: 302, headers: { location: "https://other.example/keys" } }),
         async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
         async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://other.example/keys" }),
         async () => new Response("<html>")

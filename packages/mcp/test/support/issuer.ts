@@ -54,10 +54,13 @@ export const make = Effect.fnUntraced(function* () {
     }
     return url === `${issuer_url}/keys` ? Response.json({ keys }) : new Response("", { status: 404 })
   }
-  const fetched: typeof globalThis.fetch = (input, init) => {
+  // Like the fetch of a platform, it follows redirects unless it is told not to.
+  const fetched: typeof globalThis.fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
     requested.push(url)
-    return (answers ?? documents)(url, init?.signal ?? null)
+    const response = await (answers ?? documents)(url, init?.signal ?? null)
+    const location = response.headers.get("location")
+    return location === null || init?.redirect === "manual" ? response : fetched(location, init)
   }
   const issuer: Issuer = {
     token: Effect.fnUntraced(function* (claims: Claims = {}, options: TokenOptions = {}) {
