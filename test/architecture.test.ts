@@ -293,10 +293,12 @@ describe("hosts", () => {
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
+  // What tokens are remembered in, and what checks the options for them.
+  const verifying = ["BoundedMap", "Input"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   const allowed = {
-    http: [...speaking, ...sending, ...telling, ...mounting],
+    http: [...speaking, ...sending, ...telling, ...verifying, ...mounting],
     mcp: [...speaking, "Quotewire", "Storage", "disclosureText"],
     cli: [...speaking, ...wiring, ...settings, ...trying, "Fault"]
   }

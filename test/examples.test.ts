@@ -128,6 +128,12 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
   }, 30_000)
 
+  it("oauth.ts tells a caller without a token where to sign in", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/oauth.ts")), [
+      '401 Bearer scope="quotes", resource_metadata="https://shop.example/insurance/.well-known/oauth-protected-resource"'
+    ])
+  })
+
   it("revisions.ts starts in an older revision, and reads the feed in both", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/revisions.ts")), [
       "202 2026-09-26",

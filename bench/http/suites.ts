@@ -107,6 +107,18 @@ export const mcp: Suite = {
   })
 }
 
+/** The same calls with an access token instead of a key. */
+export const mcp_token: Suite = {
+  ...mcp,
+  name: "mcp_token",
+  title: "tools/call get_quote (MCP 2026-07-28) with an access token beside a key",
+  peers: [
+    { ...manyQuotes, name: "Quotewire, with a key" },
+    { ...quotewire, name: "Quotewire, with a token", args: ["--many-quotes", "--token"] }
+  ],
+  base: "Quotewire, with a key"
+}
+
 /** So many that what comes together fills the batches of a host. */
 export const many_connections = 200
 

@@ -1,14 +1,20 @@
-import { operations, Quotewire } from "@quotewire/core"
-import { Http, MessageRoute, type ServiceApi } from "@quotewire/http"
+import { Access, operations, Quotewire } from "@quotewire/core"
+import { Http, MessageRoute, ServiceApi } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { storage } from "../pg/Databases.ts"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
+import * as Issuer from "./issuer.ts"
 import * as Peer from "./Peer.ts"
 
-const agents = MessageRoute.make(mcp(), { allowed: [], loopback: false })
+/** `--token` lets agents in with tokens of an issuer, and the load calls with one instead of a key. */
+const issuer = process.argv.includes("--token") ? await Issuer.make() : null
+const agents =
+  issuer === null
+    ? { routes: MessageRoute.make(mcp(), { allowed: [], loopback: false }) }
+    : ServiceApi.of({ mcp, oauth: issuer.oauth })
 
 /** The address behind `--database`, whose storage is memory where it is not given. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
@@ -17,7 +23,7 @@ const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0
 const requests = process.argv.includes("--many-quotes") ? 200 : 1
 
 /** Our own host: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
-const host = Http.layer<ServiceApi.Services>({ operations, routes: agents, port: 0 }).pipe(
+const host = Http.layer<ServiceApi.Services>({ ...agents, operations, port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
   Layer.provideMerge(Service.layerOn(database === undefined ? MemoryStorage.layer : storage(database)))
 )
@@ -25,14 +31,17 @@ const host = Http.layer<ServiceApi.Services>({ operations, routes: agents, port:
 Peer.run(() =>
   ManagedRuntime.make(host).runPromise(
     Effect.gen(function* () {
-      const { port } = yield* Http.Host
+      const { base_url, port } = yield* Http.Host
       const key = yield* Service.makeKey
       const made = yield* Effect.forEach(
         Array.from({ length: requests }, (_, index) => index),
         (index) => Service.makeQuotes(key, starts.smallest(`the-quote-${index}`))
       )
       const quote_ids = made.flat().map(({ id }) => id)
-      return { port, key, quote_id: quote_ids[0] ?? "", quote_ids }
+      const [organization] = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations)
+      const token =
+        issuer === null ? null : yield* Effect.promise(() => issuer.sign(organization?.id ?? "", `${base_url}/v1/mcp`))
+      return { port, key: token ?? key, quote_id: quote_ids[0] ?? "", quote_ids }
     })
   )
 )

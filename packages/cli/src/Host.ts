@@ -1,5 +1,5 @@
 import { Quotewire } from "@quotewire/core"
-import { Http, ServiceApi } from "@quotewire/http"
+import { Http, type OAuthSettings, ServiceApi } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
@@ -12,7 +12,10 @@ export type HostOptions = Pick<
   HostSettings,
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
 > &
-  Telemetry.MetricsSettings
+  Telemetry.MetricsSettings & {
+    /** The issuer whose tokens the agent endpoint accepts; by default there is none. */
+    readonly oauth?: OAuthSettings | null
+  }
 
 /** Whether REST is served besides the agent endpoint and the links of quotes. */
 export type RestMode = "rest" | "no_rest"
@@ -35,7 +38,8 @@ const layerOf = (settings: HostOptions, rest: RestMode, hooks: Telemetry.Metrics
           rest: rest === "rest",
           mcp: () => mcp({ version }),
           // If only this machine can reach the host, pages of this machine may call it.
-          mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) }
+          mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
+          oauth: settings.oauth ?? null
         }),
         host: settings.host,
         port: settings.port,

@@ -1,5 +1,5 @@
 import { Allowance, ApiKey, HttpAddress, Signature, WebhookAddress } from "@quotewire/core"
-import { ClientAddress } from "@quotewire/http"
+import { ClientAddress, OAuth } from "@quotewire/http"
 import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 
@@ -203,6 +203,20 @@ export const limits = text("limits", "Rate limits as JSON; omitted ones keep the
 )
 
 const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.readLimits(json), () => ""))
+
+/** The issuer whose tokens the agent endpoint accepts. */
+export const oauth = text("oauth", "Issuer of access tokens for the agent endpoint, as JSON; none by default").pipe(
+  Flag.filterMap(
+    (json) => Result.getSuccess(OAuth.fromJson(json)),
+    (json) => settingError("oauth", `be JSON such as ${oauth_example}; ${wrongOAuth(json)}`)
+  ),
+  Flag.optional
+)
+
+const oauth_example = '{"issuer":"https://login.example.com","environment":"live","organization_id":"org_…"}'
+
+const wrongOAuth = (json: string): string =>
+  Result.merge(Result.mapBoth(OAuth.fromJson(json), { onSuccess: () => "", onFailure: ({ message }) => message }))
 
 /** The proxies that are trusted to report a caller's address. */
 export const trust_proxy = text(

@@ -71,6 +71,24 @@ describe("quotewire serve", () => {
     })
   )
 
+  it.live("tells agent programs where people sign in, if an issuer is set", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
+      const oauth = { issuer: "https://login.example", environment: "live", organization_id, required: true }
+      const { base_url } = yield* serving({ ...env, QUOTEWIRE_OAUTH: JSON.stringify(oauth) })
+      const metadata_url = `${base_url}/.well-known/oauth-protected-resource`
+      const { authorization_servers, resource } = yield* Effect.promise(async () => (await fetch(metadata_url)).json())
+      assert.deepStrictEqual([resource, authorization_servers], [`${base_url}/v1/mcp`, [oauth.issuer]])
+      const refused = yield* Effect.promise(() => fetch(`${base_url}/v1/mcp`, { method: "POST" }))
+      assert.include(refused.headers.get("www-authenticate"), metadata_url)
+      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_OAUTH: '{"issuer":"secret"}' })
+      assert.strictEqual(wrong.code, 2)
+      assert.match(wrong.stderr, /^--oauth \(or QUOTEWIRE_OAUTH\) must be JSON such as .* oauth\.issuer: Must be/)
+      assert.notInclude(wrong.stderr, "secret")
+    })
+  )
+
   it.live.each(["serve", "work"])(
     "%s refuses seal keys that do not fit the database, and names the setting",
     (command) =>

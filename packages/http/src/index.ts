@@ -17,4 +17,8 @@ export * as NodeCrypto from "./NodeCrypto.ts"
 export * as Handler from "./node/Handler.ts"
 export * as Metrics from "./node/Metrics.ts"
 export { type NodeHandlerOptions, nodeHandler } from "./node/nodeHandler.ts"
+// Exported beside `OAuth`, because generated declarations cannot name a type through a namespace.
+export type { OAuthOptions, OAuthSettings } from "./oauth/OAuthOptions.ts"
+export * as OAuth from "./oauth/OAuthOptions.ts"
+export { type ProtectedResource, protectedResource } from "./oauth/ProtectedResource.ts"
 export * as NodeWebhookSender from "./webhooks/NodeWebhookSender.ts"

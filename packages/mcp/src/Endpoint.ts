@@ -11,6 +11,8 @@ export const path = "/v1/mcp"
 /** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
+  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request came in, for the request log. */
@@ -48,7 +50,8 @@ export interface Endpoint<out R> {
   /**
    * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
    *
-   * It fails if the caller is no longer admitted.
+   * It fails if the caller is no longer admitted, and with `forbidden` if it lacks authority for the tool that one of its
+   * `obtainable_kinds` has.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -99,7 +102,7 @@ const messageWith = <R>(settings: Settings<R>) => {
     return { "mcp-session-id": Session.write(client, yield* settings.sign(Session.payloadOf(client))) }
   })
   return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
-    const { caller, credentials, docs_url, request_id } = posted
+    const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
@@ -108,7 +111,8 @@ const messageWith = <R>(settings: Settings<R>) => {
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const transport = transportOf(posted, client, 200)
-    const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, transport })
+    const sender = { request_id, credentials, docs_url, caller, obtainable_kinds, era, transport }
+    const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
@@ -125,7 +129,9 @@ const batchWith = <R>(
   Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
-      const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
+      // A refusal with a way to sign in would answer the whole batch, while others of its calls take effect.
+      const single = { ...posted, obtainable_kinds: [] }
+      const own = index === 0 ? single : { ...single, request_id: ids.request() }
       const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* note(own, transportOf(own, null, 200), "invalid_json")

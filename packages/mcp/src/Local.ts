@@ -35,7 +35,15 @@ export const make = <R>(
         credentials: { ...credentials, read_handle: null }
       }).pipe(
         Effect.flatMap((caller) =>
-          server.answer(message, { request_id, credentials, docs_url, caller, era, transport: transportOf(client) })
+          server.answer(message, {
+            request_id,
+            credentials,
+            docs_url,
+            caller,
+            obtainable_kinds: [],
+            era,
+            transport: transportOf(client)
+          })
         ),
         Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
       )

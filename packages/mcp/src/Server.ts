@@ -1,4 +1,4 @@
-import { type ApiError, Json, Lines } from "@quotewire/core"
+import { ApiError, type Caller, Json, Lines } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
@@ -14,6 +14,8 @@ export interface Settings<R> {
 /** The sender of a message, and how it came. */
 export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
+  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
@@ -77,7 +79,11 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     return Effect.flatMap(tool.isOffered, (isOffered) => {
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments
-      return Effect.map(tool.call({ ...sender, args }), (result) => called(result, sender.era))
+      return Effect.flatMap(tool.call({ ...sender, args }), (result) =>
+        result.isError && sender.obtainable_kinds.length > 0
+          ? Effect.andThen(offerSignIn(tool, sender), Effect.succeed(called(result, sender.era)))
+          : Effect.succeed(called(result, sender.era))
+      )
     })
   }
   const modern: Methods<R> = {
@@ -112,6 +118,14 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
 type Methods<R> = Readonly<
   Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>>
 >
+
+/** Fails with `forbidden` if the sender may not call a tool, and may call it when it has signed in. */
+const offerSignIn = <R>(tool: Tool<R>, { caller, obtainable_kinds }: Sender): Effect.Effect<void, ApiError.ApiError> =>
+  Effect.flatMap(Lines.Lines, (lines) => {
+    const isFor = (kind: Caller.CallerKind) => tool.list({ environment: caller.environment, kind, lines }) !== null
+    const isOffer = !isFor(caller.kind) && obtainable_kinds.some(isFor)
+    return isOffer ? Effect.fail(ApiError.make("forbidden")) : Effect.void
+  })
 
 const capabilities = { tools: {} }
 

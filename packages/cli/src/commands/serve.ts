@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
+import type { OAuthSettings } from "@quotewire/http"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
@@ -25,6 +26,7 @@ const flags = {
   keyless_environment: StorageSettings.keyless_environment,
   migrate: StorageSettings.migrate,
   no_worker: StorageSettings.no_worker,
+  oauth: Settings.oauth,
   processes: Settings.processes
 }
 
@@ -33,6 +35,7 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly keyless_environment: Caller.Environment
   readonly migrate: boolean
   readonly no_worker: boolean
+  readonly oauth: Option.Option<OAuthSettings>
   readonly processes: number | "auto"
 }
 
@@ -105,7 +108,8 @@ const host = Effect.fnUntraced(function* (settings: ServeSettings & Telemetry.Me
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)
-  const { base_url } = yield* Effect.provideContext(Host.serve(settings), context)
+  const oauth = Option.getOrNull(settings.oauth)
+  const { base_url } = yield* Effect.provideContext(Host.serve({ ...settings, oauth }), context)
   yield* Deferred.succeed(address, base_url)
   const is_live_without_carriers = yield* Quotewire.isLiveWithoutCarriers.pipe(
     Effect.mapError(() => Database.unavailable),

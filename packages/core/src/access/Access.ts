@@ -3,9 +3,9 @@ import { SecureRandom } from "effect/crypto"
 import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
+import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { hour_ms } from "../wire/Timestamp.ts"
-import type { Caller, Environment, KeyKind } from "./Caller.ts"
+import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
 import { Seal } from "./Seal.ts"
 import * as Workspaces from "./Workspaces.ts"
@@ -20,6 +20,8 @@ export interface Credentials {
   readonly address: string
   /** Whether this entrance admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
+  /** The caller, if the host has identified it by a token. Then `key` is not read. */
+  readonly identified?: Caller
 }
 
 /** A new key. It is shown only here. */
@@ -67,6 +69,12 @@ export class Access extends Context.Service<
     readonly revokeKey: (
       key_id: KeyId
     ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /**
+     * The caller that a grant stands for; `forbidden` if the organization does not exist.
+     *
+     * Its `key_id` is a hash of organization and subject: limits and the request log treat each subject like a key.
+     */
+    readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
@@ -84,9 +92,7 @@ export class Access extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
       const clock = yield* Clock.Clock
       const known = new KnownKeys()
-      // The ids are new, so this cannot conflict.
-      const add = (change: Change.Change) =>
-        Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
+      const add = (change: Change.Change) => addTo(storage, change)
 
       const createOrganization = Effect.fn("Access.createOrganization")(function* (name: string) {
         const now = yield* Clock.currentTimeMillis
@@ -163,12 +169,23 @@ export class Access extends Context.Service<
         listKeys,
         hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
         revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
-        mayBeGuessed: ({ key }) => key !== null && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe()),
+        admit: admitting(storage, seal),
+        mayBeGuessed: guessing(clock, known),
         authenticate: authenticating(storage, seal, clock, known)
       })
     })
   )
 }
+
+/** Commits a change of records that are new. Their ids are, too, so it cannot conflict. */
+const addTo = (storage: Storage["Service"], change: Change.Change) =>
+  Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
+
+/** Whether a key must be looked up, and may be a guess. */
+const guessing =
+  (clock: Clock.Clock, known: KnownKeys) =>
+  ({ identified, key }: Credentials): boolean =>
+    key !== null && identified === undefined && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe())
 
 /** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
@@ -185,7 +202,8 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
     return caller
   })
 
-  return ({ key, keyless, read_handle }: Credentials) => {
+  return ({ identified, key, keyless, read_handle }: Credentials) => {
+    if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
     const cached = known.get(key, clock.currentTimeMillisUnsafe())
     return cached === undefined
@@ -193,6 +211,28 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
       : Effect.succeed(withHandle(cached, read_handle))
   }
 }
+
+/** Finds the callers of grants in the directory. */
+const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
+  Effect.fn("Access.admit")(function* ({ environment, kind, organization_id, subject }: Grant) {
+    const organization = yield* Directory.findOrganization(storage, organization_id)
+    if (organization === null) return yield* ApiError.make("forbidden", { message: unknown_organization })
+    const hash = yield* seal.hash(JSON.stringify([organization_id, subject]))
+    const caller: Caller = {
+      kind,
+      environment,
+      organization_id,
+      workspace_id: organization.workspaces[environment],
+      key_id: KeyId.make(`key_${hash.slice(0, id_characters)}`),
+      read_handle: null
+    }
+    return caller
+  })
+
+const unknown_organization = "The access token names an organization that does not exist here."
+
+/** How many characters an identifier has after its prefix. Those of a hash in hexadecimal are all allowed. */
+const id_characters = 26
 
 /** Draws a new key. */
 const drawKey = (

@@ -1,7 +1,7 @@
 import { Cause, Clock, Context, Effect, Exit, identity, Option, Result } from "effect"
 import { Access, type Credentials } from "../access/Access.ts"
 import { Allowance } from "../access/Allowance.ts"
-import type { Caller } from "../access/Caller.ts"
+import type { Caller, Grant } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { type LineSet, Lines } from "../lines/Lines.ts"
@@ -130,6 +130,25 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
     )
   )
 
+/**
+ * Identifies the caller of a token, which the host verifies.
+ *
+ * Failing with `authentication_failed` counts against the address, like a wrong key. An address that has reached its limit is
+ * refused before the token is verified.
+ */
+export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
+  { credentials: { address }, request_id }: RequestHead,
+  verified: Effect.Effect<G, E>
+): Effect.Effect<{ readonly caller: Caller; readonly grant: G }, ApiError.ApiError | E, Access | Allowance> =>
+  Effect.gen(function* () {
+    const access = yield* Access
+    const allowance = yield* Allowance
+    yield* allowance.mayAuthenticate(address)
+    const grant = yield* countFailure(allowance, address, verified)
+    const caller = yield* Effect.catchCause(access.admit(grant), (cause) => refuse("identify", request_id, cause))
+    return { caller, grant }
+  })
+
 /** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entry). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
@@ -219,13 +238,21 @@ const unrouted_cost: Cost = { other: 1 }
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
   const access = Context.get(services, Access)
   const allowance = Context.get(services, Allowance)
-  const known = Effect.tapError(access.authenticate(credentials), (error) =>
-    error._tag === "authentication_failed" ? allowance.failedAuthentication(credentials.address) : Effect.void
-  )
+  const known = countFailure(allowance, credentials.address, access.authenticate(credentials))
   return access.mayBeGuessed(credentials)
     ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
     : known
 }
+
+/** Counts a failed authentication against its address. */
+const countFailure = <A, E extends { readonly _tag: string }, R>(
+  allowance: Allowance["Service"],
+  address: string,
+  identifying: Effect.Effect<A, E, R>
+) =>
+  Effect.tapError(identifying, (error) =>
+    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
+  )
 
 const enterUnrouted = Effect.fnUntraced(function* (
   services: Context.Context<EntryServices>,

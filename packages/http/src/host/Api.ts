@@ -15,6 +15,8 @@ export interface Settings<R> {
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
   /** Routes beside the operations: `Handoff.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
+  /** Routes that need to know `base_url`. */
+  readonly routesAt?: (base_url: string) => ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>>
   /** Whether storage can be reached and its migrations are current; by default always. */
   readonly ready?: Effect.Effect<boolean | string, never, R>
   /** The environments with carriers to ask, such as `Quotewire.environments`; by default `/health/ready` does not list them. */
@@ -63,6 +65,7 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
   return [
     ...settings.operations.map((operation) => OperationRoute.make(operation)),
     ...(settings.routes ?? []),
+    ...(settings.routesAt?.(settings.base_url) ?? []),
     ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null, settings.cells),
     ...ErrorPages.routes,
     ...Reference.routes(document, settings.reference_script ?? null),

@@ -1,6 +1,7 @@
 import { Allowance, type Limits, PublicUrl } from "@quotewire/core"
 import { Effect, Predicate, Result } from "effect"
 import type { MessageEndpoint } from "../messages/MessageRoute.ts"
+import * as OAuthOptions from "../oauth/OAuthOptions.ts"
 import * as Addresses from "./Addresses.ts"
 import type * as Answering from "./Answering.ts"
 import type * as Api from "./Api.ts"
@@ -35,6 +36,11 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered"> {
   readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
+  /**
+   * The issuer whose tokens the agent endpoint accepts beside keys, so that people can sign in from their agent programs; none
+   * by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
+   */
+  readonly oauth?: OAuthOptions.OAuthOptions
   /** The rate limits of callers from outside; by default those of `embed`, or of the contract. Your own calls do not count. */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
@@ -78,7 +84,8 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       grace_ms: yield* atLeast(0, "grace_ms", options.grace_ms ?? 8_000),
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),
-        mcp_origins: { allowed: mcp_origins, loopback: false }
+        mcp_origins: { allowed: mcp_origins, loopback: false },
+        oauth: yield* oauthOf(options)
       })
     }
   })
@@ -106,6 +113,13 @@ const checkTypes = (options: unknown): Result.Result<void, Error> => {
   }
   const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
   return wrong === undefined ? Result.void : Result.fail(new Error(`${wrong[0]} must be ${wrong[2]}.`))
+}
+
+const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, Error> => {
+  if (oauth === undefined) return Result.succeed(null)
+  return mcp === undefined
+    ? Result.fail(new Error("oauth needs mcp: its tokens are for the agent endpoint."))
+    : OAuthOptions.check(oauth)
 }
 
 /** Checks a number. The error names the option. */

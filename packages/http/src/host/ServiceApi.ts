@@ -2,6 +2,9 @@ import { operations, Quotewire, type Storage } from "@quotewire/core"
 import * as CarrierCallbacks from "../carriers/CarrierCallbacks.ts"
 import * as Handoff from "../carriers/Handoff.ts"
 import * as MessageRoute from "../messages/MessageRoute.ts"
+import * as OAuthGate from "../oauth/OAuthGate.ts"
+import type { OAuthSettings } from "../oauth/OAuthOptions.ts"
+import * as ProtectedResource from "../oauth/ProtectedResource.ts"
 import type * as Api from "./Api.ts"
 
 /** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
@@ -15,12 +18,15 @@ export interface Options {
   readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
   /** The web pages that may call the agent endpoint; none by default. */
   readonly mcp_origins?: MessageRoute.Origins
+  /** The issuer whose tokens the agent endpoint accepts beside keys; by default there is none. */
+  readonly oauth?: OAuthSettings | null
 }
 
 /** The API of the whole service: the one list of what every host serves, alone or inside another program. */
 export const of = ({
   mcp,
   mcp_origins = { allowed: [], loopback: false },
+  oauth = null,
   rest = true
 }: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
   const endpoint = mcp?.()
@@ -29,11 +35,23 @@ export const of = ({
     routes: [
       Handoff.route(Quotewire.go),
       CarrierCallbacks.route(Quotewire.carrierCallback),
-      ...(endpoint === undefined ? [] : MessageRoute.make(endpoint, mcp_origins))
+      ...(endpoint === undefined || oauth !== null ? [] : MessageRoute.make(endpoint, mcp_origins))
     ],
+    ...(endpoint !== undefined && oauth !== null && { routesAt: signedIn(endpoint, mcp_origins, oauth) }),
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
     home: { rest, mcp_path: endpoint?.paths[0] ?? null }
   }
 }
+
+/** The agent endpoint with tokens. Its address is what they are issued for. */
+const signedIn =
+  (endpoint: MessageRoute.MessageEndpoint<Services>, origins: MessageRoute.Origins, oauth: OAuthSettings) =>
+  (base_url: string) => {
+    const [path] = endpoint.paths
+    return [
+      ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, base_url, path)),
+      ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, base_url, path), base_url, path)
+    ]
+  }

@@ -5,12 +5,17 @@ import * as Body from "../host/Body.ts"
 import * as Cors from "../host/Cors.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
+import type { Challenged } from "../oauth/Challenge.ts"
+import * as Gate from "./Gate.ts"
 
 export type { Origins } from "../host/Cors.ts"
+export type { Gate } from "./Gate.ts"
 
 /** A message as the host passes it on: the body of a `POST`, and its sender. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
+  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request came in, for the request log. */
@@ -43,29 +48,31 @@ export interface MessageEndpoint<out R = never> {
   /**
    * Answers the body of one request, and logs the request. Interrupting it cancels the call.
    *
-   * It fails if the caller is not admitted after all. The host then sends the envelope and logs the request.
+   * It fails if the caller is not admitted after all. The host then sends the envelope and logs the request. It fails with
+   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has, and has logged that itself.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
 }
 
 /**
- * Serves a message endpoint to callers with or without a key, and to web pages of these origins.
+ * Serves a message endpoint to web pages of these origins, and to callers whom the gate admits.
  *
- * Before it reads a message, it refuses with the envelope: `forbidden` for pages of other origins, the refusals of
- * `Pipeline.identify`, and `request_too_large` above 256 KiB.
+ * Before it reads a message, it refuses with the envelope: `forbidden` for pages of other origins, the refusals of the gate,
+ * and `request_too_large` above 256 KiB.
  */
 export const make = <R>(
   endpoint: MessageEndpoint<R>,
-  origins: Cors.Origins
+  origins: Cors.Origins,
+  gate: Gate.Gate = Gate.keysOnly
 ): ReadonlyArray<Route<R | Pipeline.PipelineServices>> => {
   const [name] = endpoint.paths
-  const exposed = [...endpoint.answer_headers, "Request-Id", "Service-Version"].join(", ")
+  const exposed = [...endpoint.answer_headers, "Request-Id", "Service-Version", "WWW-Authenticate"].join(", ")
   const allowed = ["Accept", "Authorization", "Content-Type", ...endpoint.request_headers].join(", ")
   const permitted: Reply = { status: 204, headers: Cors.permitting("POST", allowed), text: null }
   const refused: Reply = { status: 405, headers: { allow: "POST" }, text: endpoint.only_post }
-  const refuse: Answers<R> = (request) => Effect.as(note(request, 405, "not_found"), refused)
+  const refuse: Answers<R> = (request) => Effect.as(noteStranger(gate, request, 405, "not_found"), refused)
   const methods: Readonly<Record<Method, Answers<R>>> = {
-    POST: postHandler(endpoint),
+    POST: postHandler(endpoint, gate),
     GET: refuse,
     DELETE: refuse,
     OPTIONS: (request) => (request.origin === null ? refuse(request) : Effect.succeed(permitted))
@@ -73,11 +80,14 @@ export const make = <R>(
   const handle = (method: Method, incoming: Incoming) => {
     const request = requestOf(incoming, { ...RequestInfo.transport(incoming, name), method })
     const { origin } = request
-    const replied = origin === null || Cors.isAllowed(origins, origin) ? methods[method](request) : forbiddenOrigin
+    const isAllowed = origin === null || Cors.isAllowed(origins, origin)
+    const replied: Replied<R> = isAllowed
+      ? methods[method](request)
+      : Effect.andThen(noteStranger(gate, request, forbiddenOrigin.status, forbiddenOrigin._tag), forbiddenOrigin)
     const readable = origin === null ? none : Cors.readableBy(origin, exposed)
     return replied.pipe(
       Effect.flatMap((reply) => answerOf(reply, readable)),
-      Effect.tapError((error) => (isCountedAlready(error) ? Effect.void : note(request, error.status, error._tag)))
+      Effect.catchTag("Challenged", (challenged) => challengeOf(challenged, incoming, readable))
     )
   }
   return endpoint.paths.flatMap((path) =>
@@ -94,7 +104,9 @@ export const make = <R>(
 
 type Method = "POST" | "GET" | "DELETE" | "OPTIONS"
 
-type Answers<R> = (request: Request) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices>
+type Answers<R> = (request: Request) => Replied<R>
+
+type Replied<R> = Effect.Effect<Reply, ApiError.ApiError | Challenged, R | Pipeline.PipelineServices>
 
 /** A request to the endpoint, in progress. */
 interface Request extends Pipeline.RequestHead {
@@ -110,30 +122,34 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
   return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
-/** Identifies the caller, reads the body, and lets the endpoint answer it. */
-const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
+/** Admits the sender, reads the body, and lets the endpoint answer it. */
+const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: Gate.Gate): Answers<R> => {
   const names = request_headers.map((name) => name.toLowerCase())
-  return Effect.fnUntraced(function* ({ credentials, incoming, request_id, transport }: Request) {
+  return Effect.fnUntraced(function* (request: Request) {
+    const { incoming, request_id, transport } = request
     const { docs_url, header } = incoming
-    const caller = yield* Pipeline.identify({ request_id, credentials })
-    const bytes = yield* incoming.read(Body.max_bytes)
-    return yield* answer({
-      request_id,
-      credentials,
-      caller,
-      docs_url,
-      transport,
-      headers: Object.fromEntries(names.map((name) => [name, header(name)])),
-      body: Body.isJson(header) ? Body.parse(bytes) : notJson
+    const admitted = yield* gate.admit({ request_id, credentials: request.credentials })
+    const read = Effect.flatMap(incoming.read(Body.max_bytes), (bytes) =>
+      answer({
+        ...admitted,
+        request_id,
+        docs_url,
+        transport,
+        headers: Object.fromEntries(names.map((name) => [name, header(name)])),
+        body: Body.isJson(header) ? Body.parse(bytes) : notJson
+      })
+    )
+    return yield* Effect.catch(read, (error) => {
+      if (error._tag === "forbidden") return Effect.fail(gate.refuse(admitted, error))
+      const logged = isCountedAlready(error) ? Effect.void : note(request, admitted.credentials, error)
+      return Effect.andThen(logged, Effect.fail(error))
     })
   })
 }
 
 const notJson = Result.fail(ApiError.make("invalid_json"))
 
-const forbiddenOrigin = Effect.fail(
-  ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
-)
+const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
 
 const none: Readonly<Record<string, string>> = {}
 
@@ -145,10 +161,28 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
+/** A refusal that tells the client how to sign in. */
+const challengeOf = (
+  { error, header }: Challenged,
+  { docs_url, request_id }: Incoming,
+  readable: Readonly<Record<string, string>>
+) =>
+  Effect.map(Revision.ServedRevisions, ([{ date }]) => {
+    const answer = Answer.refusal(error, request_id, { docs_url, revision: date })
+    return { ...answer, headers: { ...answer.headers, ...readable, "www-authenticate": header } }
+  })
+
 /** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
   _tag === "authentication_failed" || _tag === "rate_limited"
 
-/** Logs a request that reached no message. Requests without a valid key are not logged. */
-const note = ({ credentials, request_id, transport }: Request, status: number, error_code: ApiError.ErrorCode) =>
-  Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code })
+/** Logs a request that reached no message. */
+const note = (
+  { request_id, transport }: Request,
+  credentials: Request["credentials"],
+  { _tag, status }: Pick<ApiError.ApiError, "_tag" | "status">
+) => Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code: _tag })
+
+/** The same for a sender who is not admitted yet. Requests without a valid key or token are not logged. */
+const noteStranger = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
+  Effect.ignore(Effect.flatMap(gate.admit(request), ({ credentials }) => note(request, credentials, { _tag, status })))

@@ -349,6 +349,8 @@ describe("nodeHandler", () => {
     [JSON.parse('{"onAnswered":5}'), /^onAnswered must be a function\.$/],
     [JSON.parse('{"address":5}'), /^address must be a function\.$/],
     [JSON.parse('{"limits":5}'), /^limits must be limits that have all/],
+    [{ oauth: { issuer: "https://login.example", environment: "live" } }, /^oauth needs mcp/],
+    [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, /^oauth\.issuer: Must be an https address/],
     [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
   ] as const)("throws what is wrong with its options: %j", ([options, sentence]) =>
     Effect.gen(function* () {

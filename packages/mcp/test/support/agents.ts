@@ -1,9 +1,9 @@
 import { Access, ApiError, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
-import { MessageRoute } from "@quotewire/http"
+import { MessageRoute, OAuth, ServiceApi } from "@quotewire/http"
 import { Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 
 type Services = Quotewire.Services | Storage.Storage
 
@@ -17,6 +17,8 @@ export interface Sent {
   readonly message?: unknown
   readonly body?: string | Uint8Array
   readonly address?: string
+  /** The path; that of the endpoint by default. */
+  readonly path?: string
 }
 
 /** An answer as a test reads it. */
@@ -46,7 +48,12 @@ export interface AgentsOptions extends World.WorldOptions {
   readonly operations?: ReadonlyArray<Operation.Operation<string, unknown, unknown, Services>>
   readonly renamed?: ReadonlyArray<RenamedArgument.RenamedArgument>
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
+  /** The options for tokens of an issuer, of the organization of this world by default. */
+  readonly oauth?: Omit<OAuth.OAuthOptions, "environment">
 }
+
+/** The address of the endpoint with tokens. */
+export const base_url = "https://quotes.example/insurance"
 
 const docs_url = "https://docs.example/docs"
 
@@ -66,12 +73,26 @@ const make = (options: AgentsOptions) =>
       sign: (text) => Quotewire.sign("test", text),
       isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
     })
-    const routes = MessageRoute.make(endpoint, options.origins ?? { allowed: [], loopback: false })
+    const origins = options.origins ?? { allowed: [], loopback: false }
+    const signedIn = (given: Omit<OAuth.OAuthOptions, "environment">) => {
+      const whose = given.organizations === undefined ? { organization_id: organization.id } : {}
+      const oauth = Result.getOrThrow(OAuth.check({ environment: "sandbox", ...whose, ...given }))
+      return ServiceApi.of({ mcp: () => endpoint, mcp_origins: origins, oauth }).routesAt?.(base_url) ?? []
+    }
+    const routes = options.oauth === undefined ? MessageRoute.make(endpoint, origins) : signedIn(options.oauth)
     const authorizationOf = (as: Sent["as"]) => {
       if (as === undefined) return {}
       return typeof as === "string" ? { authorization: `Bearer ${keys.sandbox[as]}` } : as
     }
-    const send = ({ address = "127.0.0.1", as, body, headers, message, method = "POST" }: Sent): Effect.Effect<Got> => {
+    const send = ({
+      address = "127.0.0.1",
+      as,
+      body,
+      headers,
+      message,
+      method = "POST",
+      path = "/v1/mcp"
+    }: Sent): Effect.Effect<Got> => {
       const text = body ?? JSON.stringify(message)
       const read = () => Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
       const all = { "content-type": "application/json", ...authorizationOf(as), ...headers }
@@ -88,7 +109,7 @@ const make = (options: AgentsOptions) =>
         read,
         readRaw: read
       }
-      const route = routes.find((one) => one.method === method)
+      const route = routes.find((one) => one.method === method && one.path === path)
       return (route === undefined ? Effect.fail(ApiError.make("not_found")) : route.handle(incoming)).pipe(
         Effect.map(({ body, headers, status }) => ({
           status,

@@ -1,0 +1,34 @@
+import { createServer } from "node:http"
+import { OAuth } from "@quotewire/http"
+import { Result } from "effect"
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
+
+const issuer = "https://login.example"
+
+/** An issuer that serves its keys on this machine: the settings of a host that accepts its tokens, and such a token. */
+export const make = async () => {
+  const { privateKey, publicKey } = await generateKeyPair("ES256")
+  const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] })
+  const server = createServer((_request, response) => response.end(keys))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const oauth = Result.getOrThrow(
+    OAuth.check({
+      issuer,
+      environment: "sandbox",
+      organizations: { claim: "org_id" },
+      scopes: { quotes: "server" },
+      jwks_url: `http://127.0.0.1:${port}/keys`
+    })
+  )
+  const sign = (org_id: string, audience: string): Promise<string> =>
+    new SignJWT({ org_id, scope: "quotes" })
+      .setProtectedHeader({ alg: "ES256", kid: "k1" })
+      .setIssuer(issuer)
+      .setSubject("a-person")
+      .setAudience(audience)
+      .setExpirationTime("1h")
+      .sign(privateKey)
+  return { oauth, sign }
+}

@@ -1,0 +1,33 @@
+import { type ApiError, type Caller, Pipeline } from "@quotewire/core"
+import { Effect } from "effect"
+import type { Challenged } from "../oauth/Challenge.ts"
+
+/** A sender who was admitted. */
+export interface Admitted {
+  readonly caller: Caller.Caller
+  /** The credentials for everything that the request does. */
+  readonly credentials: Pipeline.RequestHead["credentials"]
+  /** The kinds of caller that the sender could become by signing in; none without a way to sign in. */
+  readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
+}
+
+/** Decides who may send messages to an endpoint. */
+export interface Gate {
+  /** Identifies the sender of a request, and counts a wrong key or token against its address. */
+  readonly admit: (
+    request: Pipeline.RequestHead
+  ) => Effect.Effect<Admitted, ApiError.ApiError | Challenged, Pipeline.PipelineServices>
+  /** The refusal of a sender for lack of authority that one of its obtainable kinds has. */
+  readonly refuse: (admitted: Admitted, error: ApiError.ApiError) => ApiError.ApiError | Challenged
+}
+
+/** Admits callers with a key, and callers without one if the service has a workspace for them. */
+export const keysOnly: Gate = {
+  admit: (request) =>
+    Effect.map(Pipeline.identify(request), (caller) => ({
+      caller,
+      credentials: request.credentials,
+      obtainable_kinds: []
+    })),
+  refuse: (_admitted, error) => error
+}

@@ -1,0 +1,154 @@
+import { Bytes, Clock, Data, Effect, Schema, Semaphore, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
+import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
+
+/** How long keys are used before they are loaded again: a key that the issuer has removed works at most this long. */
+const fresh_ms = 5 * 60_000
+/** How long keys are used while the issuer cannot be reached. */
+const usable_ms = 60 * 60_000
+/** The least time between two attempts to load keys, whatever tokens arrive. */
+const cooldown_ms = 10_000
+/** How long an attempt may take. */
+const timeout_ms = 5_000
+/** The largest document that is read. */
+const max_bytes = 256 * 1_024
+const max_keys = 100
+
+/** The keys of an issuer at one time. */
+export interface KeySet {
+  /** Finds the key of a token by its `kid` and algorithm. */
+  readonly find: JWTVerifyGetKey
+  /** When it was loaded, in milliseconds. */
+  readonly loaded_at: number
+}
+
+/** The issuer's keys are not known now. */
+export class KeysUnavailable extends Data.TaggedError("KeysUnavailable")<{ readonly retry_after_seconds: number }> {}
+
+/** The keys with which an issuer signs. They are loaded when they are needed, and again from time to time. */
+export interface IssuerKeys {
+  /** The last set; null if none was loaded. It may be too old to be used. */
+  readonly last: () => KeySet | null
+  /** A set to use: the last one if it is fresh, otherwise a new one. An older one serves while the issuer is down. */
+  readonly current: Effect.Effect<KeySet, KeysUnavailable>
+  /** A set that is newer than this one, for a token whose key is not in it; the same one if it is too early to ask again. */
+  readonly after: (set: KeySet) => Effect.Effect<KeySet>
+}
+
+/** Whether a set is new enough to be used without a look at the issuer. */
+export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + fresh_ms
+
+/** Keeps the keys of an issuer. */
+export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): IssuerKeys => {
+  // One attempt at a time. Those who wait for it use what it has found.
+  const turn = Semaphore.makeUnsafe(1)
+  let last: KeySet | null = null
+  let attempted_at = Number.NEGATIVE_INFINITY
+
+  /** Loads a set in place of one that was seen, unless that has happened meanwhile or was tried a moment ago. */
+  const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      if (last !== seen || now < attempted_at + cooldown_ms) return last
+      attempted_at = now
+      last = yield* load(settings).pipe(
+        Effect.map((find): KeySet => ({ find, loaded_at: now })),
+        Effect.catchTag("Unloadable", ({ reason }) =>
+          Effect.as(Effect.logWarning(`The keys of the OAuth issuer could not be loaded: ${reason}`), last)
+        ),
+        // A caller that has left must not keep the others waiting.
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            attempted_at = Number.NEGATIVE_INFINITY
+          })
+        )
+      )
+      return last
+    }).pipe(turn.withPermit)
+
+  const current = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const set = last !== null && isFresh(last, now) ? last : yield* renew(last)
+    if (set !== null && now < set.loaded_at + usable_ms) return set
+    return yield* new KeysUnavailable({ retry_after_seconds: Math.ceil(cooldown_ms / 1_000) })
+  })
+
+  return {
+    last: () => last,
+    current,
+    after: (set) => Effect.map(renew(set), (renewed) => renewed ?? set)
+  }
+}
+
+/** Why keys could not be loaded. It holds nothing that was received. */
+class Unloadable extends Data.TaggedError("Unloadable")<{ readonly reason: string }> {}
+
+const unloadable = (reason: string) => new Unloadable({ reason })
+
+const load = Effect.fnUntraced(
+  function* ({ issuer, jwks_url }: Pick<OAuthSettings, "issuer" | "jwks_url">) {
+    const { keys } = yield* read(jwks_url ?? (yield* discover(issuer)), KeysDocument)
+    return yield* Effect.try({
+      // A key that the service does not know, such as one of a later algorithm, must not make the others useless.
+      try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
+      catch: () => unloadable("they are not a key set.")
+    })
+  },
+  Effect.timeoutOrElse({
+    duration: timeout_ms,
+    orElse: () => Effect.fail(unloadable(`there was no answer within ${timeout_ms} ms.`))
+  })
+)
+
+const KeysDocument = Schema.Struct({ keys: Schema.Array(Schema.Unknown).check(Schema.isMaxLength(max_keys)) })
+
+const TextField = Schema.optionalKey(Schema.String)
+const isKey = Schema.is(
+  Schema.Struct({
+    kty: Schema.Literals(["RSA", "EC", "OKP"]),
+    key_ops: Schema.optionalKey(Schema.mutable(Schema.Array(Schema.String))),
+    ...{ kid: TextField, alg: TextField, use: TextField, n: TextField, e: TextField },
+    ...{ crv: TextField, x: TextField, y: TextField }
+  })
+)
+
+const Metadata = Schema.Struct({ issuer: Schema.String, jwks_uri: Schema.String })
+
+/** Reads from the metadata of the issuer where its keys are: those of OpenID Connect, or those of RFC 8414. */
+const discover = Effect.fnUntraced(function* (issuer: string) {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, "")
+  const metadata = yield* Effect.catchTag(
+    read(`${origin}${path}/.well-known/openid-configuration`, Metadata),
+    "Unloadable",
+    () => read(`${origin}/.well-known/oauth-authorization-server${path}`, Metadata)
+  )
+  if (metadata.issuer !== issuer) return yield* unloadable("its metadata name another issuer.")
+  if (!isSafeAddress(metadata.jwks_uri)) return yield* unloadable("its metadata name no https address for them.")
+  return metadata.jwks_uri
+})
+
+/** Reads a JSON document of the issuer. It follows no redirects: they could lead to any other host. */
+const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloadable> =>
+  Effect.gen(function* () {
+    const client = yield* HttpClient.HttpClient
+    const { status, stream } = yield* client.execute(HttpClientRequest.get(url, { acceptJson: true }))
+    if (status !== 200) return yield* unloadable(`the answer had the status ${status}.`)
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    yield* Stream.runForEach(stream, (chunk) => {
+      size += chunk.length
+      chunks.push(chunk)
+      return size > max_bytes ? Effect.fail(unloadable(`the answer was longer than ${max_bytes} bytes.`)) : Effect.void
+    })
+    const text = new TextDecoder().decode(Bytes.concat(chunks))
+    return yield* Effect.mapError(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), () =>
+      unloadable("the answer was not what it should be.")
+    )
+  }).pipe(
+    Effect.catchTag("HttpClientError", () => Effect.fail(unloadable("the issuer could not be reached."))),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+    Effect.provide(FetchHttpClient.layer)
+  )

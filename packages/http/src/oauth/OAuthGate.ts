@@ -1,0 +1,70 @@
+import { ApiError, type Caller, Pipeline } from "@quotewire/core"
+import { Effect } from "effect"
+import type { Admitted, Gate } from "../messages/Gate.ts"
+import * as AccessTokens from "./AccessTokens.ts"
+import * as Challenge from "./Challenge.ts"
+import type { OAuthSettings, TokenCallerKind } from "./OAuthOptions.ts"
+import * as ProtectedResource from "./ProtectedResource.ts"
+
+/**
+ * Admits callers with a key, with a token of the issuer, and without either unless `required`.
+ *
+ * Whoever could get further by signing in is told how: callers that are not admitted, and callers of a tool for which another
+ * scope is needed. A genuine token without an organization here is refused without that, because a new one would not help.
+ */
+export const make = (settings: OAuthSettings, base_url: string, path: string): Gate => {
+  const tokens = AccessTokens.make(settings, settings.audience ?? base_url + path)
+  const resource_metadata = ProtectedResource.addressOf(base_url)
+  const scopes = Object.entries(settings.scopes ?? {})
+  const scopeOf = (kind: TokenCallerKind) => scopes.find((entry) => entry[1] === kind)?.[0] ?? null
+  const least_scope = scopeOf("platform") ?? scopeOf("server")
+  const challenged = (error: ApiError.ApiError, challenge: Challenge.Challenge) =>
+    new Challenge.Challenged({ error, header: Challenge.write(challenge, resource_metadata) })
+  const unsigned = (error: ApiError.ApiError) => challenged(error, { scope: least_scope })
+  const invalid = (error: ApiError.ApiError) =>
+    challenged(error, { error: "invalid_token", description: error.message, scope: least_scope })
+  const lacking = (scope: string | null) =>
+    challenged(insufficientScope, { error: "insufficient_scope", description: insufficientScope.message, scope })
+
+  const withToken = (request: Pipeline.RequestHead, token: string) =>
+    tokens.identify(token, request).pipe(
+      Effect.map(
+        (caller): Admitted => ({
+          caller,
+          credentials: { ...request.credentials, identified: caller },
+          obtainable_kinds: caller.kind === "platform" && scopeOf("server") !== null ? ["server"] : []
+        })
+      ),
+      Effect.mapError((error) => {
+        if (error._tag === "InsufficientScope") return lacking(least_scope)
+        return error._tag === "authentication_failed" ? invalid(error) : error
+      })
+    )
+
+  const obtainable: ReadonlyArray<Caller.CallerKind> =
+    settings.scopes === null ? ["platform"] : Array.from(new Set(Object.values(settings.scopes)))
+
+  return {
+    admit: (request) => {
+      const { credentials } = request
+      const { key } = credentials
+      if (key !== null && AccessTokens.hasForm(key)) return withToken(request, key)
+      if (key === null && settings.required) return Effect.fail(unsigned(signIn))
+      return Pipeline.identify(request).pipe(
+        Effect.map((caller): Admitted => ({ caller, credentials, obtainable_kinds: key === null ? obtainable : [] })),
+        Effect.mapError((error) => {
+          if (error._tag !== "authentication_failed") return error
+          return key === null ? unsigned(signIn) : invalid(error)
+        })
+      )
+    },
+    refuse: ({ caller }) =>
+      caller.kind === "keyless" ? challenged(signIn, { scope: scopeOf("server") }) : lacking(scopeOf("server"))
+  }
+}
+
+const signIn = ApiError.make("authentication_failed", { message: "Sign in first: this call has no access token." })
+
+const insufficientScope = ApiError.make("forbidden", {
+  message: "The access token has no scope that allows this."
+})

@@ -1,0 +1,151 @@
+import { Caller, HttpAddress, Ids, Input } from "@quotewire/core"
+import { Result, Schema } from "effect"
+
+/** The kinds of caller that a token can stand for. A widget's key is for pages of a shop, which have no tokens. */
+export const TokenCallerKind = Schema.Literals(["server", "platform"])
+export type TokenCallerKind = typeof TokenCallerKind.Type
+
+/** The algorithms of signatures that are accepted. All are asymmetric: the service holds no key that could sign. */
+const Algorithm = Schema.Literals([
+  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const)
+])
+
+const isIssuer = (text: string): boolean =>
+  Result.match(HttpAddress.read(text), {
+    onFailure: () => false,
+    onSuccess: ({ hash, hostname, protocol, search }) =>
+      (protocol === "https:" || isLoopback(hostname)) && hash === "" && search === "" && !/[?#]/.test(text)
+  })
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.")
+
+/** Whether keys may be loaded from an address: encrypted, or from this machine. */
+export const isSafeAddress = (text: string): boolean =>
+  Result.match(HttpAddress.read(text), {
+    onFailure: () => false,
+    onSuccess: ({ hostname, protocol }) => protocol === "https:" || isLoopback(hostname)
+  })
+
+const Text = Schema.String.check(
+  Schema.makeFilter((text) => text !== "" && text.length <= 1_000, { expected: "text of 1 to 1000 characters" })
+)
+const Issuer = Schema.String.check(
+  Schema.makeFilter(isIssuer, {
+    expected: "an https address without query and fragment, exactly as the issuer writes it in `iss`"
+  })
+)
+const KeysAddress = Schema.String.check(Schema.makeFilter(isSafeAddress, { expected: "an https address" }))
+/** A scope as RFC 6749 allows it, so that it can stand in a header. */
+const Scope = Schema.String.check(
+  Schema.isPattern(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/u, { expected: "a scope: visible characters without quotes" })
+)
+
+/** The issuer whose tokens (OAuth 2.1) the agent endpoint accepts beside API keys, and what they allow. */
+export interface OAuthOptions {
+  /** The issuer, exactly as in the `iss` of its tokens, such as `https://login.example.com`. */
+  readonly issuer: string
+  /** The environment in which callers with a token act. */
+  readonly environment: Caller.Environment
+  /** The organization of all tokens, `org_…`. If they belong to several, set `organizations` instead. */
+  readonly organization_id?: string
+  /**
+   * The claim that names a token's organization, such as `org_id`. `ids` has the organizations by the values of the claim;
+   * without it, the claim itself holds `org_…`.
+   */
+  readonly organizations?: { readonly claim: string; readonly ids?: Readonly<Record<string, string>> }
+  /**
+   * What each scope allows: as much as a platform key, or as a server key. A token needs one of these scopes. By default every
+   * token allows as much as a platform key.
+   */
+  readonly scopes?: Readonly<Record<string, TokenCallerKind>>
+  /** The `aud` of the tokens. By default the address of the endpoint, `{base_url}/v1/mcp`, as clients ask for it (RFC 8707). */
+  readonly audience?: string
+  /** Where the issuer publishes its keys (JWKS). By default its metadata say it. */
+  readonly jwks_url?: string
+  /** The accepted algorithms of signatures, such as `RS256`; by default RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
+  readonly algorithms?: ReadonlyArray<typeof Algorithm.Type>
+  /** Whether callers with neither key nor token are refused, so that agent programs ask people to sign in. False by default. */
+  readonly required?: boolean
+}
+
+const Options = Schema.Struct({
+  issuer: Issuer,
+  environment: Caller.Environment,
+  organization_id: Schema.optionalKey(Ids.OrganizationId),
+  organizations: Schema.optionalKey(
+    Schema.Struct({ claim: Text, ids: Schema.optionalKey(Schema.Record(Text, Ids.OrganizationId)) })
+  ),
+  scopes: Schema.optionalKey(
+    Schema.Record(Scope, TokenCallerKind).check(
+      Schema.makeFilter((scopes) => Object.keys(scopes).length > 0, { expected: "an object with at least one scope" })
+    )
+  ),
+  audience: Schema.optionalKey(Text),
+  jwks_url: Schema.optionalKey(KeysAddress),
+  algorithms: Schema.optionalKey(
+    Schema.Array(Algorithm).check(Schema.makeFilter((list) => list.length > 0, { expected: "at least one algorithm" }))
+  ),
+  required: Schema.optionalKey(Schema.Boolean)
+})
+
+/** The options that were checked, with their defaults. */
+export interface OAuthSettings {
+  readonly issuer: string
+  readonly environment: Caller.Environment
+  readonly organization: OrganizationRule
+  /** Null if every token is a platform's. */
+  readonly scopes: Readonly<Record<string, TokenCallerKind>> | null
+  /** Null for the address of the endpoint. */
+  readonly audience: string | null
+  /** Null if the metadata of the issuer say it. */
+  readonly jwks_url: string | null
+  readonly algorithms: ReadonlyArray<string>
+  readonly required: boolean
+}
+
+/** How the organization of a token is found: it is the same for all, or a claim names it. */
+export type OrganizationRule =
+  | { readonly organization_id: Ids.OrganizationId }
+  | { readonly claim: string; readonly ids: Readonly<Record<string, Ids.OrganizationId>> | null }
+
+const decode = Input.decoder(Options)
+
+/** Checks the options. The error names every wrong one, and repeats no value. */
+export const check = (options: unknown): Result.Result<OAuthSettings, Error> =>
+  Result.mapError(decode(options), ({ found }) => found.map(({ message, path }) => `${under(path)}: ${message}`)).pipe(
+    Result.flatMap((decoded) =>
+      Result.map(ruleOf(decoded), (organization) => ({
+        issuer: decoded.issuer,
+        environment: decoded.environment,
+        organization,
+        scopes: decoded.scopes ?? null,
+        audience: decoded.audience ?? null,
+        jwks_url: decoded.jwks_url ?? null,
+        algorithms: decoded.algorithms ?? Algorithm.literals,
+        required: decoded.required ?? false
+      }))
+    ),
+    Result.mapError((faults) => new Error(faults.join(" ")))
+  )
+
+/** Reads the options from JSON. */
+export const fromJson = (text: string): Result.Result<OAuthSettings, Error> =>
+  Result.flatMap(
+    Result.try({ try: (): unknown => JSON.parse(text), catch: () => new Error("oauth: Must be JSON.") }),
+    check
+  )
+
+const under = (path: string): string => (path === "" ? "oauth" : `oauth.${path}`)
+
+const ruleOf = ({
+  organization_id,
+  organizations
+}: typeof Options.Type): Result.Result<OrganizationRule, ReadonlyArray<string>> => {
+  if (organization_id !== undefined && organizations === undefined) return Result.succeed({ organization_id })
+  if (organizations === undefined || organization_id !== undefined) {
+    return Result.fail(["oauth: Must have either organization_id or organizations."])
+  }
+  return Result.succeed({ claim: organizations.claim, ids: organizations.ids ?? null })
+}

@@ -1,0 +1,92 @@
+import { Effect, Result } from "effect"
+import * as Addresses from "../host/Addresses.ts"
+import type { Answer } from "../host/Answer.ts"
+import * as Cors from "../host/Cors.ts"
+import * as Route from "../host/Route.ts"
+import * as OAuthOptions from "./OAuthOptions.ts"
+
+/** Where metadata stand below an address (RFC 9728). */
+const well_known = "/.well-known/oauth-protected-resource"
+
+/** What clients read before they ask the issuer for a token (RFC 9728). */
+export interface Metadata {
+  /** The address of the agent endpoint, for which tokens are issued. */
+  readonly resource: string
+  readonly authorization_servers: ReadonlyArray<string>
+  readonly scopes_supported?: ReadonlyArray<string>
+  readonly bearer_methods_supported: ReadonlyArray<string>
+  readonly resource_name: string
+}
+
+/** The metadata of the endpoint at `path` below `base_url`. */
+export const metadataOf = (
+  { issuer, scopes }: Pick<OAuthOptions.OAuthSettings, "issuer" | "scopes">,
+  base_url: string,
+  path: string
+): Metadata => ({
+  resource: base_url + path,
+  authorization_servers: [issuer],
+  ...(scopes !== null && { scopes_supported: Object.keys(scopes) }),
+  bearer_methods_supported: ["header"],
+  resource_name: "Insurance quotes"
+})
+
+/** The address of the metadata that challenges name: below `base_url`, where the host itself serves it. */
+export const addressOf = (base_url: string): string => `${base_url}${well_known}`
+
+/** The path that clients try without a challenge: that of the endpoint, after the well-known one. */
+export const pathOf = (base_url: string, path: string): string => `${well_known}${Addresses.pathOf(base_url)}${path}`
+
+/**
+ * The routes of the metadata, which are public and may be read by web pages. If a proxy removes the path of `base_url`, it may
+ * also pass on the path at its root.
+ */
+export const routes = (metadata: Metadata, base_url: string, path: string): ReadonlyArray<Route.Route> => {
+  const body = JSON.stringify(metadata)
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": "public, max-age=300",
+    "access-control-allow-origin": "*"
+  }
+  const found = Effect.succeed<Answer>({ status: 200, headers, body })
+  // Clients in browsers add the header of their protocol version, and so ask first.
+  const permitted = Effect.succeed<Answer>({
+    status: 204,
+    headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
+    body: null
+  })
+  return Array.from(new Set([well_known, well_known + path, pathOf(base_url, path)])).flatMap((at) => [
+    Route.make("GET", at, () => found),
+    Route.make("OPTIONS", at, () => permitted)
+  ])
+}
+
+/** The metadata for a program that mounts the service below a path, and where to serve it. */
+export interface ProtectedResource {
+  /** The path at the root of the program's address, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
+  readonly path: string
+  /** The JSON to answer with. */
+  readonly metadata: Metadata
+}
+
+/** The path of the agent endpoint of `@quotewire/mcp`. */
+const mcp_path = "/v1/mcp"
+
+/**
+ * What to serve at the root of your address if you mount the service below a path. Clients that sign in before their first
+ * call look there; all others find the metadata below that path.
+ *
+ * `base_url` is that of the handler, or the `public_url` of the service. A wrong option throws an error that names it.
+ *
+ * @example
+ * const { path, metadata } = protectedResource({ oauth, base_url: "https://shop.example/insurance" })
+ * app.get(path, (request, response) => response.json(metadata))
+ */
+export const protectedResource = (options: {
+  readonly oauth: OAuthOptions.OAuthOptions
+  readonly base_url: string
+}): ProtectedResource => {
+  const { base_url } = Result.getOrThrow(Addresses.read({ base_url: options.base_url }))
+  const settings = Result.getOrThrow(OAuthOptions.check(options.oauth))
+  return { path: pathOf(base_url, mcp_path), metadata: metadataOf(settings, base_url, mcp_path) }
+}
