@@ -35,8 +35,39 @@ const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) =>
 
 /** Makes a server of these tools. */
 export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
+  const results = makeResults(info)
+  const { complete } = results
+  const toolMethods: Methods<R> = { "tools/list": makeList(tools, results), "tools/call": makeCall(tools, results) }
+  const modern: Methods<R> = {
+    "server/discover": (_message, { era }) =>
+      Effect.map(instructionsOn, (instructions) =>
+        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
+      ),
+    ...toolMethods
+  }
+  const legacy: Methods<R> = {
+    initialize: ({ params }, { era }) => {
+      const protocolVersion = Protocol.negotiate(params.protocolVersion)
+      return Effect.map(instructionsOn, (instructions) =>
+        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
+      )
+    },
+    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
+    ...toolMethods
+  }
+  return {
+    answer: (message, sender) => {
+      if (message.id === null) return nothing
+      const methods = sender.era === "modern" ? modern : legacy
+      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
+      return method === undefined ? unknownMethod : method(message, sender)
+    }
+  }
+}
+
+/** The results of a server that describes itself so. */
+const makeResults = (info: object) => {
   /** The end of every result, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = {
     modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
@@ -51,9 +82,16 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
+  return { complete, called }
+}
+
+type Results = ReturnType<typeof makeResults>
+
+/** Lists the tools that a caller may call. */
+const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Methods<R>[string] => {
   // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
-  const list: Methods<R>[string] = Effect.fnUntraced(function* (_message, { caller: { environment, kind }, era }) {
+  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, era }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
@@ -70,7 +108,12 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     known.set(key, listed)
     return listed
   })
-  const call: Methods<R>[string] = ({ params }, sender) => {
+}
+
+/** Calls a tool. */
+const makeCall = <R>(tools: ReadonlyArray<Tool<R>>, { called }: Results): Methods<R>[string] => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  return ({ params }, sender) => {
     const { arguments: args = {}, name } = params
     const tool = typeof name === "string" ? byName.get(name) : undefined
     if (tool === undefined) return unknownTool
@@ -79,33 +122,6 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
       if (!Predicate.isObject(args)) return noArguments
       return Effect.map(tool.call({ ...sender, args }), (result) => called(result, sender.era))
     })
-  }
-  const modern: Methods<R> = {
-    "server/discover": (_message, { era }) =>
-      Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
-      ),
-    "tools/list": list,
-    "tools/call": call
-  }
-  const legacy: Methods<R> = {
-    initialize: ({ params }, { era }) => {
-      const protocolVersion = Protocol.negotiate(params.protocolVersion)
-      return Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
-      )
-    },
-    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
-    "tools/list": list,
-    "tools/call": call
-  }
-  return {
-    answer: (message, sender) => {
-      if (message.id === null) return nothing
-      const methods = sender.era === "modern" ? modern : legacy
-      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
-      return method === undefined ? unknownMethod : method(message, sender)
-    }
   }
 }
 
