@@ -6,7 +6,7 @@ export type Id = string | number
 /** The members of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A request or a notification. The endpoint sends no requests, so it accepts no answers. */
+/** A request or a notification. */
 export interface Message {
   /** Null for a notification, which is not answered. */
   readonly id: Id | null
@@ -43,7 +43,8 @@ export interface Unreadable {
 export const parse = (text: string, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> =>
   Result.flatMap(parseJson(text), (value) => readBody(value, hasBatches))
 
-const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
+/** Parses text as JSON. */
+export const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
 
 /** The error of text that is not JSON. */

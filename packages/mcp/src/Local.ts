@@ -1,5 +1,6 @@
 import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
+import type * as Peer from "./asking/Peer.ts"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
@@ -18,16 +19,20 @@ export interface Settings<R> extends Server.Settings<R> {
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
-  Effect.map(Ref.make<Protocol.Client | null>(null), (introduced) => {
+  Effect.map(Ref.make<Introduced>(nobody), (introduced) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
-    return Effect.fnUntraced(function* (message: JsonRpc.Message) {
+    return Effect.fnUntraced(function* (message: JsonRpc.Message, _line: string, peer: Peer.Peer) {
       const { id, method, params } = message
-      if (method === "initialize") yield* Ref.set(introduced, Protocol.clientOf(params.clientInfo))
+      if (method === "initialize") yield* Ref.set(introduced, introductionOf(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return answerOf(id, { _tag: "error", error: checked.failure })
-      const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* Ref.get(introduced)
+      const { client, elicits } =
+        era === "modern"
+          ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
+          : yield* Ref.get(introduced)
+      const ask = era === "modern" ? null : peer.ask
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
       const outcome = yield* Pipeline.identify({
@@ -35,13 +40,30 @@ export const make = <R>(
         credentials: { ...credentials, read_handle: null }
       }).pipe(
         Effect.flatMap((caller) =>
-          server.answer(message, { request_id, credentials, docs_url, caller, era, transport: transportOf(client) })
+          server.answer(message, {
+            ...{ request_id, credentials, docs_url, caller, era, elicits, ask },
+            transport: transportOf(client)
+          })
         ),
         Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
       )
       return answerOf(id, outcome)
     })
   })
+
+/** The program as its handshake has described it. */
+interface Introduced {
+  readonly client: Protocol.Client | null
+  readonly elicits: boolean
+}
+
+const nobody: Introduced = { client: null, elicits: false }
+
+/** Programs of revisions before 2025-06-18 do not know forms, whatever they declare. */
+const introductionOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Introduced => ({
+  client: Protocol.clientOf(clientInfo),
+  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities)
+})
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",

@@ -1,7 +1,9 @@
-import { ApiError, Json, Lines, Operation, Pipeline } from "@quotewire/core"
+import { ApiError, Json, type Line, Lines, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect, Predicate } from "effect"
 import type * as Answer from "./answers/Answer.ts"
 import * as Refusal from "./answers/Refusal.ts"
+import type { Question } from "./asking/Form.ts"
+import type * as StartQuestions from "./asking/StartQuestions.ts"
 import * as LenientArguments from "./LenientArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import type { Annotations, Arguments, Content, Listed, Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
@@ -24,6 +26,8 @@ export interface Definition {
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
   readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
+  /** What the tool asks the person, where the program can. */
+  readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
   /** Prepares the answer for a model. */
   readonly tell: Answer.Tell
 }
@@ -107,44 +111,60 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
 type Run<R> = (
   call: ToolCall,
   args: ToolInput.SplitArguments
-) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
+) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R | Pipeline.PipelineServices>
 
 const makeRunner = <R>(
-  { arguments: spec, tell }: Definition,
+  { arguments: spec, questions, tell }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
-  const refused = (call: ToolCall, wrong: ToolInput.SplitArguments["wrong"], error: ApiError.ApiError) => {
+  const refused = (
+    call: ToolCall,
+    wrong: ToolInput.SplitArguments["wrong"],
+    error: ApiError.ApiError,
+    line: Line.Line | undefined
+  ) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors in the arguments already use the tool's names.
     const named = wrong.length > 0 ? error : withToolNames(spec, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
-    return Effect.map(Lines.Lines, (lines) => {
-      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
-      return resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
-    })
+    return Effect.succeed(
+      resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
+    )
   }
   return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
-    Effect.matchEffect(
-      Pipeline.call(operation, {
+    Effect.flatMap(Lines.Lines, (lines) => {
+      const { caller, round } = call
+      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
+      const begun =
+        questions === undefined || round === undefined
+          ? null
+          : questions.begin(input, round, caller.kind === "keyless", line)
+      const request: Pipeline.Request = {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
         // Agents always get the current revision, whatever the integration has pinned (api.md, Versioning 6).
         revision: "current",
         idempotency_key,
         transport: call.transport,
-        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
-      }),
-      {
-        // In the current revision an answer is what the operation has returned.
-        onSuccess: ({ json }) =>
-          Effect.map(Lines.Lines, (lines) => {
-            const { answer, summary } = tell(json, { ...call.caller, lines, input: { ...input, ...shaping } })
-            return resultOf(summary, answer, false)
-          }),
-        onFailure: (error) => refused(call, wrong, error)
+        ...(begun?.person !== undefined && { person: begun.person }),
+        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
       }
-    )
+      const told = ({ json }: Pipeline.Reply): ToolResult => {
+        const elicits = round !== undefined
+        const { answer, summary } = tell(json, { ...caller, elicits, lines, input: { ...input, ...shaping } })
+        return resultOf(summary, answer, false)
+      }
+      const ended = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
+        const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)
+        return "form" in next ? Effect.succeed(next) : refused(call, wrong, next, line)
+      }
+      // In the current revision an answer is what the operation has returned.
+      return Effect.matchEffect(Pipeline.call(operation, request), {
+        onSuccess: (reply) => Effect.sync(() => told(reply)),
+        onFailure: ended
+      })
+    })
 }
 
 /** The refusal of a caller that has no key which could be without authority. */

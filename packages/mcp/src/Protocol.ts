@@ -67,6 +67,16 @@ export const clientOf = (info: unknown): Client | null => {
 /** The client that a modern message describes. */
 export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
 
+/** Whether a program with these capabilities can put a form before the person. No mode at all means forms. */
+export const canElicit = (capabilities: unknown): boolean => {
+  const elicitation = Predicate.isObject(capabilities) ? capabilities.elicitation : undefined
+  if (!Predicate.isObject(elicitation)) return false
+  return elicitation.form === undefined ? elicitation.url === undefined : Predicate.isObject(elicitation.form)
+}
+
+/** Whether the program that has sent a modern message can put a form before the person. */
+export const elicitsIn = (message: Message): boolean => canElicit(metaOf(message)[capabilitiesKey])
+
 /** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
 export interface RoutingHeaders {
   readonly version: string | null

@@ -1,5 +1,7 @@
-import { type ApiError, Json, Lines } from "@quotewire/core"
-import { Effect, Predicate } from "effect"
+import { type ApiError, Ids, Json, Lines } from "@quotewire/core"
+import { Effect, Option, Predicate } from "effect"
+import * as Form from "./asking/Form.ts"
+import * as RequestState from "./asking/RequestState.ts"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
@@ -9,11 +11,17 @@ export interface Settings<R> {
   readonly tools: ReadonlyArray<Tool<R>>
   /** The version that the server reports. */
   readonly version: string
+  /** Keeps what a call needs while the person is asked. Without it, tools ask the person nothing. */
+  readonly asking?: RequestState.Crypto<R>
 }
 
 /** The sender of a message, and how it came. */
 export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
+  /** Whether the program can put a form before the person during this call. */
+  readonly elicits: boolean
+  /** Puts a form before the person and waits. Null if the transport cannot: then the call ends with the question. */
+  readonly ask: Form.Ask | null
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
@@ -24,7 +32,7 @@ export type ServerAnswer =
 
 /** Answers single messages. It is stateless, so any host can answer the next one. */
 export interface Server<R> {
-  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>
+  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>
 }
 
 /** The server's instructions for models. */
@@ -34,11 +42,14 @@ const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) =>
 })
 
 /** Makes a server of these tools. */
-export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
+export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
   const results = makeResults(info)
   const { complete } = results
-  const toolMethods: Methods<R> = { "tools/list": makeList(tools, results), "tools/call": makeCall(tools, results) }
+  const toolMethods: Methods<R> = {
+    "tools/list": makeList(tools, results),
+    "tools/call": makeCall(tools, results, asking ?? null)
+  }
   const modern: Methods<R> = {
     "server/discover": (_message, { era }) =>
       Effect.map(instructionsOn, (instructions) =>
@@ -82,7 +93,16 @@ const makeResults = (info: object) => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
-  return { complete, called }
+  /** A result that asks the person: the program sends the call again, with the answer and the state. */
+  const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
+    const inputRequests = { [name]: { method: Form.method, params: form } }
+    const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
+    return { _tag: "result", text: JSON.stringify(result) }
+  }
+  /** The result of a call whose tool could not ask. */
+  const ended = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
+    "form" in result ? Effect.die("A tool has asked the person without a round") : Effect.succeed(called(result, era))
+  return { complete, called, asked, ended }
 }
 
 type Results = ReturnType<typeof makeResults>
@@ -91,16 +111,16 @@ type Results = ReturnType<typeof makeResults>
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Methods<R>[string] => {
   // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
-  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, era }) {
+  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
-    const key = [era, environment, kind, ...offered.map(({ name }) => name)].join(" ")
+    const key = [era, environment, kind, elicits, ...offered.map(({ name }) => name)].join(" ")
     const listed =
       known.get(key) ??
       complete(
         Json.encode({
-          tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull),
+          tools: offered.map((tool) => tool.list({ elicits, environment, kind, lines })).filter(Predicate.isNotNull),
           ...(era === "modern" && cached)
         }),
         era
@@ -111,7 +131,11 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Meth
 }
 
 /** Calls a tool. */
-const makeCall = <R>(tools: ReadonlyArray<Tool<R>>, { called }: Results): Methods<R>[string] => {
+const makeCall = <R>(
+  tools: ReadonlyArray<Tool<R>>,
+  results: Results,
+  asking: RequestState.Crypto<R> | null
+): Methods<R>[string] => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   return ({ params }, sender) => {
     const { arguments: args = {}, name } = params
@@ -120,13 +144,52 @@ const makeCall = <R>(tools: ReadonlyArray<Tool<R>>, { called }: Results): Method
     return Effect.flatMap(tool.isOffered, (isOffered) => {
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments
-      return Effect.map(tool.call({ ...sender, args }), (result) => called(result, sender.era))
+      const call = { ...sender, args }
+      if (asking === null || !sender.elicits) return Effect.flatMap(tool.call(call), results.ended(sender.era))
+      return sender.ask === null
+        ? askInResult(tool, call, params, results, asking)
+        : askMeanwhile(tool, call, sender.ask, results)
     })
   }
 }
 
+/** Calls a tool that can end with a question, which the program answers with another call (2026-07-28). */
+const askInResult = Effect.fnUntraced(function* <R>(
+  tool: Tool<R>,
+  call: ToolCall,
+  { inputResponses, requestState }: Message["params"],
+  results: Results,
+  asking: RequestState.Crypto<R>
+) {
+  // The tool may change its arguments, and the state belongs to those that were sent.
+  const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
+  const state = typeof requestState === "string" ? yield* RequestState.read(asking, subject, requestState) : null
+  if (state !== null && Option.isNone(state)) return yield* staleState
+  const known = state?.value ?? null
+  const responses = Predicate.isObject(inputResponses) ? inputResponses : {}
+  const answer = known !== null && Object.hasOwn(responses, known.name) ? Form.readAnswer(responses[known.name]) : null
+  const result = yield* tool.call({ ...call, round: { state: known?.state ?? null, answer } })
+  return "form" in result
+    ? results.asked(result, yield* RequestState.write(asking, subject, result))
+    : results.called(result, "modern")
+})
+
+/** Calls a tool, and asks the person while the call runs (2025-06-18 and later, with a handshake). */
+const askMeanwhile = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, ask: Form.Ask, results: Results) {
+  const ids = yield* Ids.Ids
+  const run = (request_id: Ids.RequestId, round: Form.Round) =>
+    tool.call({ ...call, request_id, args: structuredClone(call.args), round })
+  let result = yield* run(call.request_id, Form.first)
+  while ("form" in result) {
+    const { form, state } = result
+    // Each round counts and is logged as a call of its own.
+    result = yield* run(ids.request(), { state, answer: yield* ask(form) })
+  }
+  return results.called(result, "legacy")
+})
+
 type Methods<R> = Readonly<
-  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>>
+  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>>
 >
 
 const capabilities = { tools: {} }
@@ -140,6 +203,9 @@ const invalid = (message: string): Effect.Effect<ServerAnswer> =>
   Effect.succeed({ _tag: "error", error: { code: codes.invalid_params, message } })
 
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
+const staleState = invalid(
+  "params.requestState does not belong to this call, or has expired. Send the call again without it."
+)
 const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({

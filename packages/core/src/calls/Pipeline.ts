@@ -18,6 +18,8 @@ import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
 import { type AskedRevision, Revisions } from "./Revision.ts"
 
+export type { PersonsAnswer } from "./Call.ts"
+
 /** What a host knows about every request. */
 export interface RequestHead {
   readonly request_id: RequestId

@@ -169,10 +169,7 @@ describe("the consents of a start", () => {
           return found[0]?.asked_by
         })
         assert.strictEqual(yield* recorded({}, "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a12"), "argument")
-        assert.strictEqual(
-          yield* recorded({ person: "agreed" }, "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a13"),
-          "elicitation"
-        )
+        assert.strictEqual(yield* recorded({ person: "agreed" }, "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a13"), "elicitation")
       })
     )
   )
