@@ -39,10 +39,6 @@ export interface Unreadable {
   readonly error: RpcError
 }
 
-/** Parses text as one message or, if allowed, a batch. Text that is not JSON is a parse error. */
-export const parse = (text: string, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> =>
-  Result.flatMap(parseJson(text), (value) => readBody(value, hasBatches))
-
 /** Parses text as JSON. */
 export const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })

@@ -221,7 +221,6 @@ export const pending: ApiError.ApiError<"invalid_input"> = refuse(
 /** Refuses a start, now and whenever it is repeated, because the person was asked for it and has said no. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
   message: "The person was asked and has said no. Nothing was sent to a carrier. Tell the person so, and stop here.",
-  field_errors: [{ path: "quote_disclosure_accepted", message: "The person has said no." }],
   retry_action: "none"
 })
 

@@ -24,7 +24,7 @@ export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line)
   const known = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
   if (known.length < fields.length) return null
   return {
-    message: `For quotes of ${line.insures} the carriers need to know:`,
+    message: `To quote prices for ${line.insures}, the carriers need to know:`,
     requestedSchema: {
       type: "object",
       properties: Object.fromEntries(known),
@@ -74,7 +74,7 @@ const schemaAt = (
 ): JsonSchema.JsonSchema | null => {
   if (name === undefined) return schema
   const members = Predicate.isObject(schema.properties) ? schema.properties : {}
-  const member = /^\d+$/.test(name) ? schema.items : Object.hasOwn(members, name) ? members[name] : undefined
+  const member = isIndex(name) ? schema.items : Object.hasOwn(members, name) ? members[name] : undefined
   return isSchema(member) ? schemaAt(member, rest) : null
 }
 
@@ -120,8 +120,14 @@ export const merged = (application: unknown, facts: Readonly<Record<string, Fact
 
 const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: FactValue): unknown => {
   if (name === undefined) return whole ?? value
-  if (Array.isArray(whole))
-    return whole.map((item, index) => (String(index) === name ? withFact(item, rest, value) : item))
+  const inside = (member: unknown) => withFact(member, rest, value)
+  if (isIndex(name) && (whole === undefined || Array.isArray(whole))) {
+    const items: ReadonlyArray<unknown> = whole ?? []
+    const index = Number(name)
+    return index < items.length ? items.map((item, at) => (at === index ? inside(item) : item)) : [...items, inside({})]
+  }
   const members: Fields = Predicate.isObject(whole) ? whole : {}
-  return { ...members, [name]: withFact(members[name], rest, value) }
+  return { ...members, [name]: inside(members[name]) }
 }
+
+const isIndex = (name: string): boolean => /^\d+$/.test(name)

@@ -1,7 +1,7 @@
 import { Access, ApiError, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { MessageRoute } from "@quotewire/http"
-import { Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
+import { asking, Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -63,6 +63,7 @@ const make = (options: AgentsOptions) =>
     const endpoint = Endpoint.make<Services>({
       tools: [...Tools.of<Services>(options.operations ?? operations, options.renamed), ...(options.tools ?? [])],
       version: "1.2.3",
+      asking,
       sign: (text) => Quotewire.sign("test", text),
       isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
     })
@@ -121,7 +122,7 @@ export const toolsCall = (name: string, args: unknown = {}) => ({
 })
 
 /** A modern request, which says all that is to be known of it. */
-export const modern = (method: string, params: object = {}) => ({
+export const modern = (method: string, params: object = {}, clientCapabilities: object = {}) => ({
   jsonrpc: "2.0",
   id: "m-1",
   method,
@@ -130,7 +131,7 @@ export const modern = (method: string, params: object = {}) => ({
     _meta: {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": { name: "a-client", version: "9" },
-      "io.modelcontextprotocol/clientCapabilities": {}
+      "io.modelcontextprotocol/clientCapabilities": clientCapabilities
     }
   }
 })
