@@ -109,7 +109,7 @@ const messageWith = <R>(settings: Settings<R>) => {
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const transport = transportOf(posted, client, 200)
     const elicits = era === "modern" && Protocol.elicitsIn(message)
-    const sender = { request_id, credentials, docs_url, caller, era, elicits, ask: null, transport }
+    const sender = { request_id, credentials, docs_url, caller, era, elicits, ask: null, notify: null, transport }
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))

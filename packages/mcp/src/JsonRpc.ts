@@ -73,7 +73,9 @@ const read = (value: unknown): Result.Result<Message, Unreadable> => {
   return Result.succeed({ id: known, method, params })
 }
 
-const isId = (id: unknown): id is Id => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
+/** Whether a value can identify a request. */
+export const isId = (id: unknown): id is Id =>
+  typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
 
 const invalid = (id: Id | null, message: string): Result.Result<never, Unreadable> =>
   Result.fail({ id, error: { code: codes.invalid_request, message } })

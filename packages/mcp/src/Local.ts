@@ -41,7 +41,7 @@ export const make = <R>(
       }).pipe(
         Effect.flatMap((caller) =>
           server.answer(message, {
-            ...{ request_id, credentials, docs_url, caller, era, elicits, ask },
+            ...{ request_id, credentials, docs_url, caller, era, elicits, ask, notify: peer.notify },
             transport: transportOf(client)
           })
         ),

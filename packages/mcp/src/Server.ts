@@ -1,6 +1,7 @@
 import { type ApiError, Ids, Json, Lines } from "@quotewire/core"
 import { Effect, Option, Predicate } from "effect"
 import * as Form from "./asking/Form.ts"
+import type * as Peer from "./asking/Peer.ts"
 import * as RequestState from "./asking/RequestState.ts"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
@@ -22,6 +23,8 @@ export interface Sender extends Omit<ToolCall, "args"> {
   readonly elicits: boolean
   /** Puts a form before the person and waits. Null if the transport cannot: then the call ends with the question. */
   readonly ask: Form.Ask | null
+  /** Sends the program a notification during this call; null if the transport cannot. */
+  readonly notify: Peer.Peer["notify"] | null
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
@@ -137,19 +140,27 @@ const makeCall = <R>(
   asking: RequestState.Crypto<R> | null
 ): Methods<R>[string] => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
-  return ({ params }, sender) => {
+  return (message, { ask, elicits, era, notify, ...rest }) => {
+    const { params } = message
     const { arguments: args = {}, name } = params
     const tool = typeof name === "string" ? byName.get(name) : undefined
     if (tool === undefined) return unknownTool
     return Effect.flatMap(tool.isOffered, (isOffered) => {
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments
-      const call = { ...sender, args }
-      if (asking === null || !sender.elicits) return Effect.flatMap(tool.call(call), results.ended(sender.era))
-      return sender.ask === null
-        ? askInResult(tool, call, params, results, asking)
-        : askMeanwhile(tool, call, sender.ask, results)
+      const call = { ...rest, ...progressOf(message, notify), args }
+      if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.ended(era))
+      return ask === null ? askInResult(tool, call, params, results, asking) : askMeanwhile(tool, call, ask, results)
     })
+  }
+}
+
+/** How a call reports its progress, if the program wants to hear of it. */
+const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
+  const progressToken = Protocol.progressTokenOf(message)
+  if (progressToken === null || notify === null) return {}
+  return {
+    progress: (progress, message) => notify("notifications/progress", { progressToken, progress, message })
   }
 }
 

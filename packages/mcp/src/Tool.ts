@@ -34,6 +34,9 @@ export interface Listed {
 /** The arguments of one call, by their names. */
 export type Arguments = Record<string, unknown>
 
+/** Reports the progress of a call: seconds since it began, and how it goes. */
+export type Progress = (seconds: number, message: string) => Effect.Effect<void>
+
 /** One call of a tool, over any transport. */
 export interface ToolCall {
   /** Who calls, as the host has identified the sender. */
@@ -46,6 +49,8 @@ export interface ToolCall {
   readonly transport: FinishedCall.Transport
   /** Parsed for this call alone: the tool may change them. */
   readonly args: Arguments
+  /** Tells the program how a long call goes, if it wants to know. Messages hold no fact about a person. */
+  readonly progress?: Progress
   /** What was asked before, if the program can ask the person. Otherwise the tool must ask nothing. */
   readonly round?: Round
 }

@@ -121,6 +121,7 @@ const getQuoteRequest: Definition = {
   },
   hidden: noHandleOf,
   required: handleOf,
+  progress: QuoteRequestAnswer.progress,
   tell: QuoteRequestAnswer.tell
 }
 
