@@ -1,5 +1,5 @@
-import { type ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
-import { Effect, Result } from "effect"
+import { ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
+import { type Context, Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
@@ -26,6 +26,8 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
+  /** Instead of `text`: sends several messages, the answer last. Interrupting it cancels the call. */
+  readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
 /** Settings of an endpoint besides those of its server. */
@@ -59,7 +61,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const answerBatch = batchWith(answerOne)
   return {
     paths: [path, `${path}/`],
-    request_headers: ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
+    request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
     answer_headers: ["Mcp-Session-Id"],
     only_post: JsonRpc.failure(onlyPost),
     answer: (posted) => {
@@ -110,6 +112,7 @@ const messageWith = <R>(settings: Settings<R>) => {
     const transport = transportOf(posted, client, 200)
     const elicits = era === "modern" && Protocol.elicitsIn(message)
     const sender = { request_id, credentials, docs_url, caller, era, elicits, ask: null, notify: null, transport }
+    if (reportsProgress(posted, message)) return yield* streamed(server, message, sender)
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
@@ -120,6 +123,31 @@ const messageWith = <R>(settings: Settings<R>) => {
   })
 }
 
+/** Whether a program wants to hear of the progress of a call, and reads events. */
+const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean =>
+  message.id !== null &&
+  message.method === "tools/call" &&
+  Protocol.progressTokenOf(message) !== null &&
+  (headers.accept ?? "").includes("text/event-stream")
+
+/** Answers a call with events: its progress, and its answer at the end. */
+const streamed = <R>(server: Server.Server<R>, message: JsonRpc.Message, sender: Server.Sender) =>
+  Effect.contextWith((context: Context.Context<R | Ids.Ids>) => {
+    const events = (send: (text: string) => void) => {
+      const notify = (method: string, params: object) =>
+        Effect.sync(() => send(JSON.stringify({ jsonrpc: "2.0", method, params })))
+      return server.answer(message, { ...sender, notify }).pipe(
+        Effect.catch((error) => {
+          const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)
+          return Effect.succeed(Server.refused(envelope))
+        }),
+        Effect.flatMap((outcome) => Effect.sync(() => send(Server.textOf(message.id, outcome) ?? ""))),
+        Effect.provideContext(context)
+      )
+    }
+    return Effect.succeed<Reply>({ status: 200, headers: noHeaders, text: null, events })
+  })
+
 /** Answers the messages of a batch concurrently. Each counts as its own request, also in the request log. */
 const batchWith = <R>(
   answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
@@ -127,7 +155,9 @@ const batchWith = <R>(
   Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
-      const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
+      // One list answers all of them, so none is answered with events.
+      const headers = { ...posted.headers, accept: null }
+      const own = { ...posted, headers, ...(index > 0 && { request_id: ids.request() }) }
       const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* note(own, transportOf(own, null, 200), "invalid_json")

@@ -2,7 +2,7 @@ import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
 import type * as Peer from "./asking/Peer.ts"
 import { path } from "./Endpoint.ts"
-import * as JsonRpc from "./JsonRpc.ts"
+import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
@@ -27,7 +27,7 @@ export const make = <R>(
       if (method === "initialize") yield* Ref.set(introduced, introductionOf(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
-      if (Result.isFailure(checked)) return answerOf(id, { _tag: "error", error: checked.failure })
+      if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
       const { client, elicits } =
         era === "modern"
           ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
@@ -45,9 +45,9 @@ export const make = <R>(
             transport: transportOf(client)
           })
         ),
-        Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
+        Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url))))
       )
-      return answerOf(id, outcome)
+      return Server.textOf(id, outcome)
     })
   })
 
@@ -73,18 +73,3 @@ const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => 
   client_name: client?.name ?? null,
   client_version: client?.version ?? null
 })
-
-/** Refusals that have a status over HTTP are errors of the protocol here, with the envelope in them. */
-export const refused = (envelope: ApiError.ErrorEnvelope): Server.ServerAnswer => ({
-  _tag: "error",
-  error: {
-    code: JsonRpc.codes.refused,
-    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
-    data: envelope
-  }
-})
-
-const answerOf = (id: JsonRpc.Id | null, outcome: Server.ServerAnswer): string | null => {
-  if (id === null || outcome._tag === "nothing") return null
-  return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
-}

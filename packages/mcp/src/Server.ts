@@ -3,7 +3,7 @@ import { Effect, Option, Predicate } from "effect"
 import * as Form from "./asking/Form.ts"
 import type * as Peer from "./asking/Peer.ts"
 import * as RequestState from "./asking/RequestState.ts"
-import { codes, type Message, type RpcError } from "./JsonRpc.ts"
+import { codes, failure, type Id, type Message, type RpcError, result } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
 
@@ -32,6 +32,22 @@ export type ServerAnswer =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
+
+/** Refusals that have a status over HTTP are errors of the protocol where there is none, with the envelope in them. */
+export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
+  _tag: "error",
+  error: {
+    code: codes.refused,
+    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
+    data: envelope
+  }
+})
+
+/** The text of the answer to the message with this id; null if there is none. */
+export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
+  if (id === null || outcome._tag === "nothing") return null
+  return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
+}
 
 /** Answers single messages. It is stateless, so any host can answer the next one. */
 export interface Server<R> {

@@ -48,6 +48,16 @@ export interface AgentsOptions extends World.WorldOptions {
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
 }
 
+/** The messages of an answer with events, in their order. */
+const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>) =>
+  Effect.suspend(() => {
+    const events: Array<string> = []
+    return Effect.map(
+      stream((text) => events.push(text)),
+      () => events.map((text): unknown => JSON.parse(text.slice(text.indexOf("{"))))
+    )
+  })
+
 const docs_url = "https://docs.example/docs"
 
 const make = (options: AgentsOptions) =>
@@ -91,11 +101,11 @@ const make = (options: AgentsOptions) =>
       }
       const route = routes.find((one) => one.method === method)
       return (route === undefined ? Effect.fail(ApiError.make("not_found")) : route.handle(incoming)).pipe(
-        Effect.map(({ body, headers, status }) => ({
-          status,
-          headers,
-          body: body === null ? null : JSON.parse(String(body))
-        })),
+        Effect.flatMap(({ body, headers, status, stream }) =>
+          stream === undefined
+            ? Effect.succeed({ status, headers, body: body === null ? null : JSON.parse(String(body)) })
+            : Effect.map(eventsIn(stream), (body) => ({ status, headers, body }))
+        ),
         Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
         Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
         Effect.provideContext(context)
