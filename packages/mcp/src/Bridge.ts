@@ -27,7 +27,8 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
     const headersOf = Effect.fnUntraced(function* (message: JsonRpc.Message) {
       const known = yield* Ref.get(session)
       return {
-        accept: "application/json, text/event-stream",
+        // Answers with events would have to be taken apart again.
+        accept: "application/json",
         ...(key !== null && { authorization: `Bearer ${key}` }),
         ...(known !== null && { "mcp-session-id": known }),
         ...Protocol.headersFor(message)
