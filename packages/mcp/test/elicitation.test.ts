@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { defineCarrier, Reply } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -42,6 +43,17 @@ const answering = (question: { readonly requestState: string; readonly inputRequ
   }
 })
 const agreeing = { action: "accept", content: { agree: true } }
+
+/** A carrier that makes no offer without this fact. */
+const needing = (need: string) =>
+  defineCarrier({
+    id: "naic:00000",
+    name: "Needy Mutual",
+    environments: ["sandbox"],
+    lines: { renters: { states: ["NY"], idempotent: true, needs: [need] } },
+    handoff_hosts: [],
+    ask: () => Reply.decline("property_not_eligible", "It insures nobody.")
+  })
 
 /** How many requests there are. */
 const started = Effect.map(
@@ -164,6 +176,21 @@ describe("a program that can ask the person", () => {
       assert.property(next.inputRequests, "agreement", JSON.stringify(next))
     }).pipe(Effect.provide(layer()))
   )
+
+  for (const [need, isAsked] of [
+    ["applicant.date_of_birth", true],
+    ["applicant.first_name", false],
+    ["applicant.phone", false]
+  ] as const) {
+    it.effect(`${isAsked ? "asks" : "does not ask"} for ${need} of every carrier in a form`, () =>
+      Effect.gen(function* () {
+        const result = yield* send(startWith(1))
+        if (isAsked) return assert.property(result.inputRequests.facts.params.requestedSchema.properties, need)
+        assert.strictEqual(result.structuredContent.error.code, "needs_information")
+        assert.include(JSON.stringify(result), need)
+      }).pipe(Effect.provide(layer({ carriers: [needing(need)] })))
+    )
+  }
 
   it.effect("leaves too many facts to the conversation", () =>
     Effect.gen(function* () {
