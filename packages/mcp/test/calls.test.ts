@@ -31,9 +31,11 @@ describe("a call that waits", () => {
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id, version } = (yield* start).structuredContent
+      const events: Array<unknown> = []
       const get = (accept: string) =>
         send({
           as: "server",
+          events,
           headers: { accept },
           message: {
             ...{ jsonrpc: "2.0", id: 7, method: "tools/call" },
@@ -45,7 +47,11 @@ describe("a call that waits", () => {
           }
         })
       const reading = yield* Effect.forkChild(get("application/json, text/event-stream"))
-      yield* TestClock.adjust("12 seconds")
+      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      for (const told of [1, 2]) {
+        yield* TestClock.adjust("5 seconds")
+        while (events.length < told) yield* Effect.yieldNow
+      }
       yield* advanced(2)
       const { body, status } = yield* Fiber.join(reading)
       assert.strictEqual(status, 200)

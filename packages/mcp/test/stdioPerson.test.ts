@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Access, operations, type Quotewire, type Storage } from "@quotewire/core"
-import { Applications, World } from "@quotewire/core/testing"
+import { Applications, LongPolls, World } from "@quotewire/core/testing"
 import { asking, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { DateTime, Effect, Fiber } from "effect"
@@ -124,6 +124,8 @@ describe("the progress of a call that waits", () => {
       yield* call(2, "get_quote_request", { id, read_handle, wait_seconds: 0 })
       const { version } = (yield* read).result.structuredContent.quote_request
       yield* call(3, "get_quote_request", { id, read_handle, since_version: version }, { progressToken: "p" })
+      const longPolls = yield* LongPolls.LongPolls
+      while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
       for (const progress of [5, 10]) {
         yield* TestClock.adjust("5 seconds")
         const told = yield* read

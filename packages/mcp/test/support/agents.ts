@@ -17,6 +17,8 @@ export interface Sent {
   readonly message?: unknown
   readonly body?: string | Uint8Array
   readonly address?: string
+  /** Takes the messages of an answer with events as they come. */
+  readonly events?: Array<unknown>
 }
 
 /** An answer as a test reads it. */
@@ -49,14 +51,11 @@ export interface AgentsOptions extends World.WorldOptions {
 }
 
 /** The messages of an answer with events, in their order. */
-const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>) =>
-  Effect.suspend(() => {
-    const events: Array<string> = []
-    return Effect.map(
-      stream((text) => events.push(text)),
-      () => events.map((text): unknown => JSON.parse(text.slice(text.indexOf("{"))))
-    )
-  })
+const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
+  Effect.as(
+    stream((text) => events.push(JSON.parse(text.slice(text.indexOf("{"))))),
+    events
+  )
 
 const docs_url = "https://docs.example/docs"
 
@@ -82,7 +81,8 @@ const make = (options: AgentsOptions) =>
       if (as === undefined) return {}
       return typeof as === "string" ? { authorization: `Bearer ${keys.sandbox[as]}` } : as
     }
-    const send = ({ address = "127.0.0.1", as, body, headers, message, method = "POST" }: Sent): Effect.Effect<Got> => {
+    const send = (sent: Sent): Effect.Effect<Got> => {
+      const { address = "127.0.0.1", as, body, events = [], headers, message, method = "POST" } = sent
       const text = body ?? JSON.stringify(message)
       const read = () => Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
       const all = { "content-type": "application/json", ...authorizationOf(as), ...headers }
@@ -104,7 +104,7 @@ const make = (options: AgentsOptions) =>
         Effect.flatMap(({ body, headers, status, stream }) =>
           stream === undefined
             ? Effect.succeed({ status, headers, body: body === null ? null : JSON.parse(String(body)) })
-            : Effect.map(eventsIn(stream), (body) => ({ status, headers, body }))
+            : Effect.map(eventsIn(stream, events), (body) => ({ status, headers, body }))
         ),
         Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
         Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
