@@ -1,6 +1,6 @@
 import { operations, PublicUrl, Quotewire, Seal } from "@quotewire/core"
 import { Http, MessageRoute, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { Endpoint, Tools } from "@quotewire/mcp"
+import { asking, Endpoint, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -17,6 +17,7 @@ const core = Quotewire.worker.pipe(
 const endpoint = Endpoint.make<Quotewire.Services>({
   tools: Tools.of<Quotewire.Services>(operations),
   version: "1.0.0",
+  asking,
   sign: (text) => Quotewire.sign("mcp_session", text),
   isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
 })

@@ -299,7 +299,7 @@ describe("hosts", () => {
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   const allowed = {
     http: [...speaking, ...sending, ...telling, ...verifying, ...mounting],
-    mcp: [...speaking, "Quotewire", "Storage", "disclosureText"],
+    mcp: [...speaking, "Quotewire", "Storage", "disclosureText", "quoteDisclosure"],
     cli: [...speaking, ...wiring, ...settings, ...trying, "Fault"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))

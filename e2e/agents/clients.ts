@@ -28,7 +28,7 @@ export interface Connected {
 const info = { name: "an-agent", version: "3.2.1" }
 
 /** Sends every request to the next host, as a balancer does. */
-const roundRobin = (base_urls: ReadonlyArray<string>) => {
+export const roundRobin = (base_urls: ReadonlyArray<string>) => {
   const requests = base_urls.map(() => 0)
   let turn = 0
   const fetchNext = (url: string | URL, init?: RequestInit): Promise<Response> => {

@@ -67,6 +67,10 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       const { duration_ms, error_code, operation, request_id, status } = entry.details
       return [`${operation} ${status}${because(error_code)} in ${duration_ms} ms, ${request_id}`]
     }
+    case "consent": {
+      const { asked_by = "argument", disclosure_key, disclosure_version, receipt_id } = entry.details
+      return [`${disclosure_key} ${disclosure_version}, asked by ${asked_by}, ${receipt_id}`]
+    }
     case "not_asked": {
       const { carrier_id, missing_facts, reason } = entry.details
       return [`${carrier_id}${because(reason)} ${missing_facts.join(", ")}`.trimEnd()]

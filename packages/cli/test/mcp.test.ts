@@ -1,9 +1,14 @@
 import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
+import { Applications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 
 // The command is tested as it is shipped, by the official client.
@@ -58,6 +63,51 @@ describe("quotewire mcp", () => {
       const { client, names } = yield* agent([], { QUOTEWIRE_API_KEY: key })
       assert.includeMembers(names, ["list_quote_requests", "send_test_event"])
       assert.notInclude(yield* capabilitiesOf(client, "renters"), "quote_disclosure")
+    })
+  )
+
+  /** Starts renters insurance at a person who is shown forms and agrees, or not. */
+  const startAt = (client: Pick<Client, "callTool">) =>
+    Effect.promise(() =>
+      client.callTool({
+        name: "start_quote_request",
+        arguments: { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
+      })
+    )
+  const transport = () =>
+    new StdioClientTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
+
+  it.live("asks the person through a program that shows forms", () =>
+    Effect.gen(function* () {
+      const client = new Client({ name: "an-agent", version: "1" }, { capabilities: { elicitation: { form: {} } } })
+      let agrees = false
+      client.setRequestHandler("elicitation/create", async () => ({ action: "accept", content: { agree: agrees } }))
+      yield* Effect.acquireRelease(
+        Effect.promise(() => client.connect(transport())),
+        () => Effect.promise(() => client.close())
+      )
+      assert.isTrue((yield* startAt(client)).isError)
+      agrees = true
+      assert.include(JSON.stringify(yield* startAt(client)), `"asked_by":"elicitation"`)
+    })
+  )
+
+  it.live("asks the person through a program with the 1.x client", () =>
+    Effect.gen(function* () {
+      const client = new OlderClient({ name: "an-agent", version: "1" }, { capabilities: { elicitation: {} } })
+      client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { agree: true } }))
+      const stdio = new OlderTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => client.connect(stdio)),
+        () => Effect.promise(() => client.close())
+      )
+      const started = yield* Effect.promise(() =>
+        client.callTool({
+          name: "start_quote_request",
+          arguments: { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
+        })
+      )
+      assert.include(JSON.stringify(started), `"asked_by":"elicitation"`)
     })
   )
 

@@ -324,6 +324,14 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
+/** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose reads it. */
+export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
+  Effect.flatMap(Seal, (seal) => seal.seal(purpose, text))
+
+/** The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks. Both are logged. */
+export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
+  Effect.flatMap(Seal, (seal) => Effect.orElseSucceed(seal.open(purpose, sealed), () => null))
+
 /**
  * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that this
  * process lacks. Otherwise a sentence that says what is wrong.

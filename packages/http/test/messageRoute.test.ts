@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FinishedCall, operations } from "@quotewire/core"
 import { MessageRoute } from "@quotewire/http"
-import { Effect, Layer, Result } from "effect"
+import { Deferred, Effect, Layer, Result } from "effect"
 import { start, type TestHost } from "./support/host.ts"
 
 /** An endpoint that says what it was handed. */
@@ -35,6 +35,24 @@ const textOf = ({
 const path = "/v1/messages"
 const pages: MessageRoute.Origins = { allowed: ["https://a.example"], loopback: false }
 
+/** An endpoint that answers with events: one at once, and no end until the caller hangs up, or `end` is said. */
+const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint => ({
+  ...echo,
+  answer: ({ body }) =>
+    Effect.succeed({
+      status: 200,
+      headers: { "echo-count": "2" },
+      text: null,
+      events: (send) =>
+        Effect.sync(() => send('{"first":true}')).pipe(
+          Effect.andThen(
+            Result.isSuccess(body) && body.success === "end" ? Effect.sync(() => send('{"last":true}')) : Effect.never
+          ),
+          Effect.onInterrupt(() => Deferred.succeed(hungUp, undefined))
+        )
+    })
+})
+
 const serve = (origins = pages) => start({ operations, routes: MessageRoute.make(echo, origins) })
 
 describe("an endpoint of messages", () => {
@@ -64,6 +82,32 @@ describe("an endpoint of messages", () => {
       const { send } = yield* serve()
       const answer = yield* send("POST", path, { json: "hush" })
       assert.deepStrictEqual([answer.status, answer.text, answer.headers.get("content-type")], [200, "", null])
+    })
+  )
+
+  it.live("can answer with events, and is interrupted if the caller hangs up", () =>
+    Effect.gen(function* () {
+      const hungUp = yield* Deferred.make<void>()
+      const { keys, send, url } = yield* start({ operations, routes: MessageRoute.make(telling(hungUp), pages) })
+      const answer = yield* send("POST", path, { json: "end" })
+      assert.strictEqual(answer.headers.get("content-type"), "text/event-stream")
+      assert.strictEqual(answer.headers.get("echo-count"), "2")
+      assert.match(answer.headers.get("request-id") ?? "", /^req_/)
+      assert.strictEqual(answer.text, 'event: message\ndata: {"first":true}\n\nevent: message\ndata: {"last":true}\n\n')
+      assert.isFalse(yield* Deferred.isDone(hungUp))
+      const signal = new AbortController()
+      yield* Effect.promise(async () => {
+        const headers = { authorization: `Bearer ${keys.server}`, "content-type": "application/json" }
+        const endless = await fetch(`${url}${path}`, {
+          method: "POST",
+          headers,
+          body: '"go on"',
+          signal: signal.signal
+        })
+        await endless.body?.getReader().read()
+        signal.abort()
+      })
+      yield* Deferred.await(hungUp)
     })
   )
 

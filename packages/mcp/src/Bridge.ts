@@ -4,7 +4,6 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Settings as StdioSettings } from "./StdioServer.ts"
 
 /** The host behind a bridge, and the key to call it with. */
 export interface Settings {
@@ -17,17 +16,19 @@ export interface Settings {
 /** How long a host may take to answer, in milliseconds. The longest advance of a sandbox takes less. */
 const answer_ms = 120_000
 
+/** Passes a message on to the host, and gives its answer; null if there is none. */
+type Answer = (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, HttpClient.HttpClient>
+
 /** Answers a program on standard input and output by calling a host over HTTP. */
-export const make: (
-  settings: Settings
-) => Effect.Effect<StdioSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> = Effect.fnUntraced(
+export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClient.HttpClient> = Effect.fnUntraced(
   function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
     const session = yield* Ref.make<string | null>(null)
     const headersOf = Effect.fnUntraced(function* (message: JsonRpc.Message) {
       const known = yield* Ref.get(session)
       return {
-        accept: "application/json, text/event-stream",
+        // Answers with events would have to be taken apart again.
+        accept: "application/json",
         ...(key !== null && { authorization: `Bearer ${key}` }),
         ...(known !== null && { "mcp-session-id": known }),
         ...Protocol.headersFor(message)

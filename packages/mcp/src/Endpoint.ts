@@ -1,5 +1,5 @@
-import { type ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
-import { Effect, Result } from "effect"
+import { ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
+import { type Context, Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
@@ -28,6 +28,8 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
+  /** Instead of `text`: sends several messages, the answer last. Interrupting it cancels the call. */
+  readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
 /** Settings of an endpoint besides those of its server. */
@@ -62,7 +64,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const answerBatch = batchWith(answerOne)
   return {
     paths: [path, `${path}/`],
-    request_headers: ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
+    request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
     answer_headers: ["Mcp-Session-Id"],
     only_post: JsonRpc.failure(onlyPost),
     answer: (posted) => {
@@ -111,7 +113,10 @@ const messageWith = <R>(settings: Settings<R>) => {
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const transport = transportOf(posted, client, 200)
-    const sender = { request_id, credentials, docs_url, caller, obtainable_kinds, era, transport }
+    const elicits = era === "modern" && Protocol.elicitsIn(message)
+    const asked = { elicits, ask: null, notify: null }
+    const sender = { request_id, credentials, docs_url, caller, obtainable_kinds, era, transport, ...asked }
+    if (reportsProgress(posted, message)) return yield* streamed(server, message, sender)
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
@@ -122,6 +127,32 @@ const messageWith = <R>(settings: Settings<R>) => {
   })
 }
 
+/** Whether a program wants to hear of the progress of a call, and reads events. */
+const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean =>
+  message.id !== null &&
+  message.method === "tools/call" &&
+  Protocol.progressTokenOf(message) !== null &&
+  (headers.accept ?? "").includes("text/event-stream")
+
+/** Answers a call with events: its progress, and its answer at the end. */
+const streamed = <R>(server: Server.Server<R>, message: JsonRpc.Message, sender: Server.Sender) =>
+  Effect.contextWith((context: Context.Context<R | Ids.Ids>) => {
+    const events = (send: (text: string) => void) => {
+      const notify = (method: string, params: object) =>
+        Effect.sync(() => send(JSON.stringify({ jsonrpc: "2.0", method, params })))
+      // The status was sent already, so it cannot say how to sign in.
+      return server.answer(message, { ...sender, obtainable_kinds: [], notify }).pipe(
+        Effect.catch((error) => {
+          const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)
+          return Effect.succeed(Server.refused(envelope))
+        }),
+        Effect.flatMap((outcome) => Effect.sync(() => send(Server.textOf(message.id, outcome) ?? ""))),
+        Effect.provideContext(context)
+      )
+    }
+    return Effect.succeed<Reply>({ status: 200, headers: noHeaders, text: null, events })
+  })
+
 /** Answers the messages of a batch concurrently. Each counts as its own request, also in the request log. */
 const batchWith = <R>(
   answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
@@ -129,8 +160,8 @@ const batchWith = <R>(
   Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
-      // A refusal with a way to sign in would answer the whole batch, while others of its calls take effect.
-      const single = { ...posted, obtainable_kinds: [] }
+      // One list answers all of them: none is answered with events, and none with a way to sign in, while others take effect.
+      const single = { ...posted, headers: { ...posted.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }
       const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)

@@ -6,7 +6,7 @@ export type Id = string | number
 /** The members of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A request or a notification. The endpoint sends no requests, so it accepts no answers. */
+/** A request or a notification. */
 export interface Message {
   /** Null for a notification, which is not answered. */
   readonly id: Id | null
@@ -39,11 +39,8 @@ export interface Unreadable {
   readonly error: RpcError
 }
 
-/** Parses text as one message or, if allowed, a batch. Text that is not JSON is a parse error. */
-export const parse = (text: string, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> =>
-  Result.flatMap(parseJson(text), (value) => readBody(value, hasBatches))
-
-const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
+/** Parses text as JSON. */
+export const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
 
 /** The error of text that is not JSON. */
@@ -76,7 +73,9 @@ const read = (value: unknown): Result.Result<Message, Unreadable> => {
   return Result.succeed({ id: known, method, params })
 }
 
-const isId = (id: unknown): id is Id => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
+/** Whether a value can identify a request. */
+export const isId = (id: unknown): id is Id =>
+  typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
 
 const invalid = (id: Id | null, message: string): Result.Result<never, Unreadable> =>
   Result.fail({ id, error: { code: codes.invalid_request, message } })

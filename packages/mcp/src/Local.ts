@@ -1,7 +1,8 @@
 import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
+import type * as Peer from "./asking/Peer.ts"
 import { path } from "./Endpoint.ts"
-import * as JsonRpc from "./JsonRpc.ts"
+import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
@@ -18,16 +19,20 @@ export interface Settings<R> extends Server.Settings<R> {
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
-  Effect.map(Ref.make<Protocol.Client | null>(null), (introduced) => {
+  Effect.map(Ref.make<Introduced>(nobody), (introduced) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
-    return Effect.fnUntraced(function* (message: JsonRpc.Message) {
+    return Effect.fnUntraced(function* (message: JsonRpc.Message, _line: string, peer: Peer.Peer) {
       const { id, method, params } = message
-      if (method === "initialize") yield* Ref.set(introduced, Protocol.clientOf(params.clientInfo))
+      if (method === "initialize") yield* Ref.set(introduced, introductionOf(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
-      if (Result.isFailure(checked)) return answerOf(id, { _tag: "error", error: checked.failure })
-      const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* Ref.get(introduced)
+      if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
+      const { client, elicits } =
+        era === "modern"
+          ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
+          : yield* Ref.get(introduced)
+      const ask = era === "modern" ? null : peer.ask
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
       const outcome = yield* Pipeline.identify({
@@ -36,20 +41,39 @@ export const make = <R>(
       }).pipe(
         Effect.flatMap((caller) =>
           server.answer(message, {
-            request_id,
-            credentials,
-            docs_url,
-            caller,
-            obtainable_kinds: [],
-            era,
+            ...{
+              request_id,
+              credentials,
+              docs_url,
+              caller,
+              obtainable_kinds: [],
+              era,
+              elicits,
+              ask,
+              notify: peer.notify
+            },
             transport: transportOf(client)
           })
         ),
-        Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
+        Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url))))
       )
-      return answerOf(id, outcome)
+      return Server.textOf(id, outcome)
     })
   })
+
+/** The program as its handshake has described it. */
+interface Introduced {
+  readonly client: Protocol.Client | null
+  readonly elicits: boolean
+}
+
+const nobody: Introduced = { client: null, elicits: false }
+
+/** Programs of revisions before 2025-06-18 do not know forms, whatever they declare. */
+const introductionOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Introduced => ({
+  client: Protocol.clientOf(clientInfo),
+  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities)
+})
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",
@@ -59,18 +83,3 @@ const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => 
   client_name: client?.name ?? null,
   client_version: client?.version ?? null
 })
-
-/** Refusals that have a status over HTTP are errors of the protocol here, with the envelope in them. */
-export const refused = (envelope: ApiError.ErrorEnvelope): Server.ServerAnswer => ({
-  _tag: "error",
-  error: {
-    code: JsonRpc.codes.refused,
-    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
-    data: envelope
-  }
-})
-
-const answerOf = (id: JsonRpc.Id | null, outcome: Server.ServerAnswer): string | null => {
-  if (id === null || outcome._tag === "nothing") return null
-  return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
-}

@@ -1,10 +1,22 @@
-import { ApiError, Json, Lines, Operation, Pipeline } from "@quotewire/core"
+import { ApiError, Ids, Json, type Line, Lines, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect, Predicate } from "effect"
 import type * as Answer from "./answers/Answer.ts"
 import * as Refusal from "./answers/Refusal.ts"
+import type { Question } from "./asking/Form.ts"
+import type * as StartQuestions from "./asking/StartQuestions.ts"
 import * as LenientArguments from "./LenientArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
-import type { Annotations, Arguments, Content, Listed, Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
+import type {
+  Annotations,
+  Arguments,
+  Content,
+  Listed,
+  Progress,
+  Tool,
+  ToolAudience,
+  ToolCall,
+  ToolResult
+} from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 
@@ -24,6 +36,10 @@ export interface Definition {
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
   readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
+  /** How a call that waits is going, given an answer that was read without waiting. */
+  readonly progress?: (answer: Json.Json<unknown>) => string
+  /** What the tool asks the person, where the program can. */
+  readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
   /** Prepares the answer for a model. */
   readonly tell: Answer.Tell
 }
@@ -33,7 +49,7 @@ export const make = <R>(
   definition: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
-): Tool<R | Pipeline.PipelineServices> => {
+): Tool<R | Pipeline.PipelineServices | Ids.Ids> => {
   // A call only needs the types of the arguments, which are the same for all lines.
   const shapes = shapesOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
   const show = makeLister(definition, operation)
@@ -107,44 +123,101 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
 type Run<R> = (
   call: ToolCall,
   args: ToolInput.SplitArguments
-) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
+) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 
 const makeRunner = <R>(
-  { arguments: spec, tell }: Definition,
+  { arguments: spec, progress, questions, tell }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
-  const refused = (call: ToolCall, wrong: ToolInput.SplitArguments["wrong"], error: ApiError.ApiError) => {
+  const refused = (
+    call: ToolCall,
+    wrong: ToolInput.SplitArguments["wrong"],
+    error: ApiError.ApiError,
+    line: Line.Line | undefined
+  ) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors in the arguments already use the tool's names.
     const named = wrong.length > 0 ? error : withToolNames(spec, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
-    return Effect.map(Lines.Lines, (lines) => {
-      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
-      return resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
-    })
+    return Effect.succeed(
+      resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
+    )
   }
   return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
-    Effect.matchEffect(
-      Pipeline.call(operation, {
+    Effect.flatMap(Lines.Lines, (lines) => {
+      const { caller, round } = call
+      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
+      const begun =
+        questions === undefined || round === undefined
+          ? null
+          : questions.begin(input, round, caller.kind === "keyless", line)
+      const request: Pipeline.Request = {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
         // Agents always get the current revision, whatever the integration has pinned (api.md, Versioning 6).
         revision: "current",
         idempotency_key,
         transport: call.transport,
-        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
-      }),
-      {
-        // In the current revision an answer is what the operation has returned.
-        onSuccess: ({ json }) =>
-          Effect.map(Lines.Lines, (lines) => {
-            const { answer, summary } = tell(json, { ...call.caller, lines, input: { ...input, ...shaping } })
-            return resultOf(summary, answer, false)
-          }),
-        onFailure: (error) => refused(call, wrong, error)
+        ...(begun?.person !== undefined && { person: begun.person }),
+        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
       }
+      const told = ({ json }: Pipeline.Reply): ToolResult => {
+        const elicits = round !== undefined
+        const { answer, summary } = tell(json, { ...caller, elicits, lines, input: { ...input, ...shaping } })
+        return resultOf(summary, answer, false)
+      }
+      const ended = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
+        const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)
+        return "form" in next ? Effect.succeed(next) : refused(call, wrong, next, line)
+      }
+      // In the current revision an answer is what the operation has returned.
+      const answered = Pipeline.call(operation, request)
+      const waited =
+        progress === undefined || call.progress === undefined
+          ? answered
+          : reporting(answered, call.progress, readNow(operation, request, progress))
+      return Effect.matchEffect(waited, {
+        onSuccess: (reply) => Effect.sync(() => told(reply)),
+        onFailure: ended
+      })
+    })
+}
+
+/** How often a call that waits reports its progress, in milliseconds. */
+const report_ms = 5_000
+
+/** Runs a call, and reports its progress until it ends. What it waits for does not change meanwhile, so it is read once. */
+const reporting = <A, E, R>(
+  call: Effect.Effect<A, E, R>,
+  report: Progress,
+  read: Effect.Effect<string | null, never, R>
+) =>
+  Effect.raceFirst(
+    call,
+    Effect.gen(function* () {
+      yield* Effect.sleep(report_ms)
+      const message = yield* read
+      if (message === null) return yield* Effect.never
+      for (let reports = 1; ; reports++) {
+        yield* report((reports * report_ms) / 1_000, message)
+        yield* Effect.sleep(report_ms)
+      }
+    })
+  )
+
+/** How a call is going, read without waiting; null if it cannot be read. */
+const readNow = <R>(
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  request: Pipeline.Request,
+  progress: (answer: Json.Json<unknown>) => string
+) => {
+  const input = Effect.map(request.input, (input) => ({ ...Object(input), wait_seconds: 0 }))
+  return Effect.flatMap(Ids.Ids, (ids) =>
+    Pipeline.call(operation, { ...request, request_id: ids.request(), input }).pipe(
+      Effect.match({ onSuccess: ({ json }) => progress(json), onFailure: () => null })
     )
+  )
 }
 
 /** The refusal of a caller that has no key which could be without authority. */

@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
-import { codes, type Fields, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
+import { codes, type Fields, type Id, isId, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
 
 /** The revisions of MCP without a handshake, newest first. Every request is self-contained. */
 export const modern = ["2026-07-28"] as const
@@ -66,6 +66,22 @@ export const clientOf = (info: unknown): Client | null => {
 
 /** The client that a modern message describes. */
 export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
+
+/** The token with which a program wants to hear of the progress of this call; null if it does not. */
+export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
+  const { progressToken } = metaOf(message)
+  return isId(progressToken) ? progressToken : null
+}
+
+/** Whether a program with these capabilities can put a form before the person. No mode at all means forms. */
+export const canElicit = (capabilities: unknown): boolean => {
+  const elicitation = Predicate.isObject(capabilities) ? capabilities.elicitation : undefined
+  if (!Predicate.isObject(elicitation)) return false
+  return elicitation.form === undefined ? elicitation.url === undefined : Predicate.isObject(elicitation.form)
+}
+
+/** Whether the program that has sent a modern message can put a form before the person. */
+export const elicitsIn = (message: Message): boolean => canElicit(metaOf(message)[capabilitiesKey])
 
 /** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
 export interface RoutingHeaders {

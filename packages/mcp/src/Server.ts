@@ -1,6 +1,9 @@
-import { ApiError, type Caller, Json, Lines } from "@quotewire/core"
-import { Effect, Predicate } from "effect"
-import { codes, type Message, type RpcError } from "./JsonRpc.ts"
+import { ApiError, type Caller, Ids, Json, Lines } from "@quotewire/core"
+import { Effect, Option, Predicate } from "effect"
+import * as Form from "./asking/Form.ts"
+import type * as Peer from "./asking/Peer.ts"
+import * as RequestState from "./asking/RequestState.ts"
+import { codes, failure, type Id, type Message, type RpcError, result } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
 
@@ -9,6 +12,8 @@ export interface Settings<R> {
   readonly tools: ReadonlyArray<Tool<R>>
   /** The version that the server reports. */
   readonly version: string
+  /** Keeps what a call needs while the person is asked. Without it, tools ask the person nothing. */
+  readonly asking?: RequestState.Crypto<R>
 }
 
 /** The sender of a message, and how it came. */
@@ -16,6 +21,12 @@ export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
   /** The kinds of caller that the sender could become by signing in; none if it cannot. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
+  /** Whether the program can put a form before the person during this call. */
+  readonly elicits: boolean
+  /** Puts a form before the person and waits. Null if the transport cannot: then the call ends with the question. */
+  readonly ask: Form.Ask | null
+  /** Sends the program a notification during this call; null if the transport cannot. */
+  readonly notify: Peer.Peer["notify"] | null
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
@@ -24,9 +35,25 @@ export type ServerAnswer =
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
 
+/** Refusals that have a status over HTTP are errors of the protocol where there is none, with the envelope in them. */
+export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
+  _tag: "error",
+  error: {
+    code: codes.refused,
+    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
+    data: envelope
+  }
+})
+
+/** The text of the answer to the message with this id; null if there is none. */
+export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
+  if (id === null || outcome._tag === "nothing") return null
+  return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
+}
+
 /** Answers single messages. It is stateless, so any host can answer the next one. */
 export interface Server<R> {
-  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>
+  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>
 }
 
 /** The server's instructions for models. */
@@ -36,9 +63,43 @@ const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) =>
 })
 
 /** Makes a server of these tools. */
-export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
+  const results = makeResults(info)
+  const { complete } = results
+  const toolMethods: Methods<R> = {
+    "tools/list": makeList(tools, results),
+    "tools/call": makeCall(tools, results, asking ?? null)
+  }
+  const modern: Methods<R> = {
+    "server/discover": (_message, { era }) =>
+      Effect.map(instructionsOn, (instructions) =>
+        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
+      ),
+    ...toolMethods
+  }
+  const legacy: Methods<R> = {
+    initialize: ({ params }, { era }) => {
+      const protocolVersion = Protocol.negotiate(params.protocolVersion)
+      return Effect.map(instructionsOn, (instructions) =>
+        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
+      )
+    },
+    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
+    ...toolMethods
+  }
+  return {
+    answer: (message, sender) => {
+      if (message.id === null) return nothing
+      const methods = sender.era === "modern" ? modern : legacy
+      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
+      return method === undefined ? unknownMethod : method(message, sender)
+    }
+  }
+}
+
+/** The results of a server that describes itself so. */
+const makeResults = (info: object) => {
   /** The end of every result, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = {
     modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
@@ -53,18 +114,34 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
+  /** A result that asks the person: the program sends the call again, with the answer and the state. */
+  const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
+    const inputRequests = { [name]: { method: Form.method, params: form } }
+    const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
+    return { _tag: "result", text: JSON.stringify(result) }
+  }
+  /** The result of a call whose tool could not ask. */
+  const ended = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
+    "form" in result ? Effect.die("A tool has asked the person without a round") : Effect.succeed(called(result, era))
+  return { complete, called, asked, ended }
+}
+
+type Results = ReturnType<typeof makeResults>
+
+/** Lists the tools that a caller may call. */
+const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Methods<R>[string] => {
   // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
-  const list: Methods<R>[string] = Effect.fnUntraced(function* (_message, { caller: { environment, kind }, era }) {
+  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
-    const key = [era, environment, kind, ...offered.map(({ name }) => name)].join(" ")
+    const key = [era, environment, kind, elicits, ...offered.map(({ name }) => name)].join(" ")
     const listed =
       known.get(key) ??
       complete(
         Json.encode({
-          tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull),
+          tools: offered.map((tool) => tool.list({ elicits, environment, kind, lines })).filter(Predicate.isNotNull),
           ...(era === "modern" && cached)
         }),
         era
@@ -72,60 +149,95 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     known.set(key, listed)
     return listed
   })
-  const call: Methods<R>[string] = ({ params }, sender) => {
+}
+
+/** Calls a tool. */
+const makeCall = <R>(
+  tools: ReadonlyArray<Tool<R>>,
+  results: Results,
+  asking: RequestState.Crypto<R> | null
+): Methods<R>[string] => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  return (message, sender) => {
+    const { params } = message
+    const { ask, elicits, era, notify, ...rest } = sender
     const { arguments: args = {}, name } = params
-    const tool = typeof name === "string" ? byName.get(name) : undefined
-    if (tool === undefined) return unknownTool
+    const found = typeof name === "string" ? byName.get(name) : undefined
+    if (found === undefined) return unknownTool
+    const tool = offeringSignIn(found, sender)
     return Effect.flatMap(tool.isOffered, (isOffered) => {
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments
-      return Effect.flatMap(tool.call({ ...sender, args }), (result) =>
-        result.isError && sender.obtainable_kinds.length > 0
-          ? Effect.andThen(offerSignIn(tool, sender), Effect.succeed(called(result, sender.era)))
-          : Effect.succeed(called(result, sender.era))
-      )
+      const call = { ...rest, ...progressOf(message, notify), args }
+      if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.ended(era))
+      return ask === null ? askInResult(tool, call, params, results, asking) : askMeanwhile(tool, call, ask, results)
     })
-  }
-  const modern: Methods<R> = {
-    "server/discover": (_message, { era }) =>
-      Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
-      ),
-    "tools/list": list,
-    "tools/call": call
-  }
-  const legacy: Methods<R> = {
-    initialize: ({ params }, { era }) => {
-      const protocolVersion = Protocol.negotiate(params.protocolVersion)
-      return Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
-      )
-    },
-    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
-    "tools/list": list,
-    "tools/call": call
-  }
-  return {
-    answer: (message, sender) => {
-      if (message.id === null) return nothing
-      const methods = sender.era === "modern" ? modern : legacy
-      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
-      return method === undefined ? unknownMethod : method(message, sender)
-    }
   }
 }
 
+/** How a call reports its progress, if the program wants to hear of it. */
+const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
+  const progressToken = Protocol.progressTokenOf(message)
+  if (progressToken === null || notify === null) return {}
+  return {
+    progress: (progress, message) => notify("notifications/progress", { progressToken, progress, message })
+  }
+}
+
+/** Calls a tool that can end with a question, which the program answers with another call (2026-07-28). */
+const askInResult = Effect.fnUntraced(function* <R>(
+  tool: Tool<R>,
+  call: ToolCall,
+  { inputResponses, requestState }: Message["params"],
+  results: Results,
+  asking: RequestState.Crypto<R>
+) {
+  // The tool may change its arguments, and the state belongs to those that were sent.
+  const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
+  const state = typeof requestState === "string" ? yield* RequestState.read(asking, subject, requestState) : null
+  if (state !== null && Option.isNone(state)) return yield* staleState
+  const known = state?.value ?? null
+  const responses = Predicate.isObject(inputResponses) ? inputResponses : {}
+  const answer = known !== null && Object.hasOwn(responses, known.name) ? Form.readAnswer(responses[known.name]) : null
+  const result = yield* tool.call({ ...call, round: { state: known?.state ?? null, answer } })
+  return "form" in result
+    ? results.asked(result, yield* RequestState.write(asking, subject, result))
+    : results.called(result, "modern")
+})
+
+/** Calls a tool, and asks the person while the call runs (2025-06-18 and later, with a handshake). */
+const askMeanwhile = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, ask: Form.Ask, results: Results) {
+  const ids = yield* Ids.Ids
+  const run = (request_id: Ids.RequestId, round: Form.Round) =>
+    tool.call({ ...call, request_id, args: structuredClone(call.args), round })
+  let result = yield* run(call.request_id, Form.first)
+  while ("form" in result) {
+    const { form, state } = result
+    // Each round counts and is logged as a call of its own.
+    result = yield* run(ids.request(), { state, answer: yield* ask(form) })
+  }
+  return results.called(result, "legacy")
+})
+
 type Methods<R> = Readonly<
-  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>>
+  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>>
 >
 
-/** Fails with `forbidden` if the sender may not call a tool, and may call it when it has signed in. */
-const offerSignIn = <R>(tool: Tool<R>, { caller, obtainable_kinds }: Sender): Effect.Effect<void, ApiError.ApiError> =>
-  Effect.flatMap(Lines.Lines, (lines) => {
-    const isFor = (kind: Caller.CallerKind) => tool.list({ environment: caller.environment, kind, lines }) !== null
+/** The tool, for a sender: fails with `forbidden` if it refuses this sender, who could call it after signing in. */
+const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds }: Sender): Tool<R> => {
+  if (obtainable_kinds.length === 0) return tool
+  const offer = Effect.flatMap(Lines.Lines, (lines) => {
+    const { environment } = caller
+    const isFor = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines }) !== null
     const isOffer = !isFor(caller.kind) && obtainable_kinds.some(isFor)
     return isOffer ? Effect.fail(ApiError.make("forbidden")) : Effect.void
   })
+  return {
+    ...tool,
+    call: (call) =>
+      Effect.tap(tool.call(call), (result) => ("isError" in result && result.isError ? offer : Effect.void))
+  }
+}
 
 const capabilities = { tools: {} }
 
@@ -138,6 +250,9 @@ const invalid = (message: string): Effect.Effect<ServerAnswer> =>
   Effect.succeed({ _tag: "error", error: { code: codes.invalid_params, message } })
 
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
+const staleState = invalid(
+  "params.requestState does not belong to this call, or has expired. Send the call again without it."
+)
 const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({

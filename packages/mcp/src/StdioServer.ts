@@ -1,12 +1,16 @@
 import { type Cause, Effect, Fiber, FiberMap, Predicate, Queue, Result, Semaphore, Stdio, Stream } from "effect"
+import * as Peer from "./asking/Peer.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
 
 /** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
-  /** Answers one message; null if it needs no answer. Interrupting it cancels the call. */
-  readonly answer: (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, R>
+  /**
+   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Meanwhile it can ask the person who uses
+   * the program.
+   */
+  readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
   /** Releases waiting calls at once, because the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
@@ -27,12 +31,15 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     Effect.gen(function* () {
       const stdio = yield* Stdio.Stdio
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
-      const runner = yield* makeRunner(settings, (text) => Queue.offer(answers, `${text}\n`))
+      const write = (text: string) => Queue.offer(answers, `${text}\n`)
+      const peer = Peer.make(write)
+      const runner = yield* makeRunner(settings, write, peer)
       const split = Lines.splitter(max_line_bytes)
       // The last line may have no newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
+        Effect.andThen(peer.hangUp),
         Effect.andThen(runner.idle),
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
@@ -47,7 +54,8 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
 /** Starts the call of each line, and reports when no call is running any more. */
 const makeRunner = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
-  write: (text: string) => Effect.Effect<unknown>
+  write: (text: string) => Effect.Effect<unknown>,
+  peer: Peer.Connected
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
   const slots = yield* Semaphore.make(max_running)
@@ -75,7 +83,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     }
     return yield* start(
       key,
-      Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : reply(text)))
+      Effect.flatMap(answer(message, line, peer), (text) => (text === null ? Effect.void : reply(text)))
     )
   })
 
@@ -101,7 +109,9 @@ const makeRunner = Effect.fnUntraced(function* <R>(
   })
 
   const line = Effect.fnUntraced(function* (text: Lines.Line) {
-    const read = text === null ? Result.fail(unreadable) : JsonRpc.parse(text, Protocol.hasBatches(revision))
+    const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
+    if (Result.isSuccess(json) && peer.take(json.success)) return
+    const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))
     if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
     if ("method" in read.success) yield* run(read.success, text ?? "", write)
     else yield* runBatch(read.success)

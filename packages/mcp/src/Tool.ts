@@ -1,5 +1,6 @@
 import type { ApiError, Caller, FinishedCall, Ids, Json, Lines, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
+import type { Question, Round } from "./asking/Form.ts"
 
 /** Hints about a tool that a program can read before it calls it. */
 export interface Annotations {
@@ -16,6 +17,8 @@ export interface Annotations {
 /** What decides which tools a caller sees, and how: properties of the caller, and the lines of the host. */
 export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"> {
   readonly lines: Lines.LineSet
+  /** Whether the program can put a form before the person. */
+  readonly elicits: boolean
 }
 
 /** A tool as `tools/list` shows it. */
@@ -31,6 +34,9 @@ export interface Listed {
 /** The arguments of one call, by their names. */
 export type Arguments = Record<string, unknown>
 
+/** Reports the progress of a call: seconds since it began, and how it goes. */
+export type Progress = (seconds: number, message: string) => Effect.Effect<void>
+
 /** One call of a tool, over any transport. */
 export interface ToolCall {
   /** Who calls, as the host has identified the sender. */
@@ -43,6 +49,10 @@ export interface ToolCall {
   readonly transport: FinishedCall.Transport
   /** Parsed for this call alone: the tool may change them. */
   readonly args: Arguments
+  /** Tells the program how a long call goes, if it wants to know. Messages hold no fact about a person. */
+  readonly progress?: Progress
+  /** What was asked before, if the program can ask the person. Otherwise the tool must ask nothing. */
+  readonly round?: Round
 }
 
 /** A part of the content for models. */
@@ -65,6 +75,10 @@ export interface Tool<out R = never> {
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if it may not call the tool. */
   readonly list: (audience: ToolAudience) => Listed | null
-  /** Calls the tool. Refusals are results. It fails only if the caller is not admitted. */
-  readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ApiError.ApiError, R>
+  /**
+   * Calls the tool. Refusals are results. It fails only if the caller is not admitted.
+   *
+   * With a `round` it may ask the person a question instead. The answer comes with another call, whose arguments are the same.
+   */
+  readonly call: (call: ToolCall) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R>
 }

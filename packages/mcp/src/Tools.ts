@@ -1,4 +1,4 @@
-import type { Operation, Pipeline } from "@quotewire/core"
+import type { Ids, Operation, Pipeline } from "@quotewire/core"
 import { catalogue } from "./catalogue.ts"
 import * as OperationTool from "./OperationTool.ts"
 import type { RenamedArgument } from "./RenamedArgument.ts"
@@ -12,7 +12,7 @@ import type { Tool } from "./Tool.ts"
 export const of = <R>(
   operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>,
   renamed?: ReadonlyArray<RenamedArgument>
-): ReadonlyArray<Tool<R | Pipeline.PipelineServices>> =>
+): ReadonlyArray<Tool<R | Pipeline.PipelineServices | Ids.Ids>> =>
   catalogue.flatMap((definition) => {
     const operation = operations.find(({ name }) => name === definition.name)
     return operation === undefined ? [] : [OperationTool.make(definition, operation, renamed)]

@@ -5,6 +5,7 @@ import * as LogAnswers from "./answers/LogAnswers.ts"
 import * as QuoteAnswer from "./answers/QuoteAnswer.ts"
 import * as QuoteRequestAnswer from "./answers/QuoteRequestAnswer.ts"
 import * as WebhookAnswers from "./answers/WebhookAnswers.ts"
+import * as StartQuestions from "./asking/StartQuestions.ts"
 import type { Definition } from "./OperationTool.ts"
 import type { Annotations, ToolAudience } from "./Tool.ts"
 import type { Arguments } from "./ToolInput.ts"
@@ -66,11 +67,13 @@ const creditNote = (audience: ToolAudience): string => {
 const startQuoteRequest: Definition = {
   name: "start_quote_request",
   title: "Start a quote request",
-  description: ({ environment, kind }) =>
+  description: ({ elicits, environment, kind }) =>
     [
       "Sends the facts about one person to insurance carriers, which offer prices in the background. It buys nothing and binds nobody. Use it after get_capabilities, once the person has given the facts and the consent.",
       kind === "keyless"
-        ? "First show the person quote_disclosure.text of get_capabilities word for word. Send quote_disclosure_accepted true only if the person agreed: you cannot agree for them."
+        ? elicits
+          ? "The program shows the person the disclosure and asks whether they agree: you cannot agree for them."
+          : "First show the person quote_disclosure.text of get_capabilities word for word. Send quote_disclosure_accepted true only if the person agreed: you cannot agree for them."
         : "Consent comes from the person and is recorded by your own system as a receipt: never invent a receipt, and never send one receipt in two fields.",
       "Never guess a fact: leave out what the person does not know, and every quote reports what was assumed. Missing required facts are refused before any carrier is asked.",
       "Then wait with get_quote_request.",
@@ -91,11 +94,13 @@ const startQuoteRequest: Definition = {
     scenario: "For tests: a named outcome to play."
   },
   shapes: (lines) => ({ application: ApplicationSchema.of(lines) }),
-  hidden: ({ environment, kind }) => [
+  hidden: ({ elicits, environment, kind }) => [
     ...(kind === "keyless" ? receipts : agreement),
+    ...(elicits ? agreement : []),
     ...(environment === "sandbox" ? [] : ["scenario"])
   ],
-  required: ({ kind }) => (kind === "keyless" ? agreement : ["consent_receipt_id"]),
+  required: ({ elicits, kind }) => (kind !== "keyless" ? ["consent_receipt_id"] : elicits ? [] : agreement),
+  questions: StartQuestions,
   tell: QuoteRequestAnswer.tellStarted
 }
 
@@ -116,6 +121,7 @@ const getQuoteRequest: Definition = {
   },
   hidden: noHandleOf,
   required: handleOf,
+  progress: QuoteRequestAnswer.progress,
   tell: QuoteRequestAnswer.tell
 }
 

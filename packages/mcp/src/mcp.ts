@@ -1,4 +1,5 @@
 import { operations, Quotewire, type Storage } from "@quotewire/core"
+import type * as RequestState from "./asking/RequestState.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Tool } from "./Tool.ts"
 import * as Tools from "./Tools.ts"
@@ -17,6 +18,14 @@ export interface McpOptions {
 /** The version of this package; a test keeps it equal. */
 const package_version = "0.1.0"
 
+/** What a call needs while the person is asked is signed and sealed with the seal keys, so that every host can go on. */
+export const asking: RequestState.Crypto<Quotewire.Services> = {
+  sign: (text) => Quotewire.sign("mcp_state", text),
+  isSigned: (text, signature) => Quotewire.isSigned("mcp_state", text, signature),
+  seal: (text) => Quotewire.seal("mcp_state", text),
+  open: (sealed) => Quotewire.unseal("mcp_state", sealed)
+}
+
 /** What is signed for one purpose is not accepted for another. */
 const purpose = "mcp_session"
 
@@ -30,6 +39,7 @@ export const mcp = ({ tools = [], version = package_version }: McpOptions = {}):
   Endpoint.make<Services>({
     tools: [...Tools.of<Services>(operations), ...tools],
     version,
+    asking,
     sign: (text) => Quotewire.sign(purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
   })

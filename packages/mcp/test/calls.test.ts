@@ -27,6 +27,46 @@ const advanced = Effect.fnUntraced(function* (seconds: number) {
 })
 
 describe("a call that waits", () => {
+  it.effect("over HTTP reports its progress in events, to a program that reads them and asks for it", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Agents
+      const { id, version } = (yield* start).structuredContent
+      const events: Array<unknown> = []
+      const get = (accept: string) =>
+        send({
+          as: "server",
+          events,
+          headers: { accept },
+          message: {
+            ...{ jsonrpc: "2.0", id: 7, method: "tools/call" },
+            params: {
+              name: "get_quote_request",
+              arguments: { id, since_version: version },
+              _meta: { progressToken: 3 }
+            }
+          }
+        })
+      const reading = yield* Effect.forkChild(get("application/json, text/event-stream"))
+      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      for (const told of [1, 2]) {
+        yield* TestClock.adjust("5 seconds")
+        while (events.length < told) yield* Effect.yieldNow
+      }
+      yield* advanced(2)
+      const { body, status } = yield* Fiber.join(reading)
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(
+        body.map(({ id, method, params }: Record<string, Record<string, unknown>>) => [id ?? method, params?.progress]),
+        [
+          ["notifications/progress", 5],
+          ["notifications/progress", 10],
+          [7, undefined]
+        ]
+      )
+      assert.strictEqual((yield* get("application/json")).body.id, 7)
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("answers when something has changed", () =>
     Effect.gen(function* () {
       const { structuredContent } = yield* start

@@ -1,25 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Bridge, type JsonRpc, StdioServer } from "@quotewire/mcp"
-import { type Cause, Deferred, Effect, Fiber, Queue, Sink, Stdio, Stream } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
-
-/** A program at the other end of a pipe. */
-const program = Effect.gen(function* () {
-  const input = yield* Queue.unbounded<Uint8Array, Cause.Done>()
-  const output = yield* Queue.unbounded<string | Uint8Array, Cause.Done>()
-  const layer = Stdio.layerTest({ stdin: Stream.fromQueue(input), stdout: () => Sink.fromQueue(output) })
-  return {
-    layer,
-    writeBytes: (bytes: Uint8Array) => Queue.offer(input, bytes),
-    write: (text: string) => Queue.offer(input, new TextEncoder().encode(text)),
-    hangUp: Queue.end(input),
-    read: Effect.map(Queue.take(output), (line) => {
-      assert.match(String(line), /^[^\n]*\n$/)
-      return JSON.parse(String(line))
-    })
-  }
-})
+import { program } from "./support/program.ts"
 
 const line = (id: unknown, method = "echo", params = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`

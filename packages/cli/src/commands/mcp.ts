@@ -1,6 +1,6 @@
 import { Access, operations, Quotewire } from "@quotewire/core"
 import type { ServiceApi } from "@quotewire/http"
-import { Bridge, Local, StdioServer, Tools } from "@quotewire/mcp"
+import { asking, Bridge, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { Console, Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
@@ -66,6 +66,7 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
   const answer = yield* Local.make<ServiceApi.Services>({
     tools: Tools.of<ServiceApi.Services>(operations),
     version,
+    asking,
     key,
     docs_url: `${host.base_url}/docs`
   })

@@ -10,13 +10,15 @@ import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import type { Call } from "./Call.ts"
+import type { Call, PersonsAnswer } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
 import type * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
 import { type AskedRevision, Revisions } from "./Revision.ts"
+
+export type { PersonsAnswer } from "./Call.ts"
 
 /** What a host knows about every request. */
 export interface RequestHead {
@@ -36,6 +38,8 @@ export interface Request extends RequestHead {
   readonly idempotency_key: string | null
   /** How the call came in, for the request log. By default that is the operation's own route, as for embedded clients. */
   readonly transport?: Transport
+  /** What a person said whom the host itself has asked for consent. Never read from what a caller sends. */
+  readonly person?: PersonsAnswer
   /**
    * The input as one object, collected from all parts of the call.
    *
@@ -290,7 +294,15 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   const moment = yield* operation.optimistic === true
     ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
-  const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
+  const { idempotency_key, person } = request
+  const call: Call = {
+    caller,
+    moment,
+    idempotency_key,
+    revision: revision.date,
+    sent,
+    ...(person !== undefined && { person })
+  }
   const lines = Context.get(services, Lines)
   const running = yield* prepare(operation, call, state.input, { lines, workspaces })
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)

@@ -213,6 +213,20 @@ export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
+/** Refuses a start that lacks nothing but the agreement of the person, who was not asked yet. */
+export const pending: ApiError.ApiError<"invalid_input"> = refuse(
+  joinWrongFields([{ path: "quote_disclosure_accepted", message: not_agreed }])
+)
+
+/** Refuses a start, now and whenever it is repeated, because the person was asked for it and has said no. */
+export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
+  message: "The person was asked and has said no. Nothing was sent to a carrier. Tell the person so, and stop here.",
+  retry_action: "none"
+})
+
+/** How a person was asked: in a form that the program put before them, or by the caller, who says so in the input. */
+export const asked_by = ["elicitation", "argument"] as const
+
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({
   receipt_id: ReceiptId,
@@ -223,7 +237,11 @@ export const QuoteConsent = Schema.Struct({
   disclosure_version: Schema.String,
   text_sha256: Schema.String,
   locale: Schema.String,
-  accepted_at: Timestamp
+  accepted_at: Timestamp,
+  asked_by: Schema.optionalKey(Schema.Literals(asked_by)).annotateKey({
+    description:
+      "How the person was asked: `elicitation`: the program showed the text and the person answered; `argument`: the caller says that the person agreed"
+  })
 }).annotate({ identifier: "QuoteConsent" })
 export type QuoteConsent = typeof QuoteConsent.Type
 

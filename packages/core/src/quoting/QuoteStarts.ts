@@ -87,24 +87,33 @@ const makeDecide = Effect.gen(function* () {
   const check = yield* makeCheck
   const accept = yield* makeAccept
   const answers = yield* makeAnswers
+  const keep = ({ caller, moment }: Call, key: Change.StoredRecord) =>
+    commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
     if (kept !== null && !(yield* Fingerprint.matches(seal, kept.fingerprint, call.sent))) return yield* usedOtherwise
     if (kept !== null && kept.quote_request_id !== null) {
       return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
     }
+    if (kept?.declined_at !== undefined) return yield* Consent.declined
     const checked = yield* Effect.fromResult(check(call, input))
+    if (call.person === "pending") return yield* Consent.pending
     const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, call.sent))
+    const { moment, person } = call
+    if (person === "declined") {
+      const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
+      yield* keep(call, Start.storedRequestKey(call, input, version, declined))
+      return yield* Consent.declined
+    }
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
-    const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
+    const refusal = firstRefusal(checked.scenario, kept, moment.now)
     if (refusal === null) {
       const { request, application } = yield* accept(call, checked, { version, fingerprint })
       return yield* answers.answer(request, application)
     }
     if (kept === null) {
-      const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
-      const writes = [Start.storedRequestKey(call, input, version, refused)]
-      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: expectationsOf(call.moment) }))
+      const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
+      yield* keep(call, Start.storedRequestKey(call, input, version, refused))
     }
     return yield* refusal
   })
@@ -203,7 +212,7 @@ const makeRecords = Effect.gen(function* () {
   const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
 
   /** The consent that the service itself records for a caller without a key. */
-  const consentOf = (input: Start.StartInput, now: number): Consent.QuoteConsent => ({
+  const consentOf = ({ moment, person }: Call, input: Start.StartInput): Consent.QuoteConsent => ({
     receipt_id: ids.receipt(),
     kind: "quote_disclosure",
     recorded_by: "service",
@@ -212,14 +221,16 @@ const makeRecords = Effect.gen(function* () {
     disclosure_version: disclosure.version,
     text_sha256: disclosure.text_sha256,
     locale: disclosure.locale,
-    accepted_at: fromMillis(now)
+    accepted_at: fromMillis(moment.now),
+    asked_by: person === "agreed" ? "elicitation" : "argument"
   })
 
   const application = Effect.fnUntraced(function* (
-    { caller, moment }: Call,
+    call: Call,
     { input, application }: Start.CheckedStart,
     request: QuoteRequest.QuoteRequest
   ) {
+    const { caller, moment } = call
     const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
     const record: Start.ApplicationRecord = {
       id: request.application_id,
@@ -227,7 +238,7 @@ const makeRecords = Effect.gen(function* () {
       facts: application.facts,
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
-      quote_consent: caller.kind === "keyless" ? consentOf(input, moment.now) : null,
+      quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
       read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
     }
     return record

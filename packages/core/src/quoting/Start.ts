@@ -150,7 +150,9 @@ export const RequestKey = Schema.Struct({
   fingerprint: Schema.String,
   quote_request_id: Schema.NullOr(QuoteRequestId),
   /** Milliseconds of workspace time. */
-  refused_at: Schema.NullOr(Schema.Int)
+  refused_at: Schema.NullOr(Schema.Int),
+  /** When the person, asked for consent to this start, said no: milliseconds of workspace time. */
+  declined_at: Schema.optionalKey(Schema.Int)
 })
 export type RequestKey = typeof RequestKey.Type
 

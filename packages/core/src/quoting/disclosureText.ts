@@ -1,4 +1,4 @@
-import { quote_disclosure_key, quote_disclosure_text } from "./Consent.ts"
+import { type DisclosureKey, disclosure_version, quote_disclosure_key, quote_disclosure_text } from "./Consent.ts"
 
 /** The texts of the disclosures of the standard lines, in the version of `Consent.disclosure_version`. */
 const texts: Readonly<Record<string, string>> = {
@@ -25,3 +25,10 @@ const texts: Readonly<Record<string, string>> = {
  * Null if the operator must supply it: notices about the operator itself, and the keys of your own lines.
  */
 export const disclosureText = (key: string): string | null => (Object.hasOwn(texts, key) ? (texts[key] ?? null) : null)
+
+/** The text that a person agrees to before a start without a key, in its current version. */
+export const quoteDisclosure: DisclosureKey & { readonly text: string } = {
+  key: quote_disclosure_key,
+  version: disclosure_version,
+  text: quote_disclosure_text
+}

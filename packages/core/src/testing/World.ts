@@ -4,6 +4,7 @@ import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { Organization } from "../access/Directory.ts"
 import { key_bytes, SealKeys } from "../access/Seal.ts"
+import type { PersonsAnswer } from "../calls/Call.ts"
 import type * as FinishedCall from "../calls/FinishedCall.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
@@ -28,6 +29,8 @@ export interface CallOptions {
   readonly address?: string
   /** A key to use instead of the world's own. */
   readonly key?: string | null
+  /** What a person said whom the host has asked for consent. */
+  readonly person?: PersonsAnswer
   /** How the call came in, for the request log. */
   readonly transport?: FinishedCall.Transport
 }
@@ -107,6 +110,7 @@ const makeWorld = Effect.gen(function* () {
         },
         revision: { header: options.revision ?? null },
         idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
+        ...(options.person !== undefined && { person: options.person }),
         ...(options.transport !== undefined && { transport: options.transport }),
         input: Effect.succeed(input)
       }).pipe(Effect.map((reply) => Json.decode(reply.json)))

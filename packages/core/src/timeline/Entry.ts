@@ -2,6 +2,7 @@ import type { Environment } from "../access/Caller.ts"
 import type { RequestLogEntry } from "../calls/FinishedCall.ts"
 import type { Exchange } from "../carriers/recorder/Exchange.ts"
 import type { Event } from "../events/Event.ts"
+import type { QuoteConsent } from "../quoting/Consent.ts"
 import type { ErasureRecord } from "../quoting/erasing/Erasure.ts"
 import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"
 import type { Attempt, KeptDelivery } from "../webhooks/deliveries/Delivery.ts"
@@ -15,6 +16,8 @@ type At<What extends string, Details> = { readonly at: Timestamp; readonly what:
 export type Entry =
   /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
   | At<"call", RequestLogEntry>
+  /** The person agreed, as the service itself has recorded it: to which text, and how the person was asked. */
+  | At<"consent", QuoteConsent>
   /** A carrier was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
   /** A carrier was selected to be asked. Whether it was, its exchanges and its outcome say. */
@@ -75,6 +78,7 @@ export interface Timeline {
 /** What entries of the same moment are ordered by. */
 const order: ReadonlyArray<Entry["what"]> = [
   "call",
+  "consent",
   "not_asked",
   "asked",
   "exchange",
@@ -109,6 +113,9 @@ export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: Qu
     return [asked, { at: answered_at ?? ended_at, what: "outcome", details }]
   })
 }
+
+/** The consent that the service has recorded for a start. */
+export const ofConsent = (details: QuoteConsent): Entry => ({ at: details.accepted_at, what: "consent", details })
 
 /** The erasure of the person's data. What follows from it has the same moment. */
 export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord): Entry => ({

@@ -4,6 +4,7 @@ import * as Exchange from "../carriers/recorder/Exchange.ts"
 import * as Erasure from "../quoting/erasing/Erasure.ts"
 import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
+import * as Start from "../quoting/Start.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Delivery from "../webhooks/deliveries/Delivery.ts"
@@ -71,6 +72,7 @@ const read = Effect.fnUntraced(function* (
   const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
   const all = Entry.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
+    ...(yield* consentOf(storage, workspace_id, request)),
     ...Entry.ofCarriers(request),
     ...exchanges.found,
     ...(yield* erasureOf(storage, workspace_id, id)),
@@ -150,6 +152,13 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
     reason: quote.status_details.reason
   }
 })
+
+/** The consent that the service recorded; none for callers with a key, whose own systems record it. */
+const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
+  Effect.map(storage.get({ workspace_id, kind: Start.consentKind.name, id }), (record) => {
+    const consent = Option.isNone(record) ? null : Start.consentKind.value(record.value).quote_consent
+    return consent === null ? [] : [Entry.ofConsent(consent)]
+  })
 
 const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest, bodies: boolean) =>
   Effect.map(

@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import * as operations from "../../src/operations.ts"
-import { World } from "../../src/testing/World.ts"
+import { type CallOptions, World } from "../../src/testing/World.ts"
+import { Timelines } from "../../src/timeline/Timelines.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 import {
   agreed,
@@ -151,6 +152,56 @@ describe("the consents of a start", () => {
         })
         assert.notProperty(yield* call(operations.getCapabilities, { line: "renters" }), "quote_disclosure")
         assert.isUndefined((yield* start()).quote_consent)
+      })
+    )
+  )
+
+  testInWorld(
+    "without a key are recorded with how the person was asked, and stand in the timeline",
+    keyless(
+      Effect.gen(function* () {
+        const timelines = yield* Timelines
+        const recorded = Effect.fnUntraced(function* (options: CallOptions, request_key: string) {
+          const { id, quote_consent } = yield* startWith(agreed({ request_key }), { ...noKey, ...options })
+          const { entries } = yield* timelines.read(id)
+          const found = entries.flatMap((entry) => (entry.what === "consent" ? [entry.details] : []))
+          assert.deepStrictEqual(found, [quote_consent ?? assert.fail("no consent")])
+          return found[0]?.asked_by
+        })
+        assert.strictEqual(yield* recorded({}, "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a12"), "argument")
+        assert.strictEqual(yield* recorded({ person: "agreed" }, "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a13"), "elicitation")
+      })
+    )
+  )
+
+  testInWorld(
+    "of a person who is asked last are asked for only if nothing else is wrong or missing",
+    keyless(
+      Effect.gen(function* () {
+        const pending = { ...noKey, person: "pending" } as const
+        const incomplete = yield* refusal(startWith({ ...agreed(), application: {} }, pending))
+        assert.strictEqual(incomplete._tag, "needs_information")
+        const input = agreed()
+        const asked = yield* refusal(startWith(input, pending))
+        assert.deepStrictEqual([asked.retry_action, pathsOf(asked)], ["none", ["quote_disclosure_accepted"]])
+        assert.lengthOf((yield* list()).quote_requests, 0)
+        const started = yield* startWith(input, { ...noKey, person: "agreed" })
+        assert.strictEqual((yield* startWith(input, pending)).id, started.id)
+      })
+    )
+  )
+
+  testInWorld(
+    "that a person has refused cannot be given later to the same start",
+    keyless(
+      Effect.gen(function* () {
+        const input = agreed()
+        for (const person of ["declined", "pending", "agreed", undefined] as const) {
+          const refused = yield* refusal(startWith(input, { ...noKey, ...(person && { person }) }))
+          assert.strictEqual(refused.retry_action, "none")
+          assert.include(refused.message, "has said no")
+        }
+        assert.lengthOf((yield* list()).quote_requests, 0)
       })
     )
   )

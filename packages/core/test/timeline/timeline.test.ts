@@ -20,6 +20,8 @@ const wordsOf = (entry: Entry): string => {
   switch (entry.what) {
     case "call":
       return `call ${entry.details.operation} ${entry.details.status}`
+    case "consent":
+      return `consent ${entry.details.asked_by}`
     case "asked":
       return `asked ${entry.details.carrier_id}`
     case "not_asked":

@@ -1,4 +1,5 @@
 import { ApiError } from "@quotewire/core"
+import type { Effect } from "effect"
 
 /*
  * Answers: what one is, and those of the API. How one is sent depends on the platform.
@@ -9,7 +10,12 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
+  /** Writes the body while it is made, instead of `body`. If the caller hangs up, it is interrupted. */
+  readonly stream?: Streamed
 }
+
+/** A body that is made in pieces. It must be small: nothing waits until the caller has taken a piece. */
+export type Streamed = (write: (text: string) => void) => Effect.Effect<void>
 
 /** The headers of every answer of the API. Answers belong to one caller and are never cached. */
 const apiHeaders = { "content-type": "application/json", "cache-control": "no-store" } as const

@@ -51,6 +51,13 @@ export interface Answering<R> {
    * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
    */
   readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
+  /** Writes a body that is made in pieces, and reports its end. Returns what `run` returns. */
+  readonly stream: (
+    exchange: Exchange,
+    streamed: Answer.Streamed,
+    write: (text: string) => void,
+    ended: () => void
+  ) => (() => void) | null
   /** The answer to how a route has ended: a failure is a refusal, and a defect is logged and answered without details. */
   readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
   /** Reports an answer to `onAnswered`. */
@@ -140,6 +147,18 @@ const makeUnsafe = <R>(
     return ApiError.make("internal_error")
   }
 
+  /** Runs work until it ends or is interrupted. */
+  const watched = (
+    work: Effect.Effect<Answer.Answer, ApiError.ApiError, Services<R>>,
+    ended: (exit: Ended) => void
+  ) => {
+    const fiber = fork(work)
+    fiber.addObserver(ended)
+    if (fiber.pollUnsafe() !== undefined) return null
+    FiberSet.addUnsafe(running, fiber)
+    return () => fiber.interruptUnsafe()
+  }
+
   return {
     find: (method, path) => paths.find(method === "HEAD" ? "GET" : method, path),
     notFound: (path) => NotFound.match(paths, path),
@@ -155,12 +174,19 @@ const makeUnsafe = <R>(
         ended(Exit.fail(closingDown))
         return null
       }
-      const fiber = fork(handled(route, incoming))
-      fiber.addObserver(ended)
-      if (fiber.pollUnsafe() !== undefined) return null
-      FiberSet.addUnsafe(running, fiber)
-      return () => fiber.interruptUnsafe()
+      return watched(handled(route, incoming), ended)
     },
+    stream: ({ request_id }, streamed, write, ended) =>
+      watched(
+        Effect.as(
+          Effect.suspend(() => streamed(write)),
+          Answer.empty(200)
+        ),
+        (exit) => {
+          if (Exit.isFailure(exit)) failed(request_id, exit.cause)
+          ended()
+        }
+      ),
     answer: ({ request_id }, exit) =>
       Exit.isSuccess(exit) ? exit.value : Answer.refusal(failed(request_id, exit.cause), request_id, settings),
     answered: ({ began_ms, name }, status) => {

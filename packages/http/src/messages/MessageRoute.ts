@@ -33,6 +33,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
+  /** Instead of `text`: sends several JSON texts, as server-sent events. If the caller hangs up, it is interrupted. */
+  readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
 /** A protocol of messages over `POST`, such as JSON-RPC. The endpoint knows messages; the host knows HTTP. */
@@ -67,7 +69,8 @@ export const make = <R>(
 ): ReadonlyArray<Route<R | Pipeline.PipelineServices>> => {
   const [name] = endpoint.paths
   const exposed = [...endpoint.answer_headers, "Request-Id", "Service-Version", "WWW-Authenticate"].join(", ")
-  const allowed = ["Accept", "Authorization", "Content-Type", ...endpoint.request_headers].join(", ")
+  const always = ["Accept", "Authorization", "Content-Type"]
+  const allowed = [...new Set([...always, ...endpoint.request_headers])].join(", ")
   const permitted: Reply = { status: 204, headers: Cors.permitting("POST", allowed), text: null }
   const refused: Reply = { status: 405, headers: { allow: "POST" }, text: endpoint.only_post }
   const refuse: Answers<R> = (request) => Effect.as(noteStranger(gate, request, 405, "not_found"), refused)
@@ -153,9 +156,16 @@ const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this ori
 
 const none: Readonly<Record<string, string>> = {}
 
+/** Proxies must pass each event on at once. */
+const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
+
 /** All answers are in the current revision (api.md, Versioning 6). */
-const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
+const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
+  if (events !== undefined) {
+    const stream: Answer.Streamed = (write) => events((text) => write(`event: message\ndata: ${text}\n\n`))
+    return Effect.succeed<Answer.Answer>({ status, headers: { ...all, ...eventHeaders }, body: null, stream })
+  }
   return text === null
     ? Effect.succeed<Answer.Answer>({ status, headers: all, body: null })
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))

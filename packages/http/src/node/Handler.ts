@@ -83,6 +83,12 @@ const makeUnsafe = <R>(
     const extra = { "request-id": exchange.request_id, ...(isClosing ? closing : null), ...exchange.headers }
     const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
     try {
+      if (answer.stream !== undefined) {
+        Sending.begin(response, answer, extra)
+        const write = (text: string) => void response.write(text)
+        pipelined.onHangUp = answering.stream(exchange, answer.stream, write, () => response.end())
+        return
+      }
       Sending.send(request, response, answer, extra, offer)
     } catch (defect) {
       // Node refuses invalid headers before it has written anything.

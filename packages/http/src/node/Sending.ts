@@ -47,6 +47,13 @@ export const send = (
   linger(request, () => response.end())
 }
 
+/** Begins an answer whose body is written later. Does nothing if the response is over. */
+export const begin = (response: ServerResponse, answer: Answer, extra: Readonly<Record<string, string>>): void => {
+  if (isOver(response)) return
+  response.writeHead(answer.status, { ...extra, ...answer.headers })
+  response.flushHeaders()
+}
+
 const lengthOf = (body: Answer["body"]): number =>
   body === null ? 0 : typeof body === "string" ? Buffer.byteLength(body) : body.length
 

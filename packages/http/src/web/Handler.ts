@@ -1,5 +1,5 @@
 import { Effect, Exit, type Scope } from "effect"
-import type { Answer } from "../host/Answer.ts"
+import type { Answer, Streamed } from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Header, Incoming, Route } from "../host/Route.ts"
@@ -99,11 +99,40 @@ const respond = <R>(
   const answer = answering.answer(exchange, exit)
   answering.answered(exchange, answer.status)
   try {
-    return responseOf(exchange, method, answer)
+    const { stream } = answer
+    if (stream === undefined) return responseOf(exchange, method, answer)
+    const streamed = responseOf(exchange, method, { ...answer, body: null })
+    return new Response(streamBody(answering, exchange, stream), { status: answer.status, headers: streamed.headers })
   } catch (defect) {
     // Header values can be invalid.
     return responseOf(exchange, method, answering.answer(exchange, Exit.die(defect)))
   }
+}
+
+/** A body that is made in pieces. If the caller takes no more of it, its making is interrupted. */
+const streamBody = <R>(
+  answering: Answering.Answering<R>,
+  exchange: Answering.Exchange,
+  streamed: Streamed
+): ReadableStream<Uint8Array> => {
+  const encoder = new TextEncoder()
+  let interrupt: (() => void) | null = null
+  let isOpen = true
+  return new ReadableStream({
+    start: (controller) => {
+      const write = (text: string) => {
+        if (isOpen) controller.enqueue(encoder.encode(text))
+      }
+      interrupt = answering.stream(exchange, streamed, write, () => {
+        if (isOpen) controller.close()
+        isOpen = false
+      })
+    },
+    cancel: () => {
+      isOpen = false
+      interrupt?.()
+    }
+  })
 }
 
 const responseOf = ({ headers, request_id }: Answering.Exchange, method: string, answer: Answer): Response =>

@@ -20,6 +20,8 @@ describe("webHandler", () => {
       const address = yield* serving(nodeHandler(quotewire, options))
       const headers = json(key)
       const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+      const params = { name: "get_capabilities", arguments: { line: "pet" }, _meta: { progressToken: 1 } }
+      const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
       const preflight = { origin: host, "access-control-request-method": "GET" }
       const requests: ReadonlyArray<readonly [string, RequestInit]> = [
         ["/v1/capabilities?line=pet", { headers }],
@@ -39,6 +41,10 @@ describe("webHandler", () => {
         ["/v1/quote-requests", { headers, method: "POST" }],
         ["/v1/quote-requests", { headers, method: "POST", body: `"${"a".repeat(256 * 1024)}"` }],
         ["/v1/mcp", { headers, method: "POST", body: message }],
+        [
+          "/v1/mcp",
+          { headers: { ...headers, accept: "application/json, text/event-stream" }, method: "POST", body: call }
+        ],
         ["/v1/mcp", { headers }],
         ["/v1/mcp", { headers: { origin: "https://other.example" }, method: "POST", body: message }],
         ["/go/unknown", {}],
@@ -68,6 +74,28 @@ describe("webHandler", () => {
         if (path === "/openapi.json") assert.strictEqual(web?.status, node?.status, name)
         else assert.deepStrictEqual(web, node, name)
       }
+    })
+  )
+
+  it.live("interrupts an answer with events if the caller takes no more of it", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const hungUp = yield* Deferred.make<void>()
+      const events = (send: (text: string) => void) =>
+        Effect.sync(() => send("{}")).pipe(
+          Effect.andThen(Effect.never),
+          Effect.onInterrupt(() => Deferred.succeed(hungUp, undefined))
+        )
+      const endpoint = { ...mcp(), answer: () => Effect.succeed({ status: 200, headers: {}, text: null, events }) }
+      const handle = webHandler(quotewire, { mcp: () => endpoint })
+      const answer = yield* Effect.promise(() =>
+        handle(new Request(`${host}/v1/mcp`, { headers: json(key), method: "POST", body: "{}" }))
+      )
+      const reader = answer.body?.getReader()
+      const read = yield* Effect.promise(async () => reader?.read())
+      assert.strictEqual(new TextDecoder().decode(read?.value), "event: message\ndata: {}\n\n")
+      yield* Effect.promise(async () => reader?.cancel())
+      yield* Deferred.await(hungUp)
     })
   )
 

@@ -33,6 +33,11 @@ export const make =
     return { summary, answer: Json.encode({ summary, ...fields }) }
   }
 
-/** Prepares answers of one type that need nothing but a summary. */
-export const summarized = <A extends object>(write: (answer: A) => string): Tell =>
-  make<A>((answer) => ({ summary: write(answer), fields: answer }))
+/** Prepares answers of one type that need nothing but a summary. Their JSON is not encoded again. */
+export const summarized =
+  <A extends object>(write: (answer: A) => string): Tell =>
+  (json) => {
+    const answer = Json.typed<A>(json)
+    const summary = write(Json.read(answer))
+    return { summary, answer: Json.begin({ summary }, answer) }
+  }

@@ -1,4 +1,4 @@
-import type { Resource } from "@quotewire/core"
+import { Json, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Changes from "./Changes.ts"
@@ -42,6 +42,15 @@ export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input
     }
   }
 })
+
+/** How far a request is, in numbers only. */
+export const progress = (answer: Json.Json<unknown>): string => {
+  const { carriers } = Json.read(Json.typed<Resource.QuoteRequestWithQuotes>(answer)).quote_request
+  const asked = carriers.filter(({ outcome }) => outcome !== "not_asked")
+  if (asked.length === 0) return "Waiting to start"
+  const answered = asked.filter(({ outcome }) => outcome !== "pending").length
+  return `${answered} of ${count(asked.length, "carrier")} answered`
+}
 
 const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boolean =>
   has_read_carriers || read_quotes.length > 0

@@ -8,6 +8,10 @@ const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   not_found: "Check the id, and the read_handle where the tool takes one."
 }
 
+/** No advice if the person was asked already: then nothing is to be asked again. */
+const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): string | undefined =>
+  code === "needs_information" && retry_action.type === "none" ? undefined : advice[code]
+
 /** A refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
 export const summaryOf = (
   { error }: ApiError.ErrorEnvelope,
@@ -27,6 +31,6 @@ export const summaryOf = (
     ...fields.slice(0, most),
     ...(fields.length > most ? ["field_errors names more."] : []),
     ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
-    advice[error.code] ?? error.retry_action.summary
+    adviceOf(error) ?? error.retry_action.summary
   ].join("\n")
 }

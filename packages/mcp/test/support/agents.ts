@@ -1,7 +1,7 @@
 import { Access, ApiError, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { MessageRoute, OAuth, ServiceApi } from "@quotewire/http"
-import { Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
+import { asking, Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, Result } from "effect"
 
@@ -19,6 +19,8 @@ export interface Sent {
   readonly address?: string
   /** The path; that of the endpoint by default. */
   readonly path?: string
+  /** Takes the messages of an answer with events as they come. */
+  readonly events?: Array<unknown>
 }
 
 /** An answer as a test reads it. */
@@ -55,6 +57,13 @@ export interface AgentsOptions extends World.WorldOptions {
 /** The address of the endpoint with tokens. */
 export const base_url = "https://quotes.example/insurance"
 
+/** The messages of an answer with events, in their order. */
+const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
+  Effect.as(
+    stream((text) => events.push(JSON.parse(text.slice(text.indexOf("{"))))),
+    events
+  )
+
 const docs_url = "https://docs.example/docs"
 
 const make = (options: AgentsOptions) =>
@@ -70,6 +79,7 @@ const make = (options: AgentsOptions) =>
     const endpoint = Endpoint.make<Services>({
       tools: [...Tools.of<Services>(options.operations ?? operations, options.renamed), ...(options.tools ?? [])],
       version: "1.2.3",
+      asking,
       sign: (text) => Quotewire.sign("test", text),
       isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
     })
@@ -84,15 +94,8 @@ const make = (options: AgentsOptions) =>
       if (as === undefined) return {}
       return typeof as === "string" ? { authorization: `Bearer ${keys.sandbox[as]}` } : as
     }
-    const send = ({
-      address = "127.0.0.1",
-      as,
-      body,
-      headers,
-      message,
-      method = "POST",
-      path = "/v1/mcp"
-    }: Sent): Effect.Effect<Got> => {
+    const send = (sent: Sent): Effect.Effect<Got> => {
+      const { address = "127.0.0.1", as, body, events = [], headers, message, method = "POST", path = "/v1/mcp" } = sent
       const text = body ?? JSON.stringify(message)
       const read = () => Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
       const all = { "content-type": "application/json", ...authorizationOf(as), ...headers }
@@ -111,11 +114,11 @@ const make = (options: AgentsOptions) =>
       }
       const route = routes.find((one) => one.method === method && one.path === path)
       return (route === undefined ? Effect.fail(ApiError.make("not_found")) : route.handle(incoming)).pipe(
-        Effect.map(({ body, headers, status }) => ({
-          status,
-          headers,
-          body: body === null ? null : JSON.parse(String(body))
-        })),
+        Effect.flatMap(({ body, headers, status, stream }) =>
+          stream === undefined
+            ? Effect.succeed({ status, headers, body: body === null ? null : JSON.parse(String(body)) })
+            : Effect.map(eventsIn(stream, events), (body) => ({ status, headers, body }))
+        ),
         Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
         Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
         Effect.provideContext(context)
@@ -142,7 +145,7 @@ export const toolsCall = (name: string, args: unknown = {}) => ({
 })
 
 /** A modern request, which says all that is to be known of it. */
-export const modern = (method: string, params: object = {}) => ({
+export const modern = (method: string, params: object = {}, clientCapabilities: object = {}) => ({
   jsonrpc: "2.0",
   id: "m-1",
   method,
@@ -151,7 +154,7 @@ export const modern = (method: string, params: object = {}) => ({
     _meta: {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": { name: "a-client", version: "9" },
-      "io.modelcontextprotocol/clientCapabilities": {}
+      "io.modelcontextprotocol/clientCapabilities": clientCapabilities
     }
   }
 })

@@ -1,0 +1,133 @@
+import type { ApiError, Line } from "@quotewire/core"
+import { type JsonSchema, Predicate } from "effect"
+import type { Fields } from "../JsonRpc.ts"
+import type { Form, FormField } from "./Form.ts"
+
+/** The largest form. If more facts are missing, the model asks for them in its conversation. */
+const max_fields = 12
+
+/** Longer answers are dropped: no fact is that long. */
+const max_characters = 500
+
+/** A value that a person can write into a form. */
+export type FactValue = string | number | boolean
+
+/**
+ * A form that asks for missing facts; null if a form cannot ask for all of them.
+ *
+ * Forms are flat, so a missing list or object is not asked for. Neither is text that identifies a person, such as a name or
+ * the number of a document: that is left to the arguments.
+ */
+export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
+  const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
+  if (fields.length === 0 || fields.length > max_fields) return null
+  const known = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
+  if (known.length < fields.length) return null
+  return {
+    message: `To quote prices for ${line.insures}, the carriers need to know:`,
+    requestedSchema: {
+      type: "object",
+      properties: Object.fromEntries(known),
+      // Of alternatives, such as a birth month or an age, one is enough. The service checks what was answered.
+      required: known.map(([path]) => path).filter((path) => !isAlternative(path, line))
+    }
+  }
+}
+
+/** The path of a fact within the application. */
+const factOf = (path: string): string => path.replace(/^application\./, "")
+
+const fieldOf = (path: string, line: Line.Line): FormField | null => {
+  const schema = schemaAt(line.facts_schema, factOf(path).split("."))
+  if (schema === null) return null
+  const { description, enum: values, format, maximum, minimum, type } = schema
+  const about = {
+    title: line.neededFact(starred(factOf(path))).label,
+    ...(typeof description === "string" && { description })
+  }
+  if (Array.isArray(values)) {
+    const texts = values.filter((value) => value !== null)
+    return texts.every((value) => Predicate.isString(value) || Predicate.isNumber(value))
+      ? { type: "string", ...about, enum: texts.map(String) }
+      : null
+  }
+  if (type === "boolean") return { type, ...about }
+  if (type === "integer" || type === "number") {
+    return {
+      type,
+      ...about,
+      ...(Predicate.isNumber(minimum) && { minimum }),
+      ...(Predicate.isNumber(maximum) && { maximum })
+    }
+  }
+  if (type !== "string") return null
+  if (format === "date") return { type, ...about, format }
+  return schema["x-pii"] === "direct" ? null : { type, ...about }
+}
+
+const starred = (path: string): string => path.replaceAll(/\b\d+\b/g, "*")
+
+/** The schema of the fact at a path; null if the line has none. */
+const schemaAt = (
+  schema: JsonSchema.JsonSchema,
+  [name, ...rest]: ReadonlyArray<string>
+): JsonSchema.JsonSchema | null => {
+  if (name === undefined) return schema
+  const members = Predicate.isObject(schema.properties) ? schema.properties : {}
+  const member = isIndex(name) ? schema.items : Object.hasOwn(members, name) ? members[name] : undefined
+  return isSchema(member) ? schemaAt(member, rest) : null
+}
+
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
+
+/** Whether a fact is one of several of which one is enough: the object around it does not require it. */
+const isAlternative = (path: string, line: Line.Line): boolean => {
+  const names = path.split(".")
+  const around = schemaAt(line.facts_schema, names.slice(0, -1))
+  return around !== null && Array.isArray(around.anyOf)
+    ? around.anyOf.some(
+        (group) => isSchema(group) && Array.isArray(group.required) && group.required.includes(names.at(-1))
+      )
+    : false
+}
+
+/** The facts in the content of an answered form, by their paths. What was not asked for is dropped. */
+export const read = (
+  content: Fields,
+  asked: ReadonlyArray<string>,
+  line: Line.Line
+): Readonly<Record<string, FactValue>> =>
+  Object.fromEntries(
+    asked.flatMap((path) => {
+      const value = Object.hasOwn(content, path)
+        ? valueOf(content[path], schemaAt(line.facts_schema, path.split(".")))
+        : null
+      return value === null ? [] : [[path, value] as const]
+    })
+  )
+
+/** A value as the line expects it: forms have only text for choices, also between numbers. */
+const valueOf = (value: unknown, schema: JsonSchema.JsonSchema | null): FactValue | null => {
+  if (typeof value === "number" || typeof value === "boolean") return value
+  if (typeof value !== "string" || value === "" || value.length > max_characters) return null
+  const numbers = Array.isArray(schema?.enum) ? schema.enum.filter(Predicate.isNumber) : []
+  return numbers.find((number) => String(number) === value) ?? value
+}
+
+/** An application with these facts added, by their paths. Facts that were sent stay. */
+export const merged = (application: unknown, facts: Readonly<Record<string, FactValue>>): unknown =>
+  Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
+
+const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: FactValue): unknown => {
+  if (name === undefined) return whole ?? value
+  const inside = (member: unknown) => withFact(member, rest, value)
+  if (isIndex(name) && (whole === undefined || Array.isArray(whole))) {
+    const items: ReadonlyArray<unknown> = whole ?? []
+    const index = Number(name)
+    return index < items.length ? items.map((item, at) => (at === index ? inside(item) : item)) : [...items, inside({})]
+  }
+  const members: Fields = Predicate.isObject(whole) ? whole : {}
+  return { ...members, [name]: inside(members[name]) }
+}
+
+const isIndex = (name: string): boolean => /^\d+$/.test(name)

@@ -1,0 +1,143 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Access, operations, type Quotewire, type Storage } from "@quotewire/core"
+import { Applications, LongPolls, World } from "@quotewire/core/testing"
+import { asking, Local, StdioServer, Tools } from "@quotewire/mcp"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { DateTime, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { advanced } from "./support/journey.ts"
+import { program } from "./support/program.ts"
+
+type Services = Quotewire.Services | Storage.Storage
+
+/** A program that has introduced itself to a service of its own, with these capabilities. */
+const connected = Effect.fnUntraced(function* (capabilities: object, protocolVersion = "2025-06-18") {
+  yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
+  const { organization } = yield* World.World
+  const { hangUp, layer, read, write } = yield* program
+  const answer = yield* Local.make<Services>({
+    tools: Tools.of<Services>(operations),
+    version: "1",
+    asking,
+    key: null,
+    docs_url: "https://docs.example/docs"
+  })
+  const keyless = {
+    organization_id: organization.id,
+    workspace_id: organization.workspaces.sandbox,
+    environment: "sandbox"
+  } as const
+  const served = yield* Effect.forkChild(
+    StdioServer.serve({ answer, wake: Effect.void }).pipe(
+      Effect.provide(layer),
+      Effect.provideService(Access.KeylessWorkspace, keyless)
+    )
+  )
+  const send = (message: object) => write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
+  const call = (id: number, name: string, args: object, meta: object = {}) =>
+    send({ id, method: "tools/call", params: { name, arguments: args, _meta: meta } })
+  yield* send({ id: 0, method: "initialize", params: { protocolVersion, capabilities, clientInfo: { name: "a" } } })
+  yield* read
+  return { call, hangUp, read, send, served }
+})
+
+const start = {
+  line: "renters",
+  request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
+  application: Applications.smallest.renters
+}
+const forms = { elicitation: {} }
+const world = World.World.layer(MemoryStorage.layer)
+
+describe("a program on standard input and output that shows forms", () => {
+  it.effect("is sent the disclosure, and the call goes on with the answer", () =>
+    Effect.gen(function* () {
+      const { call, read, send } = yield* connected(forms)
+      yield* call(1, "start_quote_request", start)
+      const asked = yield* read
+      assert.strictEqual(asked.method, "elicitation/create")
+      assert.deepStrictEqual(Object.keys(asked.params.requestedSchema.properties), ["agree"])
+      yield* send({ id: asked.id, result: { action: "accept", content: { agree: true } } })
+      const started = yield* read
+      assert.strictEqual(started.id, 1)
+      assert.strictEqual(started.result.structuredContent.quote_consent.asked_by, "elicitation")
+    }).pipe(Effect.provide(world))
+  )
+
+  it.effect("withdraws the form if the call is cancelled, or if nobody answers for ten minutes", () =>
+    Effect.gen(function* () {
+      const { call, read, send } = yield* connected(forms)
+      yield* call(1, "start_quote_request", start)
+      const first = yield* read
+      yield* send({ method: "notifications/cancelled", params: { requestId: 1 } })
+      assert.deepInclude(yield* read, { method: "notifications/cancelled" })
+      // An answer to a form that was withdrawn starts nothing.
+      yield* send({ id: first.id, result: { action: "accept", content: { agree: true } } })
+      yield* call(2, "start_quote_request", start)
+      const second = yield* read
+      assert.notStrictEqual(second.id, first.id)
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual((yield* read).params.requestId, second.id)
+      const refused = yield* read
+      assert.strictEqual(refused.id, 2)
+      assert.strictEqual(refused.result.structuredContent.error.retry_action.type, "none")
+    }).pipe(Effect.provide(world))
+  )
+
+  it.effect("may hang up while a form is open, and refuse to show one", () =>
+    Effect.gen(function* () {
+      const { call, hangUp, read, send, served } = yield* connected(forms)
+      yield* call(1, "start_quote_request", start)
+      yield* send({ id: (yield* read).id, error: { code: -32601, message: "No forms here" } })
+      assert.isTrue((yield* read).result.isError)
+      yield* call(2, "start_quote_request", start)
+      assert.strictEqual((yield* read).method, "elicitation/create")
+      yield* hangUp
+      assert.isTrue((yield* read).result.isError)
+      yield* Fiber.join(served)
+    }).pipe(Effect.provide(world))
+  )
+
+  for (const [says, capabilities, revision] of [
+    ["declares no forms", {}, "2025-06-18"],
+    ["speaks a revision without forms", forms, "2025-03-26"]
+  ] as const) {
+    it.effect(`is not asked if it ${says}`, () =>
+      Effect.gen(function* () {
+        const { call, read } = yield* connected(capabilities, revision)
+        const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+        yield* call(1, "start_quote_request", { ...start, ...agreement })
+        assert.strictEqual((yield* read).result.structuredContent.quote_consent.asked_by, "argument")
+      }).pipe(Effect.provide(world))
+    )
+  }
+})
+
+describe("the progress of a call that waits", () => {
+  it.effect("is told every five seconds to a program that asks for it, in numbers, until the call ends", () =>
+    Effect.gen(function* () {
+      const { call, read } = yield* connected({})
+      const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+      yield* call(1, "start_quote_request", { ...start, ...agreement })
+      const { id, read_handle } = (yield* read).result.structuredContent
+      yield* advanced(1)
+      yield* call(2, "get_quote_request", { id, read_handle, wait_seconds: 0 })
+      const { version } = (yield* read).result.structuredContent.quote_request
+      yield* call(3, "get_quote_request", { id, read_handle, since_version: version }, { progressToken: "p" })
+      const longPolls = yield* LongPolls.LongPolls
+      while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
+      for (const progress of [5, 10]) {
+        yield* TestClock.adjust("5 seconds")
+        const told = yield* read
+        assert.strictEqual(told.method, "notifications/progress")
+        assert.deepInclude(told.params, { progressToken: "p", progress })
+        assert.match(told.params.message, /^\d+ of \d+ carriers answered$/)
+      }
+      yield* advanced(60)
+      assert.strictEqual((yield* read).id, 3)
+      yield* TestClock.adjust("10 seconds")
+      yield* call(4, "get_quote_request", { id, read_handle, wait_seconds: 0 })
+      assert.strictEqual((yield* read).id, 4)
+    }).pipe(Effect.provide(world))
+  )
+})
