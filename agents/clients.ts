@@ -23,7 +23,7 @@ export const clients: ReadonlyArray<Client> = [
   { id: "sdk-1.12", title: "@modelcontextprotocol/sdk 1.12.3", folder: "oldest", program: "sdk.ts" },
   { id: "ai-7", title: "ai 7.0.173, @ai-sdk/mcp 2.0.99", folder: "newest", program: "ai.ts" },
   { id: "ai-6", title: "ai 6.0.326, @ai-sdk/mcp 1.0.101", folder: "previous", program: "ai.ts" },
-  { id: "ai-5", title: "ai 5.0.277", folder: "older", program: "ai.ts" },
+  { id: "ai-5", title: "ai 5.0.277, @ai-sdk/mcp 0.0.23", folder: "older", program: "ai.ts" },
   { id: "ai-4", title: "ai 4.3.19", folder: "oldest", program: "ai.ts" },
   { id: "openai-agents-0.20", title: "@openai/agents 0.20.0", folder: "newest", program: "openaiAgents.ts" },
   {
@@ -35,7 +35,7 @@ export const clients: ReadonlyArray<Client> = [
   },
   { id: "openai-agents-0.8", title: "@openai/agents 0.8.5", folder: "previous", program: "openaiAgents.ts" },
   { id: "langchain-1.1", title: "@langchain/mcp-adapters 1.1.4", folder: "newest", program: "langchain.ts" },
-  { id: "langchain-0.6", title: "@langchain/mcp-adapters 0.6.0", folder: "older", program: "langchain.ts" },
+  { id: "langchain-0.6", title: "@langchain/mcp-adapters 0.6.0", folder: "oldest", program: "langchain.ts" },
   { id: "mastra-2", title: "@mastra/mcp 2.0.0", folder: "newest", program: "mastra.ts" },
   { id: "mastra-1", title: "@mastra/mcp 1.18.0", folder: "previous", program: "mastra.ts" },
   { id: "genai-3", title: "@google/genai 3.1.0", folder: "newest", program: "genai.ts" },

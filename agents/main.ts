@@ -1,5 +1,4 @@
 import { mkdirSync, writeFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { clients } from "./clients.ts"

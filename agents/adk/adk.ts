@@ -1,6 +1,8 @@
 import { Gemini, InMemoryRunner, LlmAgent, MCPToolset } from "@google/adk"
 import { world } from "../follow.ts"
 
+process.env.GOOGLE_GEMINI_BASE_URL = world.model
+
 const toolset = new MCPToolset({ type: "StreamableHTTPConnectionParams", url: world.mcp })
 const agent = new LlmAgent({
   name: "agent",

@@ -18,6 +18,8 @@ export interface Conversation {
   /** What the model reads of the results of earlier calls, in their order. */
   readonly results: ReadonlyArray<string>
   readonly stream: boolean
+  /** The answer that this request goes on from, where the provider keeps what was said before; null for none. */
+  readonly previous: string | null
 }
 
 /** A call of a tool, under the name that the client gave it. */
@@ -42,6 +44,17 @@ export interface Dialect {
   readonly path: RegExp
   readonly read: (body: unknown, path: string) => Conversation
   readonly write: (turn: Turn, stream: boolean, id: string) => Answer
+}
+
+/** A request with what was said before it, if it goes on from an earlier answer. */
+export const after = (request: Conversation, earlier: ReadonlyMap<string, Conversation>): Conversation => {
+  const before = earlier.get(request.previous?.replace(/^[a-z]+_/, "") ?? "")
+  if (before === undefined) return request
+  return {
+    ...request,
+    tools: request.tools.length > 0 ? request.tools : before.tools,
+    results: [...before.results, ...request.results]
+  }
 }
 
 /** A text, or a list of parts of which some are texts. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Conversation, Dialect } from "./Conversation.ts"
+import * as Conversation from "./Conversation.ts"
 import { chat } from "./chat.ts"
 import { gemini } from "./gemini.ts"
 import { messages } from "./messages.ts"
@@ -8,14 +8,14 @@ import { plainCalls } from "./plainCalls.ts"
 import { responses } from "./responses.ts"
 import * as Script from "./Script.ts"
 
-const dialects: Readonly<Record<string, Dialect>> = { chat, responses, messages, gemini, plainCalls }
+const dialects: Readonly<Record<string, Conversation.Dialect>> = { chat, responses, messages, gemini, plainCalls }
 
 /** What one client has sent to the model. */
 export interface Heard {
   /** The interface that the client used; null as long as it has sent nothing with our tools. */
   dialect: string | null
   /** The last request with our tools: all tools and all results of the journey. */
-  conversation: Conversation | null
+  conversation: Conversation.Conversation | null
   /** What went wrong; null for nothing. */
   fault: string | null
   /** Paths that the client asked for and that are not served. */
@@ -38,6 +38,7 @@ export const open = async (wait: () => void): Promise<Model> => {
     return known
   }
   let answers = 0
+  const earlier = new Map<string, Conversation.Conversation>()
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = new URL(request.url ?? "/", "http://127.0.0.1").pathname
     const [, client = ""] = path.split("/")
@@ -50,13 +51,15 @@ export const open = async (wait: () => void): Promise<Model> => {
       return
     }
     try {
-      const conversation = dialect.read(JSON.parse(body), path)
+      const conversation = Conversation.after(dialect.read(JSON.parse(body), path), earlier)
       const turn = Script.next(conversation)
       if (Script.toolsOf(conversation).size > 0) {
         record.dialect = name
         record.conversation = conversation
       }
-      const { body: text, type } = dialect.write(turn, conversation.stream, `scripted${++answers}`)
+      const id = `scripted${++answers}`
+      earlier.set(id, conversation)
+      const { body: text, type } = dialect.write(turn, conversation.stream, id)
       response.writeHead(200, { "content-type": type }).end(text)
       if (Script.waits(turn)) wait()
     } catch (error) {

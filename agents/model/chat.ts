@@ -51,7 +51,8 @@ export const chat: Dialect = {
         namespace: null
       })),
       results: messages.filter(({ role }) => role === "tool").map(({ content }) => plain(content ?? "")),
-      stream: stream === true
+      stream: stream === true,
+      previous: null
     }
   },
   write: (turn, stream, id) => {

@@ -45,7 +45,8 @@ export const gemini: Dialect = {
         .flatMap(({ parts = [] }) => parts)
         .flatMap(({ functionResponse }) => (functionResponse === undefined ? [] : [functionResponse]))
         .map(({ response }) => JSON.stringify(response)),
-      stream: path.endsWith(":streamGenerateContent")
+      stream: path.endsWith(":streamGenerateContent"),
+      previous: null
     }
   },
   write: (turn, stream, id) => {

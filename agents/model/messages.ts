@@ -17,7 +17,8 @@ const Request = Schema.Struct({
       })
     )
   ),
-  stream: Schema.optionalKey(Schema.Boolean)
+  stream: Schema.optionalKey(Schema.Boolean),
+  thread: Schema.optionalKey(Schema.Struct({ previous_message_id: Schema.optionalKey(Schema.String) }))
 })
 
 const isText = Schema.is(Text)
@@ -32,7 +33,7 @@ const usage = { input_tokens: 1, output_tokens: 1 }
 export const messages: Dialect = {
   path: /\/messages$/,
   read: (body) => {
-    const { messages, stream, tools = [] } = Schema.decodeUnknownSync(Request)(body)
+    const { messages, stream, thread, tools = [] } = Schema.decodeUnknownSync(Request)(body)
     const blocks = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content))
     return {
       tools: tools.map(({ description = "", input_schema = {}, name, strict = false }) => ({
@@ -45,7 +46,8 @@ export const messages: Dialect = {
       results: blocks
         .filter(({ type }) => type === "tool_result")
         .map(({ content }) => (isText(content) ? plain(content) : JSON.stringify(content))),
-      stream: stream === true
+      stream: stream === true,
+      previous: thread?.previous_message_id ?? null
     }
   },
   write: (turn, stream, id) => {

@@ -27,7 +27,8 @@ export const plainCalls: Dialect = {
         namespace: null
       })),
       results,
-      stream: false
+      stream: false,
+      previous: null
     }
   },
   write: (turn) => whole(turn)

@@ -23,7 +23,8 @@ const Request = Schema.Struct({
     Schema.Array(Schema.Struct({ type: Schema.optionalKey(Schema.String), output: Schema.optionalKey(Schema.Unknown) }))
   ]),
   tools: Schema.optionalKey(Schema.Array(Schema.Union([Function, Namespace, Schema.Struct({ type: Schema.String })]))),
-  stream: Schema.optionalKey(Schema.NullOr(Schema.Boolean))
+  stream: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  previous_response_id: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 
 const isText = Schema.is(Text)
@@ -104,7 +105,7 @@ const eventsOf = (turn: Turn, id: string) => {
 export const responses: Dialect = {
   path: /\/responses$/,
   read: (body) => {
-    const { input, stream, tools = [] } = Schema.decodeUnknownSync(Request)(body)
+    const { input, previous_response_id, stream, tools = [] } = Schema.decodeUnknownSync(Request)(body)
     const items = typeof input === "string" ? [] : input
     return {
       tools: tools.flatMap((tool): ReadonlyArray<Tool> => {
@@ -114,7 +115,8 @@ export const responses: Dialect = {
       results: items
         .filter(({ type }) => type === "function_call_output")
         .map(({ output }) => (isText(output) ? plain(output) : JSON.stringify(output))),
-      stream: stream === true
+      stream: stream === true,
+      previous: previous_response_id ?? null
     }
   },
   write: (turn, stream, id) => {

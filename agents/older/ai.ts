@@ -1,10 +1,10 @@
+import { experimental_createMCPClient as createMCPClient } from "@ai-sdk/mcp"
 import { createOpenAI } from "@ai-sdk/openai"
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { experimental_createMCPClient as createMCPClient, generateText, stepCountIs } from "ai"
+import { generateText, stepCountIs } from "ai"
 import { world } from "../follow.ts"
 
 const openai = createOpenAI({ baseURL: world.model, apiKey: "none" })
-const client = await createMCPClient({ transport: new StreamableHTTPClientTransport(new URL(world.mcp)) })
+const client = await createMCPClient({ transport: { type: "http", url: world.mcp } })
 const { text } = await generateText({
   model: openai.chat("scripted"),
   tools: await client.tools(),
