@@ -61,6 +61,8 @@ export const open = async (base_url: string): Promise<Watch> => {
     })
     if (answer.status >= 400) seen.refused.add(`${method} ${request.url} ${answer.status}`)
     const text = await answer.text()
+    const agreed = /"protocolVersion":"([\d-]+)"/.exec(text)?.[1]
+    if (agreed !== undefined) seen.versions.add(agreed)
     const kept = [...answer.headers].filter(([name]) => !own.has(name))
     response.writeHead(answer.status, Object.fromEntries(kept)).end(text)
   }

@@ -43,5 +43,18 @@ export const clients: ReadonlyArray<Client> = [
   { id: "genai-1", title: "@google/genai 1.52.0", folder: "older", program: "genai.ts" },
   { id: "genkit-1", title: "genkit 1.42.0, @genkit-ai/mcp 1.42.0", folder: "newest", program: "genkit.ts" },
   { id: "adk-2", title: "@google/adk 2.0.0", folder: "adk", program: "adk.ts" },
-  { id: "anthropic-1", title: "@anthropic-ai/sdk 1.12.0, mcpTools", folder: "newest", program: "anthropic.ts" }
+  { id: "anthropic-1", title: "@anthropic-ai/sdk 1.12.0, mcpTools", folder: "newest", program: "anthropic.ts" },
+  { id: "mcp-use-1", title: "mcp-use 1.34.6", folder: "mcp-use", program: "mcpUse.ts" },
+  {
+    id: "inspector-2",
+    title: "@modelcontextprotocol/inspector 2.12.0, cli",
+    folder: "programs",
+    program: "inspector.ts"
+  },
+  { id: "mcporter-0.12", title: "mcporter 0.12.3", folder: "programs", program: "mcporter.ts" },
+  { id: "mcp-remote-0.15", title: "mcp-remote 0.15.1", folder: "programs", program: "mcpRemote.ts" },
+  { id: "claude-code", title: "Claude Code 2.1.330", folder: "terminals", program: "claude.ts" },
+  { id: "codex", title: "Codex 0.169.0", folder: "terminals", program: "codex.ts" },
+  { id: "gemini-cli", title: "Gemini CLI 0.61.0", folder: "terminals", program: "gemini.ts" },
+  { id: "opencode", title: "opencode 1.18.33", folder: "terminals", program: "opencode.ts" }
 ]

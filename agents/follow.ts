@@ -35,8 +35,9 @@ export const follow = async (
   }
 }
 
-/** The texts of a result of MCP. */
+/** The texts of a result of MCP; a text as it is. */
 export const textOf = (result: unknown): string => {
+  if (typeof result === "string") return result
   const { content = [] }: { content?: ReadonlyArray<{ readonly text?: string }> } = Object(result)
   return content.map(({ text = "" }) => text).join("\n")
 }

@@ -17,6 +17,8 @@ export interface Conversation {
   readonly tools: ReadonlyArray<Tool>
   /** What the model reads of the results of earlier calls, in their order. */
   readonly results: ReadonlyArray<string>
+  /** A tool that loads declarations, and the names of ours that it can load; null where there is none. */
+  readonly search: { readonly name: string; readonly names: ReadonlyArray<string> } | null
   readonly stream: boolean
   /** The answer that this request goes on from, where the provider keeps what was said before; null for none. */
   readonly previous: string | null

@@ -40,6 +40,11 @@ const most_results = 20
 export const next = (conversation: Conversation): Turn => {
   const { results } = conversation
   const tools = toolsOf(conversation)
+  const { search } = conversation
+  if (tools.size === 0 && search !== null && search.names.length > 0) {
+    const query = `select:${search.names.join(",")}`
+    return { _tag: "call", call: { name: search.name, namespace: null, args: { query, max_results: 10 } } }
+  }
   if (tools.size === 0) return { _tag: "text", text: "Car insurance" }
   const call = (name: string, args: Readonly<Record<string, unknown>>): Turn => {
     const tool = tools.get(name)

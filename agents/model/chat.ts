@@ -52,6 +52,7 @@ export const chat: Dialect = {
       })),
       results: messages.filter(({ role }) => role === "tool").map(({ content }) => plain(content ?? "")),
       stream: stream === true,
+      search: null,
       previous: null
     }
   },

@@ -46,6 +46,7 @@ export const gemini: Dialect = {
         .flatMap(({ functionResponse }) => (functionResponse === undefined ? [] : [functionResponse]))
         .map(({ response }) => JSON.stringify(response)),
       stream: path.endsWith(":streamGenerateContent"),
+      search: null,
       previous: null
     }
   },

@@ -3,7 +3,17 @@ import { type Dialect, events, plain, Text, type Turn, whole } from "./Conversat
 
 /* Anthropic's messages. */
 
-const Block = Schema.Struct({ type: Schema.String, content: Schema.optionalKey(Schema.Unknown) })
+const Block = Schema.Struct({
+  type: Schema.String,
+  text: Schema.optionalKey(Schema.String),
+  id: Schema.optionalKey(Schema.String),
+  name: Schema.optionalKey(Schema.String),
+  tool_use_id: Schema.optionalKey(Schema.String),
+  content: Schema.optionalKey(Schema.Unknown)
+})
+
+/** The tool of Claude Code that loads the declarations of other tools. */
+const search = "ToolSearch"
 
 const Request = Schema.Struct({
   messages: Schema.Array(Schema.Struct({ content: Schema.Union([Schema.String, Schema.Array(Block)]) })),
@@ -35,6 +45,9 @@ export const messages: Dialect = {
   read: (body) => {
     const { messages, stream, thread, tools = [] } = Schema.decodeUnknownSync(Request)(body)
     const blocks = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content))
+    const searches = blocks.filter(({ name }) => name === search).map(({ id }) => id)
+    const text = blocks.map((block) => block.text ?? "").join("\n")
+    const names = [...text.matchAll(/^mcp__\w+$/gm)].map(([name]) => name)
     return {
       tools: tools.map(({ description = "", input_schema = {}, name, strict = false }) => ({
         name,
@@ -44,9 +57,10 @@ export const messages: Dialect = {
         namespace: null
       })),
       results: blocks
-        .filter(({ type }) => type === "tool_result")
+        .filter(({ tool_use_id, type }) => type === "tool_result" && !searches.includes(tool_use_id))
         .map(({ content }) => (isText(content) ? plain(content) : JSON.stringify(content))),
       stream: stream === true,
+      search: tools.some(({ name }) => name === search) ? { name: search, names } : null,
       previous: thread?.previous_message_id ?? null
     }
   },

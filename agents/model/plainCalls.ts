@@ -28,6 +28,7 @@ export const plainCalls: Dialect = {
       })),
       results,
       stream: false,
+      search: null,
       previous: null
     }
   },

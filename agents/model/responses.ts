@@ -116,6 +116,7 @@ export const responses: Dialect = {
         .filter(({ type }) => type === "function_call_output")
         .map(({ output }) => (isText(output) ? plain(output) : JSON.stringify(output))),
       stream: stream === true,
+      search: null,
       previous: previous_response_id ?? null
     }
   },
