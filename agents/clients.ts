@@ -44,6 +44,7 @@ export const clients: ReadonlyArray<Client> = [
   { id: "genkit-1", title: "genkit 1.42.0, @genkit-ai/mcp 1.42.0", folder: "newest", program: "genkit.ts" },
   { id: "adk-2", title: "@google/adk 2.0.0", folder: "adk", program: "adk.ts" },
   { id: "anthropic-1", title: "@anthropic-ai/sdk 1.12.0, mcpTools", folder: "newest", program: "anthropic.ts" },
+  { id: "copilotkit-1", title: "@copilotkit/runtime 1.75.0", folder: "copilotkit", program: "copilotKit.ts" },
   { id: "mcp-use-1", title: "mcp-use 1.34.6", folder: "mcp-use", program: "mcpUse.ts" },
   {
     id: "inspector-2",
