@@ -152,6 +152,15 @@ describe("a model that asks what a line needs", () => {
       )
       assert.isNotEmpty(capabilities.required_facts)
       assert.isUndefined(capabilities.required_facts_schema)
+      const allowed = new Map<string, unknown>(
+        capabilities.required_facts.map((fact: { path: string; allowed_values?: unknown }) => [
+          fact.path,
+          fact.allowed_values
+        ])
+      )
+      assert.include(allowed.get("drivers.0.license_status"), "valid")
+      assert.isUndefined(allowed.get("garaging_address.state"))
+      assert.isUndefined(allowed.get("vehicles.0.make"))
       const whole = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.capabilities
       assert.lengthOf(whole.states, 51)
       assert.isObject(whole.required_facts_schema)
