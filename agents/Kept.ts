@@ -47,7 +47,7 @@ const most_levels = 24
 
 const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: number): void => {
   if (!Predicate.isObject(node) || level > most_levels) return
-  const schema: Readonly<Record<string, unknown>> = { ...node }
+  const schema = node
   if (typeof schema.$ref === "string") walk(root, at(root, schema.$ref), path, shape, level + 1)
   if (Array.isArray(schema.enum) && schema.enum.length > 0) shape.values.add(path)
   const choices = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
@@ -58,7 +58,7 @@ const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: n
   for (const one of choices) walk(root, one, path, shape, level + 1)
   walk(root, schema.items, `${path}[]`, shape, level + 1)
   for (const name of Array.isArray(schema.required) ? schema.required : []) shape.required.add(`${path}.${name}`)
-  for (const [name, member] of Object.entries({ ...(Predicate.isObject(schema.properties) && schema.properties) })) {
+  for (const [name, member] of Object.entries(Predicate.isObject(schema.properties) ? schema.properties : {})) {
     shape.facts.add(`${path}.${name}`)
     walk(root, member, `${path}.${name}`, shape, level + 1)
   }
@@ -68,8 +68,8 @@ const isNull = (schema: unknown): boolean =>
   Predicate.isObject(schema) && "type" in schema && (schema.type === "null" || schema.type === "NULL")
 
 /** The schema that a reference within the same document names. */
-const at = (root: unknown, reference: string): unknown =>
-  reference
-    .split("/")
-    .slice(1)
-    .reduce<unknown>((node, name) => (Predicate.isObject(node) ? { ...node }[name] : undefined), root)
+const at = (root: unknown, reference: string): unknown => {
+  let node = root
+  for (const name of reference.split("/").slice(1)) node = Predicate.isObject(node) ? node[name] : undefined
+  return node
+}

@@ -82,4 +82,5 @@ export const steady = (text: string): string =>
     .replaceAll(/\d{4}-\d\d-\d\d(?!T)/g, "2026-11-24")
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8787")
     .replaceAll(/Wall time: [\d.]+/g, "Wall time: 0.0500")
+    .replaceAll(/<total_tokens>\d+/g, "<total_tokens>…")
     .replaceAll(/[0-9a-f]{64}/g, "…")

@@ -23,8 +23,9 @@ export const shown: ReadonlyArray<Shown> = [
   { client: "genkit-1", at: -1, title: "genkit: one quote" }
 ]
 
-/** How much of a result is shown. */
+/** How much of a result is shown, in lines of how many characters. */
 const most_characters = 1_200
+const line = /.{1,110}/g
 
 /** The results as Markdown. */
 export const page = (runs: ReadonlyArray<Run>): string =>
@@ -36,6 +37,7 @@ export const page = (runs: ReadonlyArray<Run>): string =>
       const text = Report.steady(result)
       const rest = text.length - most_characters
       const more = rest > 0 ? `\n\nAnd ${rest.toLocaleString("en-US")} more characters.` : ""
-      return `### ${title}\n\n\`\`\`text\n${text.slice(0, most_characters).trimEnd()}\n\`\`\`${more}`
+      const lines = text.slice(0, most_characters).trimEnd().replaceAll(line, "$&\n").replaceAll("\n\n", "\n").trimEnd()
+      return `### ${title}\n\n\`\`\`text\n${lines}\n\`\`\`${more}`
     })
     .join("\n\n")

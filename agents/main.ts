@@ -56,7 +56,11 @@ const rewrite = (page: string, name: string, text: string) => {
 
 const record = (folder: string, run: Run.Run) => {
   mkdirSync(folder, { recursive: true })
-  const text = JSON.stringify({ ...run.heard, seen: run.seen }, (_, value) => (value instanceof Set ? [...value] : value), 2)
+  const text = JSON.stringify(
+    { ...run.heard, seen: run.seen },
+    (_, value) => (value instanceof Set ? [...value] : value),
+    2
+  )
   writeFileSync(`${folder}/${run.client.id}.json`, text)
 }
 
