@@ -33,7 +33,7 @@ const add = (table: report.Table): void => {
 }
 
 const facts = await Effect.runPromise(shared.make)
-for (const suite of [suites.read, suites.start, suites.mcp, suites.handlers, suites.web_handler]) {
+for (const suite of [suites.read, suites.start, suites.mcp, suites.mcp_list, suites.handlers, suites.web_handler]) {
   if (!isWanted(suite.name)) continue
   const rows = await http.run(suite, facts, settings)
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))

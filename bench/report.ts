@@ -111,6 +111,7 @@ export const order = [
   "read",
   "start",
   "mcp",
+  "mcp_list",
   "unread",
   "hostile",
   "stored",

@@ -1,8 +1,15 @@
 import { createServer } from "node:http"
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server"
+import { Lines, operations, type Quotewire, type Storage } from "@quotewire/core"
+import { Tools } from "@quotewire/mcp"
 import * as Peer from "./Peer.ts"
 
-/** The official server without state, answering a constant: one tool, no arguments to check, plain JSON. */
+/** The tools that our host lists for this key. */
+const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap(
+  (tool) => tool.list({ environment: "sandbox", kind: "server", lines: Lines.standard }) ?? []
+)
+
+/** The official server without state: a constant as the answer of one tool, no arguments to check, plain JSON. */
 Peer.run((shared) => {
   const text = JSON.stringify(shared.quote)
   const result = {
@@ -17,6 +24,7 @@ Peer.run((shared) => {
     () => {
       const server = new McpServer({ name: "constant", version: "1" })
       server.registerTool("get_quote", { description: "A constant." }, () => result)
+      server.server.setRequestHandler("tools/list", () => ({ tools, ttlMs: 300_000, cacheScope: "private" as const }))
       return server
     },
     { responseMode: "json" }
