@@ -61,10 +61,12 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     const listed =
       known.get(key) ??
       complete(
-        Json.encode({
-          tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull),
-          ...(era === "modern" && cached)
-        }),
+        inAscii(
+          Json.encode({
+            tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull),
+            ...(era === "modern" && cached)
+          })
+        ),
         era
       )
     known.set(key, listed)
@@ -108,6 +110,10 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     }
   }
 }
+
+/** The same JSON with other characters escaped: Node sends a text in ASCII as it is and converts any other each time. */
+const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
+  Json.fromText(text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
 
 type Methods<R> = Readonly<
   Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>>
