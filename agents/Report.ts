@@ -59,18 +59,25 @@ const readsOf = (result: string): string => {
   return result.includes('"structuredContent"') ? "all" : "texts"
 }
 
-const columns = ["client", "version", "tools", "facts", "required", "values", "unions", "journey", "reads"] as const
+const columns = ["client", "MCP version", "tools", "facts", "required", "values", "unions", "journey", "reads"]
+const numbers = ["tokens: tools", "capabilities", "a quote"]
 
-/** The table as Markdown. */
-export const table = (rows: ReadonlyArray<Row>): string =>
-  [
-    "| client | MCP version | tools | facts | required | values | unions | journey | reads | tokens: tools | capabilities | a quote |",
-    `| --- | --- | --: | --- | --- | --- | --- | --- | --- | --: | --: | --: |`,
-    ...rows.map((row) => {
-      const { capabilities, quote, tools } = row.tokens
-      return `| ${[...columns.map((column) => row[column]), tools, capabilities, quote].join(" | ")} |`
-    })
-  ].join("\n")
+/** The table as Markdown, with columns of one width. */
+export const table = (rows: ReadonlyArray<Row>): string => {
+  const cells = [
+    [...columns, ...numbers],
+    ...rows.map(({ client, facts, journey, reads, required, tokens, tools, unions, values, version }) =>
+      [client, version, tools, facts, required, values, unions, journey, reads, ...Object.values(tokens)].map(String)
+    )
+  ]
+  const widths = [...columns, ...numbers].map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))
+  const isNumber = (at: number) => at >= columns.length || columns[at] === "tools"
+  const line = (row: ReadonlyArray<string>) =>
+    `| ${row.map((cell, at) => (isNumber(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join(" | ")} |`
+  const [head = [], ...others] = cells.map(line)
+  const rule = `| ${widths.map((width, at) => (isNumber(at) ? `${"-".repeat(width - 1)}:` : "-".repeat(width))).join(" | ")} |`
+  return [head, rule, ...others].join("\n")
+}
 
 /** A result with short ids and one date, so that two runs print the same. */
 export const steady = (text: string): string =>

@@ -87,7 +87,7 @@ describe("the pages that npm run agents writes", () => {
   it("name every client, in the versions that its folder installs", () => {
     const { text } = read("docs/reference/agents.md")
     for (const { folder, title } of clients) {
-      assert.include(text, `| ${title} |`)
+      assert.include(text, `| ${title} `)
       const { dependencies } = JSON.parse(read(`agents/${folder}/package.json`).text)
       for (const version of title.match(/\d+\.\d+\.\d+/g) ?? []) {
         assert.include(Object.values(dependencies), version, title)
