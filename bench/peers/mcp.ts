@@ -9,15 +9,18 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
   (tool) => tool.list({ environment: "sandbox", kind: "server", lines: Lines.standard }) ?? []
 )
 
+/** As long as what our host says about a quote, so that both send as much. */
+const summary = "A quote. ".repeat(125)
+
 /** The official server without state: a constant as the answer of one tool, no arguments to check, plain JSON. */
 Peer.run((shared) => {
-  const text = JSON.stringify(shared.quote)
+  const structuredContent = { summary, ...shared.quote }
   const result = {
     content: [
-      { type: "text" as const, text: "A quote." },
-      { type: "text" as const, text }
+      { type: "text" as const, text: summary },
+      { type: "text" as const, text: JSON.stringify(structuredContent) }
     ],
-    structuredContent: { ...shared.quote },
+    structuredContent,
     isError: false
   }
   const handler = createMcpHandler(
