@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 /** Installs the packages of a folder, exactly as its lock file names them, unless they are there. Runs no scripts of theirs. */
 export const folder = (name: string): void => {
   const cwd = fileURLToPath(new URL(name, import.meta.url))
-  if (existsSync(`${cwd}/node_modules/.package-lock.json`)) return
+  const installed = `${cwd}/node_modules/.package-lock.json`
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${cwd}/package-lock.json`).mtimeMs) return
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd, stdio: "inherit" })
   if (status !== 0) throw new Error(`npm ci in agents/${name} failed. Try it there by hand.`)
 }
