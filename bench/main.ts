@@ -33,7 +33,8 @@ const add = (table: report.Table): void => {
 }
 
 const facts = await Effect.runPromise(shared.make)
-for (const suite of [suites.read, suites.start, suites.mcp, suites.mcp_token, suites.handlers, suites.web_handler]) {
+const { handlers, mcp, mcp_list, mcp_token, read, start, web_handler } = suites
+for (const suite of [read, start, mcp, mcp_list, mcp_token, handlers, web_handler]) {
   if (!isWanted(suite.name)) continue
   const rows = await http.run(suite, facts, settings)
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))

@@ -112,6 +112,7 @@ export const order = [
   "start",
   "mcp",
   "mcp_token",
+  "mcp_list",
   "unread",
   "hostile",
   "stored",

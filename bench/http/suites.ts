@@ -56,28 +56,23 @@ export const start: Suite = {
   load: () => ({ method: "POST", path: "/v1/quote-requests", body, status: 202 })
 }
 
-/** A call of the revision without a handshake, as its clients send it. */
-const toolsCall = JSON.stringify({
-  jsonrpc: "2.0",
-  id: 1,
-  method: "tools/call",
-  params: {
-    name: "get_quote",
-    arguments: { id: "{place}" },
-    _meta: {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-      "io.modelcontextprotocol/clientCapabilities": {}
-    }
-  }
-})
+/** What every message of the revision without a handshake says about its client. */
+const _meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
 
-const toolHeaders = {
+const message = (method: string, params: object) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } })
+
+const messageHeaders = (method: string) => ({
   accept: "application/json, text/event-stream",
   "mcp-protocol-version": "2026-07-28",
-  "mcp-method": "tools/call",
-  "mcp-name": "get_quote"
-}
+  "mcp-method": method
+})
+
+const toolsCall = message("tools/call", { name: "get_quote", arguments: { id: "{place}" } })
 
 const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
 const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
@@ -100,7 +95,7 @@ export const mcp: Suite = {
   load: (at) => ({
     method: "POST",
     path: "/v1/mcp",
-    headers: toolHeaders,
+    headers: { ...messageHeaders("tools/call"), "mcp-name": "get_quote" },
     ...placesOf(at),
     body: toolsCall,
     status: 200
@@ -117,6 +112,22 @@ export const mcp_token: Suite = {
     { ...quotewire, name: "Quotewire, with a token", args: ["--many-quotes", "--token"] }
   ],
   base: "Quotewire, with a key"
+}
+
+/** Lists the tools, as every agent does when it starts. */
+export const mcp_list: Suite = {
+  name: "mcp_list",
+  title: "tools/list (MCP 2026-07-28)",
+  peers: [quotewire, { name: "@modelcontextprotocol/server 2.4, the same tools", script: "peers/mcp.ts" }],
+  base: "@modelcontextprotocol/server 2.4, the same tools",
+  anew: false,
+  load: () => ({
+    method: "POST",
+    path: "/v1/mcp",
+    headers: messageHeaders("tools/list"),
+    body: message("tools/list", {}),
+    status: 200
+  })
 }
 
 /** So many that what comes together fills the batches of a host. */

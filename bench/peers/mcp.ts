@@ -1,22 +1,33 @@
 import { createServer } from "node:http"
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server"
+import { Lines, operations, type Quotewire, type Storage } from "@quotewire/core"
+import { Tools } from "@quotewire/mcp"
 import * as Peer from "./Peer.ts"
 
-/** The official server without state, answering a constant: one tool, no arguments to check, plain JSON. */
+/** The tools that our host lists for this key. */
+const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap(
+  (tool) => tool.list({ environment: "sandbox", kind: "server", lines: Lines.standard }) ?? []
+)
+
+/** As long as what our host says about a quote, so that both send as much. */
+const summary = "A quote. ".repeat(125)
+
+/** The official server without state: a constant as the answer of one tool, no arguments to check, plain JSON. */
 Peer.run((shared) => {
-  const text = JSON.stringify(shared.quote)
+  const structuredContent = { summary, ...shared.quote }
   const result = {
     content: [
-      { type: "text" as const, text: "A quote." },
-      { type: "text" as const, text }
+      { type: "text" as const, text: summary },
+      { type: "text" as const, text: JSON.stringify(structuredContent) }
     ],
-    structuredContent: { ...shared.quote },
+    structuredContent,
     isError: false
   }
   const handler = createMcpHandler(
     () => {
       const server = new McpServer({ name: "constant", version: "1" })
       server.registerTool("get_quote", { description: "A constant." }, () => result)
+      server.server.setRequestHandler("tools/list", () => ({ tools, ttlMs: 300_000, cacheScope: "private" as const }))
       return server
     },
     { responseMode: "json" }

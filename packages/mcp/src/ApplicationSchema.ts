@@ -13,7 +13,7 @@ export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
   const all = [...lines.values()]
   return {
     ...all.map(({ facts_schema }) => short(facts_schema)).reduce(merged, { type: "object" }),
-    description: `The facts of one line, * required. ${namesOf(all)}. Leave out what is unknown; null counts as left out.`
+    description: `The facts of one line, * required. ${namesOf(all)}. Dates: YYYY-MM-DD. Leave out what is unknown; null counts as left out.`
   }
 }
 
@@ -39,9 +39,12 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
 const most_texts = 20
 const most_numbers = 8
 
-/** A schema with names, types, short lists of values and descriptions. Bounds and patterns are left to the check. */
+/**
+ * A schema with names, types, short lists of values and descriptions. Bounds and patterns are left to the check, and so are
+ * formats, because some models refuse tools with a format that they do not know.
+ */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
-  const { format, items, type } = schema
+  const { items, type } = schema
   // The description of a nullable fact explains what null means. Here null counts as left out.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
@@ -51,7 +54,6 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   return {
     ...(typeof type === "string" && { type }),
     ...values,
-    ...(format === "date" && { format }),
     ...(about !== "" && { description: about }),
     ...(isSchema(items) && { items: short(items) }),
     ...(members.length > 0 && { properties: Object.fromEntries(members) }),

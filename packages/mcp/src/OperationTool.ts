@@ -111,8 +111,7 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
       inputSchema: {
         type: "object",
         properties: Object.fromEntries(shown),
-        required: [...always, ...(definition.required?.(audience) ?? [])],
-        additionalProperties: false
+        required: [...always, ...(definition.required?.(audience) ?? [])]
       },
       outputSchema: ToolSchemas.result,
       annotations

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { layer } from "./support/agents.ts"
+import { Agents, layer } from "./support/agents.ts"
 import { measured } from "./support/journey.ts"
 
 describe("what a model has to read, in tokens of four characters", () => {
@@ -16,6 +16,33 @@ describe("what a model has to read, in tokens of four characters", () => {
         journey.reduce((sum, { structured }) => sum + structured, 0),
         8_000
       )
+    }).pipe(Effect.provide(layer()))
+  )
+})
+
+/** A declaration as Codex measures it: without descriptions. */
+const withoutDescriptions = (schema: object): string =>
+  JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value))
+
+describe("the declaration of a start", () => {
+  it.effect("stays whole in Codex without a key: it empties the objects inside a declaration of over 5,000 bytes", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Agents
+      const { body } = yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
+      const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
+      assert.isAtMost(withoutDescriptions(start.inputSchema).length, 5_000)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("has no formats: Gemini refuses every tool of a list in which a text has one that it does not know", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Agents
+      for (const as of ["server", "platform"] as const) {
+        const { body } = yield* send({ as, message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
+        const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
+        assert.notInclude(JSON.stringify(start.inputSchema), '"format":')
+        assert.include(start.inputSchema.properties.application.description, "YYYY-MM-DD")
+      }
     }).pipe(Effect.provide(layer()))
   )
 })

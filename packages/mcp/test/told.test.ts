@@ -152,6 +152,15 @@ describe("a model that asks what a line needs", () => {
       )
       assert.isNotEmpty(capabilities.required_facts)
       assert.isUndefined(capabilities.required_facts_schema)
+      const allowed = new Map<string, unknown>(
+        capabilities.required_facts.map((fact: { path: string; allowed_values?: unknown }) => [
+          fact.path,
+          fact.allowed_values
+        ])
+      )
+      assert.include(allowed.get("drivers.0.license_status"), "valid")
+      assert.isUndefined(allowed.get("garaging_address.state"))
+      assert.isUndefined(allowed.get("vehicles.0.make"))
       const whole = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.capabilities
       assert.lengthOf(whole.states, 51)
       assert.isObject(whole.required_facts_schema)
@@ -273,8 +282,6 @@ describe("reads with only_changes", () => {
         only_changes: true
       })
       assert.deepStrictEqual(again.structuredContent.quotes, [])
-      const future = yield* call("get_quote_request", { id, since_version: 99, only_changes: true })
-      assert.deepStrictEqual(future.structuredContent, whole)
     }).pipe(Effect.provide(layer()))
   )
 
@@ -290,12 +297,32 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("hold everything for a caller that has read nothing but the start", () =>
-    Effect.gen(function* () {
-      const id = yield* played("quotes_ready")
-      const all = (yield* call("get_quote_request", { id })).structuredContent
-      const since = (yield* call("get_quote_request", { id, since_version: 1, only_changes: true })).structuredContent
-      assert.deepStrictEqual(since, all)
-    }).pipe(Effect.provide(layer()))
+  it.effect.each([1, 99])(
+    "hold everything for a caller that cannot have read it, and what quotes share once: %s",
+    (version) =>
+      Effect.gen(function* () {
+        const id = yield* played("quotes_ready")
+        const all = (yield* call("get_quote_request", { id })).structuredContent
+        const read = (yield* call("get_quote_request", { id, since_version: version, only_changes: true }))
+          .structuredContent
+        assert.deepStrictEqual({ ...read, quotes: [] }, { ...all, quotes: [] })
+        const [first, ...others] = read.quotes
+        const [shared, ...rest] = all.quotes
+        assert.deepStrictEqual(first, shared)
+        assert.isAbove(others.length, 1)
+        for (const [index, quote] of others.entries()) {
+          const { application_id, application_version, environment, quote_request_id, ...whole } = rest[index]
+          const { rest_as_in, ...own } = quote
+          assert.strictEqual(rest_as_in, first.id)
+          assert.deepStrictEqual(
+            {
+              ...own,
+              coverage: first.coverage,
+              evidence: { ...own.evidence, assumptions: first.evidence.assumptions }
+            },
+            whole
+          )
+        }
+      }).pipe(Effect.provide(layer()))
   )
 })

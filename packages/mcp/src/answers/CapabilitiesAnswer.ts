@@ -1,4 +1,5 @@
 import { disclosureText, type Resource } from "@quotewire/core"
+import { Predicate } from "effect"
 import * as Answer from "./Answer.ts"
 import { count, some } from "./phrases.ts"
 import * as Questions from "./Questions.ts"
@@ -9,7 +10,8 @@ type Capabilities = Resource.Capabilities
  * A line's capabilities: the states, what to ask the person, and what they must agree to.
  *
  * With a state, what is long and seldom needed is left out: the JSON Schema of the facts, which `start_quote_request`
- * declares, the lists of codes, and the scenarios.
+ * declares, the lists of codes, and the scenarios. The required facts have their allowed values instead, because some
+ * programs shorten the declaration.
  */
 export const tell = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
   const { capabilities, quote_disclosure } = answer
@@ -39,11 +41,32 @@ const short = ({
   billing_cycles: _billing,
   coverage_codes: _coverage,
   fee_codes: _fees,
-  required_facts_schema: _schema,
+  required_facts,
+  required_facts_schema,
   scenarios: _scenarios,
   subject_kinds: _subjects,
   ...rest
-}: Capabilities) => rest
+}: Capabilities) => ({
+  ...rest,
+  required_facts: required_facts.map((fact) => {
+    const allowed_values = textsAt(required_facts_schema, fact.path.split("."))
+    return allowed_values.length === 0 ? fact : { ...fact, allowed_values }
+  })
+})
+
+/** Longer lists of values are left out, such as the 51 states, which every model knows. */
+const most_texts = 20
+
+/** The texts that a schema allows at a path; none if it allows others too, or too many to name. */
+const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (!Predicate.isObject(schema)) return []
+  if (name === undefined) {
+    const texts = Array.isArray(schema.enum) ? schema.enum.filter((value) => value !== null) : []
+    return texts.length <= most_texts && texts.every(Predicate.isString) ? texts : []
+  }
+  const { items, properties } = schema
+  return textsAt(Predicate.isObject(properties) ? properties[name] : items, names)
+}
 
 /** What a caller without a key sends instead of receipts, which it must not send. */
 const agreement: Capabilities["consents"] = [

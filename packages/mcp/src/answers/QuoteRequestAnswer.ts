@@ -57,7 +57,9 @@ const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boole
 
 /** A request with only what has changed. `quote_ids` still names every quote. */
 const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
-  const quotes = changes.quotes.map((quote) => withoutRepeats(quote, changes.read_quotes))
+  const quotes = changes.quotes.map((quote, index) =>
+    withoutRepeats(quote, [...changes.read_quotes, ...changes.quotes.slice(0, index)])
+  )
   const { carriers } = changes
   if (!isShortened(changes)) return { quote_request: { ...quote_request, carriers }, quotes }
   // The rest of a request never changes, so whoever has read it before has it.
@@ -69,9 +71,9 @@ const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
   }
 }
 
-/** A quote without what it has in common with a quote that was read before: usually the cover and the assumptions. */
-const withoutRepeats = (quote: Quote, read: ReadonlyArray<Quote>) => {
-  const known = read.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
+/** A quote without what it shares with one that stands before it or was read before: usually cover and assumptions. */
+const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
+  const known = earlier.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
   if (known === undefined) return shown
   const { availability, evidence, id, next_actions, price, source, status, status_details, version } = shown

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type { Client } from "./Client.ts"
+import type { Heard, Model } from "./model/Server.ts"
+import * as Watch from "./Watch.ts"
+
+/** What was seen of one client. */
+export interface Run {
+  readonly client: Client
+  readonly heard: Heard
+  readonly seen: Watch.Seen
+  /** Whether the client's program showed the price of a quote at the end. */
+  readonly finished: boolean
+  readonly seconds: number
+  /** What the program printed. */
+  readonly printed: string
+}
+
+/** How long a client may take. */
+const limit_ms = 120_000
+
+/** Runs the journey with one client: a process of its own, with a home of its own and nobody's keys. */
+export const run = async (client: Client, model: Model, base_url: string): Promise<Run> => {
+  const watch = await Watch.open(base_url)
+  const home = mkdtempSync(join(tmpdir(), "agents-"))
+  const began = Date.now()
+  const printed = await ended(
+    spawn(process.execPath, [fileURLToPath(new URL(`${client.folder}/${client.program}`, import.meta.url))], {
+      cwd: home,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+      env: {
+        PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+        HOME: home,
+        MCP_URL: `${watch.url}/v1/mcp`,
+        MODEL_URL: model.url(client.id),
+        ...client.env
+      }
+    })
+  )
+  await watch.close()
+  rmSync(home, { recursive: true, force: true })
+  return {
+    client,
+    heard: model.heard(client.id),
+    seen: watch.seen,
+    finished: /Done: \$[\d,]+\.\d\d/.test(printed),
+    seconds: Math.round((Date.now() - began) / 1_000),
+    printed
+  }
+}
+
+/** Waits for a program and gives what it printed. Whoever takes too long is ended, with all processes it has started. */
+const ended = (child: ReturnType<typeof spawn>): Promise<string> =>
+  new Promise((resolve) => {
+    let printed = ""
+    const add = (chunk: Buffer) => {
+      printed = (printed + chunk.toString()).slice(-20_000)
+    }
+    child.stdout?.on("data", add)
+    child.stderr?.on("data", add)
+    const end = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
+      } catch {
+        // It has ended by itself.
+      }
+    }
+    const timer = setTimeout(() => {
+      printed += `\nended after ${limit_ms / 1_000} s`
+      end()
+    }, limit_ms)
+    child.once("error", (error) => {
+      printed += error.message
+    })
+    child.once("close", () => {
+      clearTimeout(timer)
+      end()
+      resolve(printed)
+    })
+  })

@@ -1,0 +1,43 @@
+import * as Report from "./Report.ts"
+import type { Run } from "./Run.ts"
+
+/** A result to show: which client's model reads it, and which of the journey it is. */
+interface Shown {
+  readonly client: string
+  /** The place of the result in the journey; the last ones are counted from the end. */
+  readonly at: number
+  readonly title: string
+}
+
+/** Ten results, in the order of the page. */
+export const shown: ReadonlyArray<Shown> = [
+  { client: "claude-code", at: 0, title: "Claude Code: the capabilities of car insurance in Texas" },
+  { client: "claude-code", at: 1, title: "Claude Code: a start that lacks a fact" },
+  { client: "claude-code", at: 2, title: "Claude Code: a start" },
+  { client: "claude-code", at: -2, title: "Claude Code: the read that finds all quotes" },
+  { client: "claude-code", at: -1, title: "Claude Code: one quote" },
+  { client: "codex", at: 1, title: "Codex: a start that lacks a fact" },
+  { client: "codex", at: -2, title: "Codex: the read that finds all quotes" },
+  { client: "genkit-1", at: 1, title: "genkit: a start that lacks a fact" },
+  { client: "genkit-1", at: 2, title: "genkit: a start" },
+  { client: "genkit-1", at: -1, title: "genkit: one quote" }
+]
+
+/** How much of a result is shown, in lines of how many characters. */
+const most_characters = 1_200
+const line = /.{1,110}/g
+
+/** The results as Markdown. */
+export const page = (runs: ReadonlyArray<Run>): string =>
+  shown
+    .map(({ at, client, title }) => {
+      const run = runs.find((one) => one.client.id === client)
+      const result = run?.heard.conversation?.results.at(at)
+      if (result === undefined) throw new Error(`${client} has no result ${at}. Run all clients.`)
+      const text = Report.steady(result)
+      const rest = text.length - most_characters
+      const more = rest > 0 ? `\n\nAnd ${rest.toLocaleString("en-US")} more characters.` : ""
+      const lines = text.slice(0, most_characters).trimEnd().replaceAll(line, "$&\n").replaceAll("\n\n", "\n").trimEnd()
+      return `### ${title}\n\n\`\`\`text\n${lines}\n\`\`\`${more}`
+    })
+    .join("\n\n")

@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Schema } from "effect"
+import { closed, textOf } from "./model/Server.ts"
+
+/** What a client has sent to the host. */
+export interface Seen {
+  /** The methods of its messages, in the order in which they came first. */
+  readonly methods: Set<string>
+  /** The protocol versions in its headers. */
+  readonly versions: Set<string>
+  /** The client's own name and version. */
+  readonly names: Set<string>
+  /** Requests that were refused: method, path and status. */
+  readonly refused: Set<string>
+}
+
+/** A way to the host that notes what goes through it. */
+export interface Watch {
+  readonly url: string
+  readonly seen: Seen
+  readonly close: () => Promise<void>
+}
+
+const Info = Schema.Struct({ name: Schema.String, version: Schema.String })
+const Message = Schema.Struct({
+  method: Schema.String,
+  params: Schema.optionalKey(
+    Schema.Struct({
+      clientInfo: Schema.optionalKey(Info),
+      _meta: Schema.optionalKey(Schema.Struct({ "io.modelcontextprotocol/clientInfo": Schema.optionalKey(Info) }))
+    })
+  )
+})
+const isMessage = Schema.is(Message)
+
+/** Opens a way to a host for one client. */
+export const open = async (base_url: string): Promise<Watch> => {
+  const seen: Seen = { methods: new Set(), versions: new Set(), names: new Set(), refused: new Set() }
+  const note = (request: IncomingMessage, body: string) => {
+    const version = request.headers["mcp-protocol-version"]
+    if (typeof version === "string") seen.versions.add(version)
+    const message: unknown = body === "" ? null : JSON.parse(body)
+    if (!isMessage(message)) return
+    seen.methods.add(message.method)
+    const info = message.params?.clientInfo ?? message.params?._meta?.["io.modelcontextprotocol/clientInfo"]
+    if (info !== undefined) seen.names.add(`${info.name} ${info.version}`)
+  }
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await textOf(request)
+    note(request, body)
+    const headers = Object.entries(request.headers).flatMap(
+      ([name, value]): ReadonlyArray<[string, string]> =>
+        typeof value === "string" && !own.has(name) ? [[name, value]] : []
+    )
+    const method = request.method ?? "GET"
+    const answer = await fetch(`${base_url}${request.url}`, {
+      method,
+      headers,
+      ...(method !== "GET" && method !== "HEAD" && body !== "" && { body })
+    })
+    if (answer.status >= 400) seen.refused.add(`${method} ${request.url} ${answer.status}`)
+    const text = await answer.text()
+    const agreed = /"protocolVersion":"([\d-]+)"/.exec(text)?.[1]
+    if (agreed !== undefined) seen.versions.add(agreed)
+    const kept = [...answer.headers].filter(([name]) => !own.has(name))
+    response.writeHead(answer.status, Object.fromEntries(kept)).end(text)
+  }
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, seen, close: () => closed(server) }
+}
+
+/** The headers that belong to one connection. */
+const own = new Set(["host", "connection", "content-length", "transfer-encoding", "content-encoding", "keep-alive"])
