@@ -1,4 +1,4 @@
-import { Effect, type Scope } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
@@ -34,7 +34,10 @@ export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Conne
     for (const setting of ["statement_timeout = 0", "synchronous_commit = on"]) {
       yield* session.run(`set ${setting}`, [], false)
     }
-    if (!(yield* lockEnd(session, end, options.schema))) return yield* running
+    // The server takes a moment to notice that an earlier command has ended.
+    yield* Effect.flatMap(lockEnd(session, end, options.schema), (isLocked) =>
+      isLocked ? Effect.void : Effect.fail(running)
+    ).pipe(Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 10, while: (error) => error === running }))
     const connected: Connected = {
       schema: options.schema,
       session,
