@@ -11,24 +11,28 @@ const wrong = (what: string) =>
   new WrongUsage({ message: `${settingError("cells", `name a file of cells: ${what}`)}.` })
 
 /** What is wrong with a cell of the file; null if nothing is. It names the field and never repeats it. */
-const mistakeIn = ({ name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
+const mistakeIn = ({ moves_to, name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
   if (name === undefined || !PgCells.isCellName(name))
     return "name must be lower-case letters, digits and hyphens, at most 40"
   if (url === undefined || !isDatabaseUrl(url))
     return "url must be an address such as postgres://user:password@host:5432/db"
+  if (moves_to !== undefined && (!isDatabaseUrl(moves_to) || moves_to === url)) {
+    return "moves_to must be the address of another database, such as postgres://user:password@host:5432/db"
+  }
   if (schema !== undefined && !PgCells.isSchemaName(schema)) {
     return "schema must be lower-case letters, digits and underscores, at most 50"
   }
-  return Object.keys(others).length > 0 ? "only name, url and schema are known" : null
+  return Object.keys(others).length > 0 ? "only name, url, schema and moves_to are known" : null
 }
 
-const cellOf = ({ name = "", schema, url = "" }: Readonly<Record<string, string>>): PgCells.CellOptions => ({
+const cellOf = ({ moves_to, name = "", schema, url = "" }: Readonly<Record<string, string>>): PgCells.CellOptions => ({
   name,
   url: Redacted.make(url),
-  ...(schema !== undefined && { schema })
+  ...(schema !== undefined && { schema }),
+  ...(moves_to !== undefined && { moves_to: Redacted.make(moves_to) })
 })
 
-/** Reads the file with the cells: a JSON list of `{ name, url, schema }`, the first cell first. */
+/** Reads the file with the cells: a JSON list of `{ name, url, schema, moves_to }`, the first cell first. */
 export const read = Effect.fnUntraced(function* (file: string) {
   const json = yield* JsonFile.read(file, settingName).pipe(
     Effect.mapError(({ message }) => new WrongUsage({ message }))

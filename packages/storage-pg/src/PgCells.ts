@@ -7,12 +7,18 @@ import * as DatabaseClock from "./connection/DatabaseClock.ts"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import { inRealTime } from "./connection/inRealTime.ts"
 import * as DatabaseSchema from "./migrations/Schema.ts"
-import { lostAtStart, type Opened, type Options, open } from "./opening/open.ts"
+import * as LivePlace from "./moves/LivePlace.ts"
+import * as MoveState from "./moves/MoveState.ts"
+import { lostAtStart, type MovableOptions, type Opened, open } from "./opening/open.ts"
 
 export { isSchemaName } from "./connection/schemaName.ts"
+export { checkMove, type MoveOptions, move, undoMove } from "./moves/byName.ts"
+export type { MoveSlot, MoveState } from "./moves/MoveState.ts"
+export type { Outcome as MoveOutcome } from "./moves/moveCell.ts"
+export type { Progress as MoveProgress } from "./moves/Progress.ts"
 
 /** A cell: a schema of a database, with all tables, that holds some of the workspaces. */
-export interface CellOptions extends Options {
+export interface CellOptions extends MovableOptions {
   /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
   readonly name: string
 }
@@ -93,6 +99,10 @@ export const layerWithClock = (
     })
   )
 
+/** Migrates a cell where it is. */
+const migrateWhereItIs = (cell: CellOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  Effect.flatMap(LivePlace.find(cell), (url) => DatabaseSchema.migrate({ ...cell, url }))
+
 /** What a migration did in one cell. */
 export interface CellMigration {
   readonly name: string
@@ -105,7 +115,7 @@ export interface CellMigration {
 /** Migrates one cell after the other. A cell that cannot be migrated does not stop the others. */
 export const migrate = (cells: ReadonlyArray<CellOptions>): Effect.Effect<ReadonlyArray<CellMigration>> =>
   Effect.forEach(cells, (cell) =>
-    Effect.match(DatabaseSchema.migrate(cell), {
+    Effect.match(migrateWhereItIs(cell), {
       onSuccess: (ran): CellMigration => ({ name: cell.name, ran, refusal: null }),
       onFailure: (refusal) => ({ name: cell.name, ran: [], refusal })
     })
@@ -122,6 +132,8 @@ export interface CellReport {
   readonly refusal: DatabaseRefused | null
   /** For how long its oldest due job has waited to be claimed, in milliseconds; 0 if none waits or it cannot be used. */
   readonly work_waits_ms: number
+  /** Its move; null if its old place does not answer. */
+  readonly move: MoveState.MoveState | null
 }
 
 const useHome = <A>(
@@ -171,16 +183,23 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       const named = cells.map(({ name }) => name)
       const examined = yield* Effect.forEach(
         cells,
-        (cell) => Effect.map(examine(cell, added.get(cell.name)), (examined) => ({ name: cell.name, ...examined })),
+        (cell) =>
+          Effect.all({
+            name: Effect.succeed(cell.name),
+            examined: examine(cell, added.get(cell.name)),
+            move: Effect.orElseSucceed(MoveState.read(cell), () => null)
+          }),
         { concurrency: 8 }
       )
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
-        .map((name) => ({ name, ...unusable(refused("The settings do not have it.")) }))
+        .map((name) => ({ name, examined: unusable(refused("The settings do not have it.")), move: null }))
+      const own = examined.map(({ move }) => move?.slot?.name)
       return [...examined, ...missing].map(
-        ({ name, ...examined }): CellReport => ({
+        ({ examined, move, name }): CellReport => ({
           name,
           ...examined,
+          move: move && { ...move, other_slots: move.other_slots.filter(({ name }) => !own.includes(name)) },
           room: added.get(name)?.room ?? null,
           workspaces: counts.get(name) ?? 0
         })
@@ -208,5 +227,5 @@ export const add = (
       yield* unlessRefused(CellList.add(home, { name, storage }, room))
     })
   )
-  return Effect.tap(DatabaseSchema.migrate(cell), enter)
+  return Effect.tap(migrateWhereItIs(cell), enter)
 }

@@ -1,23 +1,11 @@
 import { PgCells } from "@quotewire/storage-pg"
-import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
-import * as CellsFile from "../CellsFile.ts"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
+import { cellsOf, name, type Settings, settings } from "../cells/CellSettings.ts"
+import * as MoveText from "../cells/MoveText.ts"
 import * as Database from "../Database.ts"
-import { json, settingError } from "../Settings.ts"
-import * as StorageSettings from "../StorageSettings.ts"
-
-const settings = { cells: StorageSettings.cells, json }
-
-interface Settings extends Pick<StorageSettings.DatabaseSettings, "cells"> {
-  readonly json: boolean
-}
-
-const cellsOf = ({ cells }: Settings) =>
-  Option.match(cells, {
-    onNone: () => Effect.fail(new WrongUsage({ message: `${settingError("cells", "be set")}.` })),
-    onSome: CellsFile.read
-  })
+import { moveCell } from "./moveCell.ts"
 
 const reportOf = (settings: Settings) =>
   Effect.flatMap(cellsOf(settings), PgCells.report).pipe(
@@ -40,7 +28,7 @@ const lineOf = (cell: PgCells.CellReport): string =>
     cell.name,
     cell.room === null ? "not added" : `room ${cell.room}`,
     `${cell.workspaces} ${cell.workspaces === 1 ? "workspace" : "workspaces"}`,
-    stateOf(cell)
+    [stateOf(cell), ...MoveText.sentencesOf(cell)].join(" ")
   ].join("  ")
 
 const printed = (cell: PgCells.CellReport) => ({
@@ -48,7 +36,8 @@ const printed = (cell: PgCells.CellReport) => ({
   room: cell.room,
   workspaces: cell.workspaces,
   ready: cell.refusal === null,
-  message: cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : null)
+  message: cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : null),
+  move: cell.move
 })
 
 const print = ({ json }: Settings, report: ReadonlyArray<PgCells.CellReport>) =>
@@ -74,10 +63,15 @@ const check = Command.make("check", settings, (settings) =>
     if (neglected.length > 0) {
       return yield* new CommandFailed({ message: `In ${neglected.length} of ${report.length} cells work waits.` })
     }
+    if (report.some(MoveText.isStopped)) {
+      return yield* new CommandFailed({ message: "A move was stopped, and keeps the log of its server." })
+    }
   })
-).pipe(Command.withDescription("List the cells, and fail unless all of them can be used and worked for"))
-
-const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
+).pipe(
+  Command.withDescription(
+    "List the cells, and fail unless all of them can be used and worked for, and no move was stopped"
+  )
+)
 
 const room = Flag.Int("room").pipe(
   Flag.filter(
@@ -112,5 +106,5 @@ const add = Command.make("add", { name, room, dry_run, ...settings }, (settings)
 /** `quotewire cells`: the databases that a service is spread over. */
 export const cells = Command.make("cells").pipe(
   Command.withDescription("Manage the cells of a service on several databases"),
-  Command.withSubcommands([list, check, add])
+  Command.withSubcommands([list, check, add, moveCell])
 )

@@ -1,121 +1,158 @@
-import { type PgConnection, PgPool } from "@effect/sql-pg"
+import type { PgConnection } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
-import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
+import { Cause, Effect, Exit, Fiber, FiberSet, type Redacted, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { wireTypes } from "../rows/wireTypes.ts"
+import * as LivePlace from "../moves/LivePlace.ts"
+import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
-import { refused, unavailable } from "./StatementRefused.ts"
-import { default_schema, inSchema } from "./schemaName.ts"
+import * as Pools from "./Pools.ts"
+import { isLost, isWithoutTables, refused, unavailable } from "./StatementRefused.ts"
 
-/** The address of the database, and how much of it a process may use. */
-export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: Redacted.Redacted<string>
-  /** The schema with the tables, lower-case letters, digits and underscores; `quotewire` by default. */
-  readonly schema?: string
-  /** Connections for single reads, which share them; 2 by default. */
-  readonly read_connections?: number
-  /** Connections for everything else; 6 by default. */
-  readonly write_connections?: number
-  /** The longest wait of a call for its statement, and of a statement for a connection and its answer; 10 by default. */
-  readonly call_seconds?: number
-  /** How long the server may work on a statement; 8 by default. */
-  readonly statement_seconds?: number
-  /** How long opening a connection may take; 5 by default. */
-  readonly connect_seconds?: number
-}
+type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Pools.Rows, Storage.StorageUnavailable>
 
-type Rows = ReadonlyArray<PgConnection.Row>
+/** Runs something at a place, by the settings of connections to it. */
+export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void, E, Scope.Scope>
 
-/** Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit. */
+/**
+ * Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit.
+ *
+ * If the database moves, they follow it: a statement that no longer finds the tables was not run, and runs at the new place.
+ */
 export interface Database {
   /** The schema with the tables. Statements are written for `quotewire`, and sent for this one. */
   readonly schema: string
   /** The longest time of a statement, and the longest wait of a call for its statement. */
   readonly call_ms: number
   /** Runs a statement that only reads. Many share a connection. */
-  readonly read: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+  readonly read: Run
   /** Runs a statement that has a connection to itself. */
-  readonly write: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+  readonly write: Run
 }
 
-/** The settings of every connection. */
-export const connectionOf = (options: DatabaseOptions): PgConnection.Config => ({
-  url: options.url,
-  types: wireTypes,
-  applicationName: "quotewire",
-  connectTimeout: `${options.connect_seconds ?? 5} seconds`,
-  keepAlive: "10 seconds",
-  startupParameters: {
-    statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
-    // Plans each statement once for each connection. Otherwise PostgreSQL plans those with arrays nearly every time.
-    plan_cache_mode: "force_generic_plan"
-  },
-  // A page of the feed can be large.
-  maxMessageSize: 256 * 1_024 * 1_024
-})
+/** A database, and what has to be where it is. */
+export interface PlacedDatabase extends Database {
+  /** Runs something now, and again whenever the database has moved. Its scope closes when the database moves on. */
+  readonly atEachPlace: <E>(use: AtPlace<E>) => Effect.Effect<void, E>
+}
 
-/** Opens pools. Connections are opened when they are needed, and again when they are lost. */
+/** Pools at the place where the database is. */
+interface Current {
+  readonly url: Redacted.Redacted<string>
+  readonly pools: Pools.Pools
+  readonly scope: Scope.Closeable
+}
+
+/** How often a statement is run again because its tables were not found. */
+const max_follows = 3
+/** How often that what runs at each place is tried there. */
+const use_again_ms = 1_000
+/** How often a place that does not answer is a reason to look at the other one. */
+const suspect_every_ms = 1_000
+
+/** Opens a database at the place where it is now. */
 export const make = Effect.fnUntraced(function* (
-  options: DatabaseOptions
-): Effect.fn.Return<Database, SqlError, Scope.Scope> {
-  const connection = connectionOf(options)
-  const schema = options.schema ?? default_schema
-  const rewrite = inSchema(schema)
-  const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
-  const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
-  const call_ms = (options.call_seconds ?? 10) * 1_000
+  options: LivePlace.MovableOptions,
+  url: Redacted.Redacted<string>
+): Effect.fn.Return<PlacedDatabase, SqlError, Scope.Scope> {
+  const scope = yield* Effect.scope
   const run = yield* inRealTime(FiberSet.makeRuntime())
+  const everywhere: Array<AtPlace<unknown>> = []
+  const at = (url: Redacted.Redacted<string>): Pools.DatabaseOptions => ({ ...options, url })
+  const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
+    const own = yield* Scope.fork(scope)
+    const pools = yield* Scope.provide(Pools.make(at(url)), own)
+    return { url, pools, scope: own }
+  })
+  const useAt = <E>(use: AtPlace<E>, { scope, url }: Current) => Scope.provide(use(Pools.connectionOf(at(url))), scope)
 
-  /**
-   * Runs a statement in its own fiber, so that nobody waits for its cancellation. It is cancelled when its time is over, even
-   * if its caller is gone, and a read also when its caller is interrupted.
-   */
-  const send = (
-    statement: Effect.Effect<PgConnection.Result, SqlError>,
-    { isRead, giveUp }: { readonly isRead: boolean; readonly giveUp: Effect.Effect<void> }
-  ) =>
-    Effect.callback<Rows, SqlError | Storage.StorageUnavailable>((resume) => {
-      const fiber = run(statement)
-      const expire = Effect.sync(() => {
-        resume(Effect.fail(unavailable))
-        run(giveUp)
-        fiber.interruptUnsafe()
+  let current: Current = yield* openAt(url)
+
+  const moveTo = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
+    const left = current
+    current = yield* openAt(url)
+    yield* Effect.logInfo("The database has moved; this host uses its new place")
+    // Reads that are under way there may end.
+    run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
+    const here = current
+    const again = { schedule: Schedule.spaced(use_again_ms), while: () => here === current }
+    for (const use of everywhere) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
+  })
+
+  let refusal: string | null = null
+  const tell = ({ message }: DatabaseRefused) =>
+    Effect.suspend(() => {
+      if (refusal === message) return Effect.void
+      refusal = message
+      return Effect.logError("The database cannot be used at any place that the settings name").pipe(
+        Effect.annotateLogs({ why: message })
+      )
+    })
+
+  const look = LivePlace.find(options).pipe(
+    Effect.tapError(tell),
+    Effect.mapError(() => unavailable),
+    Effect.flatMap((url) => {
+      refusal = null
+      return url === current.url ? Effect.void : Effect.mapError(moveTo(url), () => unavailable)
+    })
+  )
+
+  const lookOnce = shared(run, look)
+  const follow = (used: Current) => Effect.suspend(() => (used === current ? lookOnce : Effect.void))
+  const lookSometimes = shared(run, Effect.andThen(Effect.ignore(lookOnce), Effect.sleep(suspect_every_ms)))
+  /** A place that does not answer may be one that the database has left. */
+  const suspect = () => {
+    if (options.moves_to !== undefined) run(lookSometimes)
+  }
+
+  const statement =
+    (how: "read" | "write", follows: number): Run =>
+    (sql, params) =>
+      Effect.suspend(() => {
+        const used = current
+        return Effect.catchTags(used.pools[how](sql, params), {
+          SqlError: (error) => {
+            if (follows > 0 && isWithoutTables(error)) {
+              return Effect.andThen(follow(used), statement(how, follows - 1)(sql, params))
+            }
+            if (isLost(error)) suspect()
+            return refused(error)
+          },
+          StorageUnavailable: (error) => {
+            suspect()
+            return Effect.fail(error)
+          }
+        })
       })
-      const deadline = run(Effect.delay(expire, call_ms))
-      fiber.addObserver((exit) => {
-        deadline.interruptUnsafe()
-        resume(answerOf(exit))
-      })
-      return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined
-    }).pipe(Effect.catchTag("SqlError", refused))
 
   return {
-    schema,
-    call_ms,
-    read: (sql, params) =>
+    schema: current.pools.schema,
+    call_ms: current.pools.call_ms,
+    read: statement("read", max_follows),
+    write: statement("write", max_follows),
+    atEachPlace: (use) =>
       Effect.suspend(() => {
-        let used: PgConnection.PgConnection | null = null
-        const statement = reads.use((connection) => {
-          used = connection
-          return connection.query(rewrite(sql), params)
-        })
-        // The server ends a statement before that, so this connection is dead. Remove it, so that nobody else gets it.
-        const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
-        return send(statement, { isRead: true, giveUp })
-      }),
-    write: (sql, params) =>
-      send(
-        writes.use((connection) => connection.query(rewrite(sql), params)),
-        { isRead: false, giveUp: Effect.void }
-      )
+        everywhere.push(use)
+        return useAt(use, current)
+      })
   }
 })
 
-/** The rows. If the statement was cancelled, the storage is closed, so it is unavailable. */
-const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
-  Exit.isSuccess(exit)
-    ? Effect.succeed(exit.value.rows)
-    : Cause.hasInterruptsOnly(exit.cause)
-      ? Effect.fail(unavailable)
-      : Effect.failCause(exit.cause)
+type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+
+/** Runs an effect once for all who want it at the same time. If it is interrupted, the storage is closed, so it is unavailable. */
+const shared = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {
+  let running: Fiber.Fiber<void, Storage.StorageUnavailable> | null = null
+  return Effect.suspend(() => {
+    const fiber = running ?? run(effect)
+    if (running === null) {
+      running = fiber
+      fiber.addObserver(() => {
+        running = null
+      })
+    }
+    return Effect.flatMap(Fiber.await(fiber), (exit) =>
+      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit
+    )
+  })
+}

@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 import { Clock, Effect, Schema, type Scope } from "effect"
-import type { Database } from "./Database.ts"
+import type { Database, PlacedDatabase } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
 export const compare_every_ms = 60_000
@@ -20,12 +20,12 @@ const compare = Effect.fnUntraced(function* (database: Database, clock: Clock.Cl
 })
 
 /**
- * A clock with the database's time: the host's own, corrected when this is made and every minute.
+ * A clock with the database's time: the host's own, corrected when this is made, every minute, and when the database has moved.
  *
  * While the database is unavailable it keeps the last correction.
  */
 export const make = Effect.fnUntraced(function* (
-  database: Database
+  database: PlacedDatabase
 ): Effect.fn.Return<Clock.Clock, Storage.StorageUnavailable, Scope.Scope> {
   const own = yield* Clock.Clock
   let correction_ms = 0
@@ -38,7 +38,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.annotateLogs({ behind_ms })
     )
   })
-  yield* correct
+  yield* database.atEachPlace(() => correct)
   yield* Effect.sleep(compare_every_ms).pipe(
     Effect.andThen(Effect.ignore(correct)),
     Effect.forever,

@@ -27,6 +27,8 @@ export type RefusalReason =
   | "permission"
   /** It is a cell among others, or not the cell that it should be. */
   | "cell"
+  /** A move of a cell cannot begin or go on. */
+  | "move"
   /** Any other error of the server. */
   | "server"
 

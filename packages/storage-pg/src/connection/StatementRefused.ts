@@ -32,6 +32,13 @@ export const stateOf = ({ reason }: SqlError): string | undefined => {
     : undefined
 }
 
+/** Whether the server did not answer, or has no such database. */
+export const isLost = (error: SqlError): boolean =>
+  error.reason._tag === "ConnectionError" || /^(?:08|3D|57P)/.test(stateOf(error) ?? "08")
+
+/** Whether a statement was not run because its tables or functions are not there, as while a database is moved. */
+export const isWithoutTables = (error: SqlError): boolean => ["3F000", "42P01", "42883"].includes(stateOf(error) ?? "")
+
 const passes = (error: SqlError): boolean => {
   if (error.reason._tag === "ConnectionError") return true
   const state = stateOf(error)

@@ -1,16 +1,9 @@
-import { PgConnection } from "@effect/sql-pg"
-import { Effect, Redacted, Schedule, Schema } from "effect"
-import type { SqlError } from "effect/sql/SqlError"
-import { connectionOf, type DatabaseOptions } from "../connection/Database.ts"
-import {
-  addressOf,
-  DatabaseRefused,
-  migrationRefusalOf,
-  refusalOf,
-  wrongAddress
-} from "../connection/DatabaseRefused.ts"
+import { Effect, Schedule, Schema } from "effect"
+import { DatabaseRefused, migrationRefusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
-import { default_schema, inSchema, isSchemaName } from "../connection/schemaName.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import { type Run, using } from "../connection/Session.ts"
+import * as Place from "../moves/Place.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { KnownMigrations, type Migration } from "./migrations.ts"
@@ -54,44 +47,15 @@ export const incompatibility = ({ found, serves_from, known }: SchemaStatus): Da
 const exists = "select to_regclass('quotewire.migration') is not null as found"
 const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 
-/** Runs a statement of this package in the schema of the options. */
-type Run = (
-  sql: string,
-  params?: ReadonlyArray<unknown>,
-  prepare?: boolean
-) => Effect.Effect<PgConnection.Result, SqlError>
-
 const statusOn = Effect.fnUntraced(function* (run: Run) {
   const [{ found }] = readExists((yield* run(exists)).rows)
   const rows = found ? (yield* run(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
   return readStatus(rows, yield* KnownMigrations)
 })
 
-const wrongSchemaName = new DatabaseRefused({
-  reason: "address",
-  message: "The schema must be named in lower-case letters, digits and underscores, at most 50."
-})
-
-const onConnection = <A>(
-  options: DatabaseOptions,
-  use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
-): Effect.Effect<A, DatabaseRefused> => {
-  const { schema = default_schema, url } = options
-  if (addressOf(Redacted.value(url)) === null) return Effect.fail(wrongAddress)
-  if (!isSchemaName(schema)) return Effect.fail(wrongSchemaName)
-  const rewrite = inSchema(schema)
-  return Effect.flatMap(PgConnection.make(connectionOf(options)), (connection) =>
-    use((sql, params, prepare) => connection.query(rewrite(sql), params, prepare))
-  ).pipe(
-    Effect.scoped,
-    Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error))),
-    inRealTime
-  )
-}
-
 /** Reads which migrations a database has, and changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
-  onConnection(options, statusOn)
+  using(options, statusOn)
 
 // One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"
@@ -111,12 +75,20 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
   ])
 })
 
+const moving = new DatabaseRefused({
+  reason: "move",
+  message:
+    "The cell is being moved, or was moved away from this database: migrate it where it is, when the move has ended."
+})
+
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
-const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run) {
+const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run, isTarget: boolean) {
   // Building an index may take long, and so may whoever else migrates.
   for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
+  const { state } = yield* Place.read(run)
+  if (!["empty", "settled", isTarget ? "arriving" : "live"].includes(state)) return yield* moving
   const { found } = yield* statusOn(run)
   const pending = (yield* KnownMigrations).slice(found)
   for (const migration of pending) {
@@ -138,7 +110,14 @@ const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Ru
  * with the reason `locked`.
  */
 export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  onConnection(options, (run) => migrateOn(options, run)).pipe(
+  migrateAs(options, false)
+
+/** Migrates the schema that a move copies a cell to. */
+export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  migrateAs(options, true)
+
+const migrateAs = (options: DatabaseOptions, isTarget: boolean) =>
+  using(options, (run) => migrateOn(options, run, isTarget)).pipe(
     Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
     inRealTime
   )

@@ -4,6 +4,7 @@ import * as ChangeWriter from "../changes/ChangeWriter.ts"
 import * as Database from "../connection/Database.ts"
 import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
 import { makeTally } from "../counts/tallies.ts"
 import { erase } from "../erasure/erase.ts"
 import * as Announcer from "../hints/Announcer.ts"
@@ -11,11 +12,12 @@ import { listen } from "../hints/Listener.ts"
 import * as Claimer from "../jobs/Claimer.ts"
 import { makeRelease } from "../jobs/release.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
+import * as LivePlace from "../moves/LivePlace.ts"
 import * as Reader from "../reads/Reader.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 
 /** Options of a storage on PostgreSQL. */
-export interface Options extends Database.DatabaseOptions {
+export interface Options extends DatabaseOptions {
   /** How many statements write changes at once; 2 by default. The changes of one workspace are always written in order. */
   readonly writers?: number
 }
@@ -26,19 +28,31 @@ const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
 /** An open database, and the storage on it. */
 export interface Opened {
   readonly storage: Storage.Storage["Service"]
-  readonly database: Database.Database
+  readonly database: Database.PlacedDatabase
 }
 
-const make = Effect.fnUntraced(function* (options: Options) {
-  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(options))
+/** The same for a database that can move. */
+export interface MovableOptions extends Options, LivePlace.MovableOptions {}
+
+const make = Effect.fnUntraced(function* (options: MovableOptions) {
+  const url = yield* LivePlace.find(options)
+  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status({ ...options, url }))
   if (refusal !== null) return yield* refusal
 
-  const database = yield* Database.make(options)
+  const database = yield* Database.make(options, url)
   const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
-  yield* listen(name, Database.connectionOf(options), database.schema, hints.notify)
+  let has_moved = false
+  yield* database.atEachPlace((connection) =>
+    Effect.gen(function* () {
+      yield* listen(name, connection, database.schema, hints.notify)
+      // What was announced meanwhile at either place was not heard.
+      if (has_moved) yield* hints.notify([{ about: "everything" }])
+      has_moved = true
+    })
+  )
   const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
     announce(all)
     return hints.notify(all)
@@ -65,7 +79,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 /** Opens a database, until the scope closes. Any failure is described in one sentence. */
-export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+export const open = (options: MovableOptions): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
   inRealTime(make(options)).pipe(
     Effect.catchTags({
       SqlError: (error) => Effect.fail(refusalOf(options, error)),

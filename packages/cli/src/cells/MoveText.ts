@@ -1,0 +1,65 @@
+import type { PgCells } from "@quotewire/storage-pg"
+
+const units = ["bytes", "kB", "MB", "GB", "TB"] as const
+
+/** A number of bytes as people read it: `1.5 GB`. */
+const sizeOf = (bytes: number): string => {
+  let size = bytes
+  let unit = 0
+  while (size >= 1_000 && unit < units.length - 1) {
+    size /= 1_000
+    unit += 1
+  }
+  return `${size >= 10 || unit === 0 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`
+}
+
+/** A line about the progress of a move; null for a step that takes no time. */
+export const lineOf = (progress: PgCells.MoveProgress): string | null => {
+  switch (progress.step) {
+    case "copying": {
+      const { copied_bytes, tables_left, total_bytes } = progress
+      const tables = tables_left === 1 ? "1 table is" : `${tables_left} tables are`
+      return `Copying: ${sizeOf(copied_bytes)} of ${sizeOf(total_bytes)}; ${tables} not complete.`
+    }
+    case "following":
+      return `Following the changes: ${sizeOf(progress.lag_bytes)} behind.`
+    case "released":
+      return `The cell could not be held for long enough, and was released after ${progress.held_ms} ms; trying again.`
+    case "switched":
+      return `Switched. The cell was held for ${progress.held_ms} ms.`
+    case "unreachable":
+      return "The new place does not answer. Drop its subscription and its schema by hand when it does."
+    default:
+      return null
+  }
+}
+
+/** How a command about a move ended. */
+export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
+  moved: "Moved. Give the cell its new address as url in the file of cells, without moves_to.",
+  undone: "Undone. The cell is where it was.",
+  nothing: "Nothing was changed: no move is under way."
+}
+
+const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It keeps ${sizeOf(kept_bytes)} of the log of its server.`
+
+const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): ReadonlyArray<string> => {
+  if (phase === null) return []
+  if (is_running)
+    return [phase === "moving" ? "It is being moved." : "It was moved, and its old place is being cleared."]
+  const kept = slot === null ? [] : [keeps(slot)]
+  return phase === "moving"
+    ? [`A move was stopped: run quotewire cells move ${name} again, or with --undo.`, ...kept]
+    : [`It was moved, but its old place is not cleared: run quotewire cells move ${name} again.`, ...kept]
+}
+
+const slotOf = (slot: PgCells.MoveSlot): string =>
+  `The replication slot ${slot.name} of its server is used by no move: drop it with pg_drop_replication_slot. ${keeps(slot)}`
+
+/** What there is to say about the moves of a cell, in sentences. */
+export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>
+  move === null ? [] : [...moveOf(name, move), ...move.other_slots.map(slotOf)]
+
+/** Whether a move has left something behind that no command works on. */
+export const isStopped = ({ move }: PgCells.CellReport): boolean =>
+  move !== null && ((move.phase !== null && !move.is_running) || move.other_slots.length > 0)

@@ -1,0 +1,83 @@
+import { Effect, type Redacted, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import * as Session from "../connection/Session.ts"
+import * as Place from "./Place.ts"
+
+/** The address of a database, and the one that it moves to. */
+export interface MovableOptions extends DatabaseOptions {
+  /** The database that this one is moved to, or was moved to: a move copies the schema there, under the same name. */
+  readonly moves_to?: Redacted.Redacted<string>
+}
+
+/** How often a place that is held is asked whether that is over. */
+const ask_again_ms = 15
+
+const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
+
+const refusals = {
+  held: refused("This cell is being moved, and was held for too long: run quotewire cells move again."),
+  left: refused(
+    "This cell was moved to another database: name it as moves_to, or as the address, in the settings of the cell."
+  ),
+  arriving: refused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
+}
+
+interface Reader {
+  readonly options: DatabaseOptions
+  /** Fails with a description if the place does not answer. */
+  readonly read: Effect.Effect<Place.Place, DatabaseRefused>
+  readonly releaseOverdue: Effect.Effect<unknown, SqlError>
+}
+
+const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.Scope> =>
+  Effect.map(Effect.exit(Session.open(options)), (opened): Reader => {
+    return {
+      options,
+      // While tables are put aside, the statement may find none: then it is read again.
+      read: Effect.flatMap(opened, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
+        Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error)))
+      ),
+      releaseOverdue: Effect.flatMap(opened, ({ run }) => run(Place.releaseStatement(options.schema, "overdue"))).pipe(
+        Effect.catchTag("DatabaseRefused", () => Effect.void)
+      )
+    }
+  })
+
+const unknown: Place.Place = { state: "unknown" }
+
+/** What a place says; `unknown` if it does not answer. */
+const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
+
+/** Ends the hold of a place if it is overdue: the command that made it is gone. */
+const releaseOverdue = (reader: Reader, place: Place.Place) =>
+  place.state === "held" && place.is_overdue ? Effect.ignore(reader.releaseOverdue) : Effect.void
+
+const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions) {
+  const first = yield* readerOf(own)
+  const second = moves_to === undefined ? null : yield* readerOf({ ...own, url: moves_to })
+  const turns = ((own.call_seconds ?? 10) * 1_000) / ask_again_ms
+  for (let turn = 0; turn < turns; turn++) {
+    const place = yield* placeOf(first)
+    const other = second && (yield* placeOf(second))
+    const where = Place.whereabouts(place, other)
+    if (where === "first") return own.url
+    if (where === "second" && moves_to !== undefined) return moves_to
+    if (where === "left" || where === "arriving") return yield* refusals[where]
+    if (where === "unknown") {
+      // Fails with the reason, unless the place has answered now.
+      yield* first.read
+      if (second !== null) yield* second.read
+    }
+    yield* releaseOverdue(first, place)
+    if (second !== null && other !== null) yield* releaseOverdue(second, other)
+    yield* Effect.sleep(ask_again_ms)
+  }
+  return yield* refusals.held
+})
+
+/** The address of the place where a cell is now. A move that holds it is waited for, for as long as a call may take. */
+export const find = (options: MovableOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
+  inRealTime(Effect.scoped(findIn(options)))

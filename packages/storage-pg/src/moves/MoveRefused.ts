@@ -1,0 +1,30 @@
+import type { SqlError } from "effect/sql/SqlError"
+import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import { stateOf } from "../connection/StatementRefused.ts"
+
+/** Which end of a move. */
+export type End = "old" | "new"
+
+/** A move cannot begin or go on. */
+export const refused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "move", message })
+
+const permissions: Readonly<Record<End, string>> = {
+  old: "At the old place the user must own the schema, have the attribute REPLICATION, and may create in the database.",
+  new: "At the new place the user must be able to create a schema and a subscription: be a member of pg_create_subscription, or a superuser before PostgreSQL 16."
+}
+
+/** Describes in one sentence why a step failed at one end. */
+export const refusalAt = (end: End, options: DatabaseOptions, error: SqlError): DatabaseRefused => {
+  const state = stateOf(error)
+  if (state === "42501") return refused(permissions[end])
+  if (state === "08006" && end === "new") {
+    return refused(
+      "The server of the new place cannot reach the old one at its address: open its network, and allow the user in pg_hba.conf."
+    )
+  }
+  if (state === undefined || /^(?:08|28|3D)/.test(state)) return refusalOf(options, error)
+  return refused(
+    `PostgreSQL at the ${end} place refuses a step of the move (${state}): see its log, and run the command again, or with --undo.`
+  )
+}

@@ -1,0 +1,57 @@
+import { Effect, Schema } from "effect"
+import { type DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import * as Session from "../connection/Session.ts"
+import { rowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+import { isRunning } from "./lock.ts"
+import { literal, name_prefix, nameOf } from "./names.ts"
+import * as Place from "./Place.ts"
+
+/** A replication slot of a move. It keeps the log of its server until it is dropped. */
+export interface MoveSlot {
+  readonly name: string
+  /** How much of the log it keeps. */
+  readonly kept_bytes: number
+}
+
+/** A move of a cell, as the old place shows it. */
+export interface MoveState {
+  /** `moving` until the move is decided, then `finishing`; null if none is under way. */
+  readonly phase: "moving" | "finishing" | null
+  /** Whether a command works on it. If none does, it was stopped. */
+  readonly is_running: boolean
+  /** Its slot, if it has one. */
+  readonly slot: MoveSlot | null
+  /** Slots that nobody reads: those of stopped moves of other cells in the same database, or of nobody. */
+  readonly other_slots: ReadonlyArray<MoveSlot>
+}
+
+const readSlots = rowsReader(Schema.Struct({ name: Schema.String, is_active: Schema.Boolean, kept_bytes: Schema.Int }))
+const leftBehind = query("moves/left_behind", { prefix: literal(name_prefix) })
+
+const phaseOf = (place: Place.Place): MoveState["phase"] => {
+  if (place.state === "leaving" || place.state === "held") return "moving"
+  return place.state === "left" && place.move_id !== null ? "finishing" : null
+}
+
+/** Reads what is known about a move at the old place of a cell. */
+export const read = (options: DatabaseOptions): Effect.Effect<MoveState, DatabaseRefused> =>
+  Effect.gen(function* () {
+    const session = yield* Session.open(options)
+    const place = yield* Place.read(session.run)
+    const slots = readSlots((yield* session.run(leftBehind)).rows)
+    const own = "move_id" in place && place.move_id !== null ? nameOf(place.move_id) : null
+    const state: MoveState = {
+      phase: phaseOf(place),
+      is_running: yield* isRunning(session, options.schema),
+      slot: slots.find(({ name }) => name === own) ?? null,
+      other_slots: slots.filter(({ is_active, name }) => !is_active && name !== own)
+    }
+    return state
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error))),
+    inRealTime
+  )

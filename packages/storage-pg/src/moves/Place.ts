@@ -1,0 +1,81 @@
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Run } from "../connection/Session.ts"
+import { default_schema } from "../connection/schemaName.ts"
+import { rowsReader, someRowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+
+/*
+ * A cell has one place, or two while it moves. Each place has a row of its own about that (`place_table.sql`).
+ */
+
+const PlaceRow = Schema.Struct({
+  /** What the states mean is told in `place_table.sql`. */
+  state: Schema.Literals(["live", "leaving", "held", "left", "arriving"]),
+  epoch: Schema.Int,
+  move_id: Schema.NullOr(Schema.String),
+  is_overdue: Schema.Boolean
+})
+
+/** What is known about a place. */
+export type Place =
+  | typeof PlaceRow.Type
+  /** Nothing is there. */
+  | { readonly state: "empty" }
+  /** A cell that has never moved. */
+  | { readonly state: "settled" }
+  /** It does not answer. */
+  | { readonly state: "unknown" }
+
+const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))
+const readPlaces = rowsReader(PlaceRow)
+
+const found = query("moves/found")
+const place = query("moves/place")
+
+/** Reads what a place says about itself. */
+export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
+  const [{ has_place, has_tables }] = readFound((yield* run(found)).rows)
+  const [row] = has_place ? readPlaces((yield* run(place)).rows) : []
+  if (row !== undefined) return row
+  return { state: has_tables ? "settled" : "empty" }
+})
+
+/** Where the tables of a schema are put aside while a cell is held, and until a move is finished. */
+export const asideOf = (schema: string = default_schema): string => `${schema}_left`
+
+/** The statement that ends a hold: one that is overdue, or any. */
+export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
+  query("moves/release", {
+    aside: `"${asideOf(schema)}"`,
+    if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
+  })
+
+/** Which of two places a cell is at; if at none, why. */
+export type Whereabouts = "first" | "second" | "held" | "left" | "arriving" | "unknown"
+
+/** Whether a place says that the cell is there. */
+const isHere = ({ state }: Place): boolean => state === "live" || state === "leaving"
+
+const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
+
+/** Whether a move from one place to the other is decided, and only not yet said at the other. */
+const isDecided = (from: Place, to: Place): boolean =>
+  from.state === "left" && to.state === "arriving" && from.move_id !== null && from.move_id === to.move_id
+
+/** Decides where a cell is, by what its places say. The second one is null if the settings name only one. */
+export const whereabouts = (first: Place, second: Place | null): Whereabouts => {
+  const isFirst = first.state === "settled" || isHere(first)
+  const isSecond = second !== null && isHere(second)
+  // Both: an older copy of one of them was restored. The cell went on at the place with the higher epoch.
+  if (isFirst && isSecond) return epochOf(second) > epochOf(first) ? "second" : "first"
+  if (isFirst) return "first"
+  if (isSecond) return "second"
+  if (second !== null && isDecided(first, second)) return "second"
+  if (second !== null && isDecided(second, first)) return "first"
+  const states = [first.state, second?.state]
+  if (states.includes("held")) return "held"
+  if (states.includes("unknown")) return "unknown"
+  if (first.state === "left" || first.state === "arriving") return first.state
+  return "first"
+}

@@ -1,0 +1,164 @@
+import { Effect, Schedule, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Session } from "../connection/Session.ts"
+import { stateOf } from "../connection/StatementRefused.ts"
+import { rowsReader, someRowsReader } from "../rows/Columns.ts"
+import { query, statements } from "../sql/files.ts"
+import { literal, nameOf } from "./names.ts"
+import { asideOf, releaseStatement } from "./Place.ts"
+
+/*
+ * What a move does at the old place of a cell. Each step can be repeated.
+ */
+
+/** How long the statements of hosts may wait behind the locks of a hold. */
+const lock_ms = 250
+/** How long vacuum is waited for before that. Hosts do not wait behind it. */
+const quiet_ms = 10_000
+/** How long a cell is held at most. After that hosts take it back by themselves. */
+export const hold_ms = 600
+
+const Facts = Schema.Struct({
+  version: Schema.Int,
+  wal_level: Schema.String,
+  is_standby: Schema.Boolean,
+  free_slots: Schema.Int,
+  free_senders: Schema.Int,
+  sequences: Schema.Int,
+  has_aside: Schema.Boolean
+})
+/** What a move needs to know about the old place before it begins. */
+export type Facts = typeof Facts.Type
+
+const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
+
+const decideQuery = query("moves/decide")
+const forgetQuery = query("moves/forget")
+const lagQuery = query("moves/lag")
+const leaveQuery = query("moves/leave")
+const keepQuietQuery = query("moves/keep_quiet")
+const markQuery = query("moves/mark")
+const stayQuery = query("moves/stay")
+const tablesQuery = query("moves/tables")
+
+const readFacts = someRowsReader(Facts)
+const readTables = rowsReader(Table)
+const readEpochs = rowsReader(Schema.Struct({ epoch: Schema.Int }))
+const readMarks = rowsReader(Schema.Struct({ mark: Schema.String }))
+const readLag = rowsReader(Schema.Struct({ bytes: Schema.Int }))
+const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
+
+/** The statements that make the table of a place. */
+export const placeTable = statements("place_table.sql")
+
+const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
+
+/** Reads what a move needs to know before it begins. */
+export const facts = (session: Session, schema: string | undefined): Effect.Effect<Facts, SqlError> =>
+  Effect.map(
+    session.run(query("moves/source_facts", { aside: literal(aside(schema)) })),
+    ({ rows }) => readFacts(rows)[0]
+  )
+
+/** How many bytes the tables of a cell have. */
+export const bytes = ({ run }: Session): Effect.Effect<number, SqlError> =>
+  Effect.map(run(tablesQuery), ({ rows }) => readTables(rows).reduce((sum, { bytes }) => sum + bytes, 0))
+
+/** Begins a move; its epoch, or null if the cell is not here. */
+export const leave = Effect.fnUntraced(function* (
+  { run }: Session,
+  move_id: string
+): Effect.fn.Return<number | null, SqlError> {
+  for (const statement of placeTable) yield* run(statement)
+  const [row] = readEpochs((yield* run(leaveQuery, [move_id])).rows)
+  return row?.epoch ?? null
+})
+
+/** Publishes the tables, and makes the slot that keeps what the new place has not got yet. */
+export const publish = Effect.fnUntraced(function* (
+  { run }: Session,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  yield* run(query("moves/publish", { name }), [], false)
+  const { rows } = yield* run("select from pg_replication_slots where slot_name = $1", [name])
+  if (rows.length === 0) yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
+})
+
+/** How many bytes of the log the new place has not got yet. */
+export const lag = ({ run }: Session, move_id: string): Effect.Effect<number | null, SqlError> =>
+  Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0]?.bytes ?? null)
+
+/** Whether a statement gave up because others hold the tables. */
+const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")
+
+/** Runs statements of a transaction; null if others hold the tables for too long. Then the transaction is rolled back. */
+const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>): Effect.Effect<A | null, SqlError> =>
+  Effect.catchTag(statements, "SqlError", (error) =>
+    Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
+  )
+
+/** Begins the transaction of a hold, and keeps vacuum away. Hosts do not wait for this; false if others hold the tables. */
+export const keepQuiet = (session: Session): Effect.Effect<boolean, SqlError> => {
+  const begin = [`begin`, `set local statement_timeout = ${quiet_ms}`, keepQuietQuery]
+  const statements = Effect.forEach(begin, (statement) => session.run(statement, [], false), { discard: true })
+  return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isQuiet) => isQuiet === true)
+}
+
+/** Holds the cell, and ends the transaction; the mark, or null if others hold the tables for too long. */
+export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
+  const { run } = session
+  const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
+  const statements = Effect.gen(function* () {
+    yield* run(`set local statement_timeout = ${lock_ms}`, [], false)
+    yield* run(hold, [], false)
+    const [row] = readMarks((yield* run(markQuery)).rows)
+    yield* run("commit", [], false)
+    return row?.mark ?? null
+  })
+  return unlessBusy(session, statements)
+}
+
+/** Ends a hold without a move. */
+export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
+
+/** Decides the move, unless the hold was over before. */
+export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(decideQuery, [mark]), ({ rows }) => rows.length > 0)
+
+/** A slot is in use for a moment after its subscription was dropped. */
+const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }
+
+/** Drops the slot and the publication. */
+export const unpublish = Effect.fnUntraced(function* (
+  { run }: Session,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  const dropSlot = Effect.gen(function* () {
+    const { rows } = yield* run("select active_pid as pid from pg_replication_slots where slot_name = $1", [name])
+    const [slot] = readPids(rows)
+    if (slot === undefined) return
+    if (slot.pid !== null) yield* run("select pg_terminate_backend($1)", [slot.pid])
+    yield* run("select pg_drop_replication_slot($1)::text", [name])
+  })
+  yield* Effect.retry(dropSlot, whileInUse)
+  yield* run(`drop publication if exists ${name}`, [], false)
+})
+
+/** Ends a move that was undone: the cell stays here. */
+export const stay = Effect.fnUntraced(function* ({ run }: Session, move_id: string): Effect.fn.Return<void, SqlError> {
+  yield* run("delete from quotewire.move_mark")
+  yield* run(stayQuery, [move_id])
+})
+
+/** Drops what is left of the cell when it has left. Only the row of the place stays, and says so. */
+export const clear = Effect.fnUntraced(function* (
+  { run }: Session,
+  schema: string | undefined,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  yield* run(`drop schema if exists ${aside(schema)} cascade`, [], false)
+  yield* run(forgetQuery, [move_id])
+})

@@ -1,0 +1,114 @@
+import { Effect, Redacted, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Session } from "../connection/Session.ts"
+import { rowsReader, someRowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+import { literal, nameOf } from "./names.ts"
+import { placeTable } from "./Source.ts"
+
+/*
+ * What a move does at the new place of a cell. Each step can be repeated.
+ */
+
+const Facts = Schema.Struct({
+  version: Schema.Int,
+  is_standby: Schema.Boolean,
+  workers: Schema.Int,
+  has_schema: Schema.Boolean
+})
+/** What a move needs to know about the new place before it begins. */
+export type Facts = typeof Facts.Type
+
+const Copied = Schema.Struct({ tables_left: Schema.Int, tables: Schema.Int, is_running: Schema.Boolean })
+/** How far the copy is. */
+export type Copied = typeof Copied.Type
+
+const arriveQuery = query("moves/arrive")
+const arrivedQuery = query("moves/arrived")
+const copiedQuery = query("moves/copied")
+const settleQuery = query("moves/settle")
+const tablesQuery = query("moves/tables")
+const targetFactsQuery = query("moves/target_facts")
+
+const readFacts = someRowsReader(Facts)
+const readTables = rowsReader(Schema.Struct({ name: Schema.String }))
+const readCopied = rowsReader(Copied)
+
+/** Reads what a move needs to know before it begins. */
+export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
+  Effect.map(run(targetFactsQuery), ({ rows }) => readFacts(rows)[0])
+
+/** Lets a move arrive here; false if something else is here. */
+export const arrive = Effect.fnUntraced(function* (
+  { run }: Session,
+  move_id: string,
+  epoch: number
+): Effect.fn.Return<boolean, SqlError> {
+  for (const statement of placeTable) yield* run(statement)
+  return (yield* run(arriveQuery, [move_id, epoch])).rows.length > 0
+})
+
+const isSubscribed = ({ run }: Session, name: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    run(
+      "select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())",
+      [name]
+    ),
+    ({ rows }) => rows.length > 0
+  )
+
+/**
+ * Subscribes to the old place. The new server keeps the address of the old one, with its password, until the subscription is
+ * dropped; only superusers can read it.
+ */
+export const subscribe = Effect.fnUntraced(function* (
+  session: Session,
+  move_id: string,
+  source: Redacted.Redacted<string>
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  if (yield* isSubscribed(session, name)) return
+  const from = literal(Redacted.value(source))
+  yield* session.runAsWritten(
+    `create subscription ${name} connection ${from} publication ${name} with (create_slot = false, slot_name = ${name}, streaming = off)`,
+    [],
+    false
+  )
+})
+
+/** How far the copy is; null if there is no subscription. */
+export const copied = ({ run }: Session, move_id: string): Effect.Effect<Copied | null, SqlError> =>
+  Effect.map(run(copiedQuery, [nameOf(move_id)]), ({ rows }) => readCopied(rows)[0] ?? null)
+
+/** Makes the statistics of the tables, which are not copied. */
+export const analyze = Effect.fnUntraced(function* ({ run }: Session): Effect.fn.Return<void, SqlError> {
+  for (const { name } of readTables((yield* run(tablesQuery)).rows)) {
+    yield* run(`analyze quotewire."${name}"`, [], false)
+  }
+})
+
+/** Whether everything before a mark has arrived, for good. */
+export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(arrivedQuery, [mark]), ({ rows }) => rows.length > 0)
+
+/** Says here that the move is decided. */
+export const settle = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(settleQuery, [move_id]))
+
+/** Drops the subscription, with its slot if the old place answers. */
+export const unsubscribe = Effect.fnUntraced(function* (
+  session: Session,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  if (!(yield* isSubscribed(session, name))) return
+  const drop = session.run(`drop subscription ${name}`, [], false)
+  const without = ["disable", "set (slot_name = none)"].map((change) =>
+    session.run(`alter subscription ${name} ${change}`, [], false)
+  )
+  yield* Effect.catchTag(drop, "SqlError", () => Effect.andThen(Effect.all(without), drop))
+})
+
+/** Drops what has arrived of a move that is undone. */
+export const clear = ({ run }: Session): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run("drop schema if exists quotewire cascade", [], false))

@@ -1,0 +1,32 @@
+import type * as Source from "./Source.ts"
+import type * as Target from "./Target.ts"
+
+/** The first release that can copy and follow tables in the way that a move needs. */
+const oldest_version = 140_000
+/** A slot and a sender for the move, and two for the tables that are copied at the same time. */
+const senders = 3
+
+/** What is known about the two ends of a move before it begins. */
+export interface Ends {
+  readonly old: Source.Facts
+  readonly new: Target.Facts
+}
+
+/** Why a move cannot begin: a sentence for each reason, with what to do. */
+export const obstacles = ({ new: to, old: from }: Ends): ReadonlyArray<string> =>
+  [
+    from.version < oldest_version && "The old server is older than PostgreSQL 14: upgrade it first.",
+    to.version < oldest_version && "The new server is older than PostgreSQL 14: take a newer one.",
+    from.is_standby && "The address of the old place is that of a standby: name the primary.",
+    to.is_standby && "The address of the new place is that of a standby: name the primary.",
+    from.wal_level !== "logical" && "The old server needs wal_level = logical: set it, and restart the server.",
+    from.free_slots < senders &&
+      `The old server needs ${senders} free replication slots and has ${from.free_slots}: raise max_replication_slots, or drop slots that nobody uses.`,
+    from.free_senders < senders &&
+      `The old server needs ${senders} free WAL senders and has ${from.free_senders}: raise max_wal_senders.`,
+    to.workers < 2 && "The new server needs max_logical_replication_workers = 2 or more: raise it.",
+    from.sequences > 0 && "The schema has sequences, which a move does not copy: drop them.",
+    from.has_aside && "The old database has a schema of that name with _left at the end: rename or drop it.",
+    to.has_schema &&
+      "The new database has a schema of that name already: a cell moves only to where there is none, and never back to a place that it has left."
+  ].filter((sentence) => sentence !== false)

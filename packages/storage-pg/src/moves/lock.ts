@@ -1,0 +1,42 @@
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Session } from "../connection/Session.ts"
+import { default_schema } from "../connection/schemaName.ts"
+import { someRowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+import type { End } from "./MoveRefused.ts"
+
+/*
+ * A command that works on a move locks both ends for as long as its connections last.
+ */
+
+// Arbitrary numbers; nothing else locks them.
+const keys: Readonly<Record<End, number>> = { old: 584_920_282, new: 584_920_283 }
+
+/** A number from -2^31 to 2^31 - 1 for a schema (FNV-1a). */
+const numberOf = (schema: string): number => {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < schema.length; index++) hash = Math.imul(hash ^ schema.charCodeAt(index), 0x01000193)
+  return hash | 0
+}
+
+const readLocked = someRowsReader(Schema.Struct({ locked: Schema.Boolean }))
+const readRunning = someRowsReader(Schema.Struct({ is_running: Schema.Boolean }))
+
+/** Locks one end until the session is closed; false if another command has it. */
+export const lockEnd = (
+  { run }: Session,
+  end: End,
+  schema: string = default_schema
+): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    run("select pg_try_advisory_lock($1::integer, $2::integer) as locked", [keys[end], numberOf(schema)]),
+    ({ rows }) => readLocked(rows)[0].locked
+  )
+
+/** Whether a command works on the move of the cell at its old place. */
+export const isRunning = ({ run }: Session, schema: string = default_schema): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    run(query("moves/running"), [keys.old, numberOf(schema) >>> 0]),
+    ({ rows }) => readRunning(rows)[0].is_running
+  )

@@ -1,0 +1,163 @@
+import { Effect, Schema } from "effect"
+import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import * as DatabaseSchema from "../migrations/Schema.ts"
+import { someRowsReader } from "../rows/Columns.ts"
+import { obstacles } from "./conditions.ts"
+import { followUp } from "./copy.ts"
+import { type Connected, connect, type Move } from "./Move.ts"
+import { refused } from "./MoveRefused.ts"
+import * as Place from "./Place.ts"
+import * as Source from "./Source.ts"
+import { trySwitch } from "./switch.ts"
+import * as Target from "./Target.ts"
+
+/** How a command about a move ended: `nothing` if there was nothing to do. */
+export type Outcome = "moved" | "undone" | "nothing"
+
+/** How often a hold is tried, and the pause between two. */
+const max_holds = 20
+const between_holds_ms = 1_000
+
+const readId = someRowsReader(Schema.Struct({ id: Schema.String }))
+const newId = "select replace(gen_random_uuid()::text, '-', '') as id"
+
+/** The two ends, and the move between them. */
+interface Ends extends Move {
+  readonly source: Connected
+  readonly target: Connected
+}
+
+const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
+
+const notHere = refused("The cell is not at its url: give it the address of the place where it is.")
+
+/** Why a move cannot begin; nothing if it can. */
+const obstaclesOf = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
+  const { state } = yield* placeOf(source)
+  if (state === "left" || state === "arriving") return yield* notHere
+  // A move that was stopped goes on.
+  if (state === "leaving" || state === "held") return []
+  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(from))
+  if (refusal !== null) return yield* refusal
+  return obstacles({
+    old: yield* source.step((session) => Source.facts(session, source.schema)),
+    new: yield* target.step(Target.facts)
+  })
+})
+
+const otherRelease = refused(
+  "Another release of this program began the move: go on with that one, or run the command with --undo."
+)
+
+/** Begins the move, unless it has begun, and returns its id and its epoch. */
+const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+  if (place.state === "leaving" && place.move_id !== null) {
+    // Both places must have the schema that this program makes.
+    if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
+    return { move_id: place.move_id, epoch: place.epoch }
+  }
+  const found = yield* obstaclesOf(ends)
+  if (found.length > 0) return yield* refused(found.join(" "))
+  const { source } = ends
+  const [{ id }] = readId((yield* source.step(({ run }) => run(newId))).rows)
+  const epoch = yield* source.step((session) => Source.leave(session, id))
+  if (epoch === null) return yield* notHere
+  return { move_id: id, epoch }
+})
+
+/** Copies the cell, follows its changes, and switches. */
+const copyAndSwitch = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+  const { from, onProgress, source, target, to } = ends
+  const { epoch, move_id } = yield* begin(ends, place)
+  yield* onProgress({ step: "begun" })
+  if (!(yield* target.step((session) => Target.arrive(session, move_id, epoch + 1)))) {
+    return yield* refused("Something else is at the new place: run the command with --undo.")
+  }
+  yield* onProgress({ step: "arriving" })
+  yield* DatabaseSchema.migrateTarget(to)
+  yield* source.step((session) => Source.publish(session, move_id))
+  yield* onProgress({ step: "published" })
+  yield* target.step((session) => Target.subscribe(session, move_id, from.url))
+  yield* onProgress({ step: "subscribed" })
+  yield* followUp(source, target, move_id, onProgress)
+  yield* target.step(Target.analyze)
+  for (let tried = 0; tried < max_holds; tried++) {
+    yield* followUp(source, target, move_id, onProgress)
+    if (yield* trySwitch(source, target, onProgress)) return yield* finish(ends, move_id)
+    yield* Effect.sleep(between_holds_ms)
+  }
+  return yield* refused(
+    "The cell could not be held for long enough: another session, such as a backup, holds its tables, or the new server is too slow. Run the command again, or with --undo."
+  )
+})
+
+/** Ends a move that is decided. */
+const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, move_id: string) {
+  yield* target.step((session) => Target.settle(session, move_id))
+  yield* onProgress({ step: "settled" })
+  yield* target.step((session) => Target.unsubscribe(session, move_id))
+  yield* onProgress({ step: "unsubscribed" })
+  yield* source.step((session) => Source.unpublish(session, move_id))
+  yield* source.step((session) => Source.clear(session, source.schema, move_id))
+  yield* onProgress({ step: "cleared" })
+})
+
+const both = Effect.fnUntraced(function* (move: Move) {
+  const source = yield* connect("old", move.from)
+  const target = yield* connect("new", move.to)
+  const ends: Ends = { ...move, source, target }
+  return ends
+})
+
+/** Why a move cannot begin: a sentence for each reason. Only reads. */
+export const check = (move: Move): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  inRealTime(Effect.scoped(Effect.flatMap(both(move), obstaclesOf)))
+
+/** Moves a cell, or goes on with a move that was stopped. */
+export const moveCell = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
+  Effect.gen(function* () {
+    const ends = yield* both(move)
+    const { source } = ends
+    let place = yield* placeOf(source)
+    if (place.state === "held") {
+      yield* source.step((session) => Source.release(session, source.schema))
+      place = yield* placeOf(source)
+    }
+    if (place.state === "left") {
+      if (place.move_id === null) return "nothing"
+      yield* finish(ends, place.move_id)
+    } else yield* copyAndSwitch(ends, place)
+    return "moved"
+  }).pipe(Effect.scoped, inRealTime)
+
+const decided = refused(
+  "The move is decided, and the cell is at its new place: run the command without --undo to finish it. To move it again, name another database."
+)
+
+/** Removes what a move has made at the new place, if that answers. */
+const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, move_id: string) {
+  const target = yield* connect("new", to)
+  const place = yield* placeOf(target)
+  yield* target.step((session) => Target.unsubscribe(session, move_id))
+  if (place.state === "arriving" && place.move_id === move_id) yield* target.step(Target.clear)
+}, Effect.scoped)
+
+/** Undoes a move that is not decided. If the new place does not answer, what is there must be removed by hand. */
+export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
+  Effect.gen(function* () {
+    const source = yield* connect("old", move.from)
+    const place = yield* placeOf(source)
+    if (place.state === "left") return yield* decided
+    if (place.state === "held") yield* source.step((session) => Source.release(session, source.schema))
+    if ((place.state !== "held" && place.state !== "leaving") || place.move_id === null) return "nothing"
+    const { move_id } = place
+    yield* Effect.catchIf(
+      undoAtTarget(move, move_id),
+      ({ reason }) => reason === "unreachable" || reason === "database",
+      () => move.onProgress({ step: "unreachable" })
+    )
+    yield* source.step((session) => Source.unpublish(session, move_id))
+    yield* source.step((session) => Source.stay(session, move_id))
+    return "undone"
+  }).pipe(Effect.scoped, inRealTime)

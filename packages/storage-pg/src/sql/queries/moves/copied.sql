@@ -1,0 +1,6 @@
+-- How far the subscription $1 is: how many tables it still copies, and whether it works at all.
+select count(*) filter (where r.srsubstate <> 'r')::integer as tables_left,
+  count(*)::integer as tables,
+  exists (select from pg_stat_subscription a where a.subname = $1 and a.pid is not null) as is_running
+from pg_subscription s join pg_subscription_rel r on r.srsubid = s.oid
+where s.subname = $1 and s.subdbid = (select oid from pg_database where datname = current_database());

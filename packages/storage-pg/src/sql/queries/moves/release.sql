@@ -1,0 +1,12 @@
+-- Ends a hold without a move: the cell is here again. A host does this only when the hold is overdue.
+do $$
+begin
+  -- Several hosts may do this at once. With the lock first, they wait for each other, and never in a circle.
+  lock table quotewire.place in access exclusive mode;
+  update quotewire.place set state = 'leaving', mark = null, held_until = null where state = 'held' and :if;
+  if found then
+    alter table quotewire.place set schema :aside;
+    drop schema quotewire;
+    alter schema :aside rename to quotewire;
+  end if;
+end $$;

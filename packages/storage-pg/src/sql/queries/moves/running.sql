@@ -1,0 +1,6 @@
+-- Whether a command works on the move of the cell here: it has locked the keys $1 and $2.
+select exists (
+  select from pg_locks l
+  where l.locktype = 'advisory' and l.database = (select oid from pg_database where datname = current_database())
+    and l.classid = $1::integer::oid and l.objid = $2::bigint::oid and l.objsubid = 2 and l.granted
+) as is_running;

@@ -1,0 +1,5 @@
+-- What the new place can do, and what is there.
+select current_setting('server_version_num')::integer as version,
+  pg_is_in_recovery() as is_standby,
+  current_setting('max_logical_replication_workers')::integer as workers,
+  to_regnamespace('quotewire') is not null as has_schema;

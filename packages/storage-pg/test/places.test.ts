@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import { obstacles } from "../src/moves/conditions.ts"
+import { type Place, whereabouts } from "../src/moves/Place.ts"
+
+const place = (
+  state: "live" | "leaving" | "held" | "left" | "arriving",
+  epoch = 0,
+  move_id: string | null = null
+): Place => ({
+  state,
+  epoch,
+  move_id,
+  is_overdue: false
+})
+const [empty, settled, unknown] = (["empty", "settled", "unknown"] as const).map((state): Place => ({ state }))
+
+describe("where a cell is", () => {
+  it.each([
+    ["nothing was made anywhere", empty, null, "first"],
+    ["it has never moved", settled, empty, "first"],
+    ["another database is there that it has not moved to", settled, settled, "first"],
+    ["it is being copied", place("leaving", 0, "a"), place("arriving", 1, "a"), "first"],
+    ["it is held", place("held", 0, "a"), place("arriving", 1, "a"), "held"],
+    ["the move is decided", place("left", 0, "a"), place("arriving", 1, "a"), "second"],
+    ["another move is decided", place("left", 0, "a"), place("arriving", 1, "b"), "left"],
+    ["it has moved", place("left"), place("live", 1), "second"],
+    ["it has moved, and the old place is gone", unknown, place("live", 1), "second"],
+    ["it has moved, and an old copy was restored", place("live"), place("live", 1), "second"],
+    ["it has moved, and the settings do not say where", place("left"), null, "left"],
+    ["it is not there yet", place("arriving", 1, "a"), null, "arriving"],
+    ["the new place does not answer", settled, unknown, "first"],
+    ["it has moved to a place that does not answer", place("left"), unknown, "unknown"],
+    ["the old place does not answer, and nothing has moved", unknown, empty, "unknown"],
+    ["the old place does not answer during a move", unknown, place("arriving", 1, "a"), "unknown"]
+  ] as const)("if %s", (_, first, second, where) => {
+    assert.strictEqual(first && second !== undefined ? whereabouts(first, second) : null, where)
+  })
+})
+
+describe("a move", () => {
+  const old = {
+    version: 140_000,
+    wal_level: "logical",
+    is_standby: false,
+    free_slots: 3,
+    free_senders: 3,
+    sequences: 0,
+    has_aside: false
+  }
+  const to = { version: 180_000, is_standby: false, workers: 4, has_schema: false }
+
+  it("can begin between servers that are ready", () => assert.deepStrictEqual(obstacles({ old, new: to }), []))
+
+  it.each([
+    ["older than PostgreSQL 14", { ...old, version: 130_020 }, to],
+    ["wal_level = logical", { ...old, wal_level: "replica" }, to],
+    ["raise max_replication_slots", { ...old, free_slots: 2 }, to],
+    ["raise max_wal_senders", { ...old, free_senders: 2 }, to],
+    ["standby", { ...old, is_standby: true }, to],
+    ["sequences", { ...old, sequences: 1 }, to],
+    ["_left", { ...old, has_aside: true }, to],
+    ["older than PostgreSQL 14", old, { ...to, version: 130_000 }],
+    ["max_logical_replication_workers", old, { ...to, workers: 0 }],
+    ["has a schema of that name", old, { ...to, has_schema: true }]
+  ] as const)("cannot begin otherwise, and says so: %s", (words, old, to) => {
+    const found = obstacles({ old, new: to })
+    assert.lengthOf(found, 1)
+    assert.include(found[0], words)
+  })
+})

@@ -1,0 +1,66 @@
+import { assert } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { type Port, workspace } from "./hosts.ts"
+import { step } from "./moves.ts"
+
+/** What hosts have done while a cell moved. */
+export class Load {
+  isOver = false
+  readonly accepted = new Map<number, number>()
+  readonly waits_ms: Array<number> = []
+  readonly claimed = new Set<string>()
+
+  /** Stores one version after the other. Any failure is a failure of the test. */
+  readonly write = (storage: Port, writer: number) =>
+    Effect.gen({ self: this }, function* () {
+      for (let version = 1; !this.isOver; version++) {
+        const began = performance.now()
+        yield* storage.commit(step(writer, version))
+        this.waits_ms.push(performance.now() - began)
+        this.accepted.set(writer, version)
+        yield* Effect.sleep(2)
+      }
+    })
+
+  /** Reads the newest version of a writer's record: never one before what was accepted. */
+  readonly read = (storage: Port, writer: number) =>
+    Effect.gen({ self: this }, function* () {
+      const workspace_id = workspace((writer % 4) + 1)
+      while (!this.isOver) {
+        const before = this.accepted.get(writer) ?? 0
+        const began = performance.now()
+        const found = yield* storage.get({ workspace_id, kind: "remembered_call", id: `${writer}` })
+        this.waits_ms.push(performance.now() - began)
+        const version = Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
+        assert.isAtLeast(version, before, "a read is older than what was accepted before it")
+        yield* Effect.sleep(2)
+      }
+    })
+
+  /** Follows a feed: no gap, and nothing out of order. */
+  readonly follow = (storage: Port, place: number) =>
+    Effect.gen({ self: this }, function* () {
+      let after = 0
+      while (!this.isOver) {
+        const { events } = yield* storage.feed({ workspace_id: workspace(place), after, limit: 1_000 })
+        for (const { number } of events) {
+          assert.strictEqual(number, after + 1)
+          after = number
+        }
+        yield* Effect.sleep(5)
+      }
+    })
+
+  /** Claims jobs: none twice, as long as their leases last. */
+  readonly claim = (storage: Port) =>
+    Effect.gen({ self: this }, function* () {
+      while (!this.isOver) {
+        const { jobs } = yield* storage.claim({ now: 1_000_000, lease_ms: 1_000_000, limit: 20 })
+        for (const { number, workspace_id } of jobs) {
+          assert.isFalse(this.claimed.has(`${workspace_id} ${number}`), "a job is leased twice")
+          this.claimed.add(`${workspace_id} ${number}`)
+        }
+        yield* Effect.sleep(5)
+      }
+    })
+}

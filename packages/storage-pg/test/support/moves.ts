@@ -1,0 +1,75 @@
+import { Change, type Ids, Storage } from "@quotewire/core"
+import { PgCells, type PgStorage } from "@quotewire/storage-pg"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { PostgresServer } from "../../../../test/support/PostgresServer.ts"
+import { statements } from "../../../../test/support/TestDatabase.ts"
+import { type Port, workspace } from "./hosts.ts"
+
+/** Two servers that can replicate, for a group of tests. */
+export class TwoServers extends Context.Service<TwoServers, readonly [PostgresServer, PostgresServer]>()(
+  "test/TwoServers"
+) {
+  static readonly layer = Layer.effect(
+    TwoServers,
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const settings = { wal_level: "logical", max_replication_slots: "20", max_wal_senders: "20" }
+        const start = () => PostgresServer.start({ durable: false, settings })
+        return Promise.all([start(), start()])
+      }),
+      (servers) => Effect.promise(() => Promise.all(servers.map((server) => server.remove())))
+    )
+  )
+}
+
+let databases = 0
+
+/** An empty database on a server. */
+export const emptyOn = Effect.fnUntraced(function* (server: PostgresServer) {
+  const name = `moves_${++databases}`
+  yield* Effect.promise(() => statements(server.url("postgres"), `create database ${name}`))
+  return server.url(name)
+})
+
+/** A cell that is added and can move to the other server, and where its two ends are. */
+export interface MovableCell {
+  readonly cells: readonly [PgCells.CellOptions]
+  readonly old_url: string
+  readonly new_url: string
+}
+
+/** One cell on the first server, the only one and so the first, that can move to the second server. */
+export const movableCell: Effect.Effect<MovableCell, PgStorage.DatabaseRefused, TwoServers> = Effect.gen(function* () {
+  const [first, second] = yield* TwoServers
+  const old_url = yield* emptyOn(first)
+  const new_url = yield* emptyOn(second)
+  const cell: PgCells.CellOptions = {
+    name: "home",
+    url: Redacted.make(old_url),
+    moves_to: Redacted.make(new_url),
+    schema: "eu_1"
+  }
+  yield* PgCells.add([cell], "home", 1)
+  return { cells: [cell], old_url, new_url }
+})
+
+/** A host of its own on these cells, until the scope closes. */
+export const openCells = (cells: PgCells.AllCells): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
+  Effect.map(Layer.build(PgCells.layer(cells)), Context.get(Storage.Storage))
+
+/** A writer's next step: a version of its record, with an event and a job that tell of it. */
+export const step = (writer: number, version: number): Change.Change =>
+  stepIn(workspace((writer % 4) + 1), writer, version)
+
+/** The same in a given workspace. */
+export const stepIn = (workspace_id: Ids.WorkspaceId, writer: number, version: number): Change.Change =>
+  Change.make(workspace_id, {
+    writes: [
+      Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
+    ],
+    events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }],
+    jobs: [{ kind: "collect", due_at: version, ordered: false, payload: "{}" }]
+  })
+
+/** Runs statements in a database, and returns the rows of the last. */
+export const sql = (url: string, ...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
