@@ -1,21 +1,67 @@
 import { Effect } from "effect"
 import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
+import type { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual, Seal } from "./access/Seal.ts"
+import type { Workspaces } from "./access/Workspaces.ts"
+import type { IdempotentCalls } from "./calls/IdempotentCalls.ts"
+import type { RequestLog } from "./calls/RequestLog.ts"
+import type { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
-import type { Services } from "./layer.ts"
+import type { Connections } from "./carriers/Connections.ts"
+import type { Consumers } from "./consuming/Consumers.ts"
+import type { Events } from "./events/Events.ts"
+import type { Feedback } from "./feedback/Feedback.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
+import type { Erasures } from "./quoting/erasing/Erasures.ts"
+import type { QuoteRequests } from "./quoting/QuoteRequests.ts"
+import type { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { type Destination, Quotes } from "./quoting/Quotes.ts"
+import type { Retention } from "./runner/Retention.ts"
+import type { Runner } from "./runner/Runner.ts"
+import type { Sandbox } from "./sandbox/Sandbox.ts"
 import * as CellReadiness from "./storage/CellReadiness.ts"
 import { LongPolls } from "./storage/Hints.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
+import type { Timelines } from "./timeline/Timelines.ts"
+import type { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
+import type { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import * as ApiError from "./wire/ApiError.ts"
+import type { Ids } from "./wire/Ids.ts"
 
 /*
  * What a host asks of a running service besides calls.
  */
 
 export type { Destination }
+
+/** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
+export type Services =
+  | Access
+  | Allowance
+  | IdempotentCalls
+  | CarrierAdapters
+  | Carriers
+  | Connections
+  | Consumers
+  | Deliveries
+  | Erasures
+  | Events
+  | EventSubscriptions
+  | Feedback
+  | Ids
+  | QuoteRequests
+  | QuoteStarts
+  | Quotes
+  | RequestLog
+  | Retention
+  | Revisions
+  | Runner
+  | Sandbox
+  | Seal
+  | LongPolls
+  | Timelines
+  | Workspaces
 
 /** Resolves the token of `/go/<token>` to the carrier's page, or to a page that says why the link is dead. */
 export const go = (token: string): Effect.Effect<Destination, never, Services> =>

@@ -19,6 +19,7 @@ import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Consumers } from "./consuming/Consumers.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
+import type { Services } from "./hosting.ts"
 import { kinds } from "./kinds.ts"
 import { Lines, linesOf } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
@@ -118,34 +119,6 @@ export const administration: Layer.Layer<Access, never, Storage | Cryptography> 
   Layer.provide(Layer.merge(Seal.layer, Ids.layer)),
   Layer.provide(SealKeys.layerEphemeral)
 )
-
-/** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
-export type Services =
-  | Access
-  | Allowance
-  | IdempotentCalls
-  | CarrierAdapters
-  | Carriers
-  | Connections
-  | Consumers
-  | Deliveries
-  | Erasures
-  | Events
-  | EventSubscriptions
-  | Feedback
-  | Ids
-  | QuoteRequests
-  | QuoteStarts
-  | Quotes
-  | RequestLog
-  | Retention
-  | Revisions
-  | Runner
-  | Sandbox
-  | Seal
-  | LongPolls
-  | Timelines
-  | Workspaces
 
 // Which service runs which job. A job kind without a handler does not compile.
 const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries> =
