@@ -1,4 +1,5 @@
-import { type FinishedCall, type Pipeline, WebhookAddress } from "@quotewire/core"
+import type { FinishedCall, Pipeline } from "@quotewire/core"
+import { WebhookAddress } from "@quotewire/core/program"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import type { Header, Headers, Incoming } from "./Route.ts"
