@@ -7,11 +7,11 @@ import * as Protocol from "./Protocol.ts"
 /** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
   /**
-   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Meanwhile it can ask the person who uses
-   * the program.
+   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Through `peer` it can ask the person
+   * who uses the program.
    */
   readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
-  /** Releases waiting calls at once, because the program has closed standard input. */
+  /** Ends the wait of calls that wait for a change, because the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
@@ -39,7 +39,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
-        Effect.andThen(peer.hangUp),
+        Effect.andThen(peer.disconnect),
         Effect.andThen(runner.idle),
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
@@ -76,7 +76,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // A notification may hang, too, and must not hold up other lines.
+    // A notification runs in its own fiber, too, so that one that hangs does not block the next lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)
