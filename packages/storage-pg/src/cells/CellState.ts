@@ -91,7 +91,7 @@ export const openChecked = <E>(
     )
   })
 
-/** Remembers a hint that a cell may have more work. */
+/** Notes a hint that a cell may have more work. */
 export const noteHint = (cell: CellState, { about }: Change.Hint): void => {
   if (about !== "record") cell.isHinted = true
 }

@@ -47,7 +47,7 @@ interface Current {
 const max_retries = 3
 /** The pause before something that runs at each place is retried there. */
 const retry_use_ms = 1_000
-/** How often a place that does not answer is a reason to findAgain at the other one. */
+/** The shortest time between two searches for the database because its place does not answer. */
 const suspect_every_ms = 1_000
 
 /** Opens a database at the place where it is now. */

@@ -123,7 +123,7 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
 export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
 
-/** Decides the move, from when on the cell is at the new place. False if the hold has run out. */
+/** Decides the move: from now on the cell is at the new place. False if the hold has run out. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(decideQuery, [mark]), ({ rows }) => rows.length > 0)
 

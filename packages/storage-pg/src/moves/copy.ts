@@ -6,7 +6,7 @@ import type { Progress } from "./Progress.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** How often the progress of a copy is looked at, and reported. */
+/** How often the progress of a copy is read, and how often it is reported. */
 const poll_ms = 200
 const report_every_ms = 2_000
 /** The cell is not held before the lag is this small, so that the rest arrives within the hold. */
