@@ -11,8 +11,9 @@ type Port = Storage.Storage["Service"]
 /**
  * Makes one storage of several, which are called cells. Every workspace lives in one cell.
  *
- * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
- * workspaces fail. `workspaces` needs all cells.
+ * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any
+ * other cell may be unavailable, and may become available later: until then only calls for its workspaces fail. `workspaces`
+ * needs all cells.
  *
  * Work is claimed from the cells in `work_cells` alone, by default from all.
  */
