@@ -3,9 +3,13 @@ import { Effect, Option, Predicate } from "effect"
 import * as Form from "./asking/Form.ts"
 import type * as Peer from "./asking/Peer.ts"
 import * as RequestState from "./asking/RequestState.ts"
-import { codes, failure, type Id, type Message, type RpcError, result } from "./JsonRpc.ts"
+import { codes, failure, type Id, type Message, result } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
+import type { ServerAnswer } from "./Results.ts"
+import * as Results from "./Results.ts"
+import type { Tool, ToolCall } from "./Tool.ts"
+
+export type { ServerAnswer } from "./Results.ts"
 
 /** Settings of a server. */
 export interface Settings<R> {
@@ -28,12 +32,6 @@ export interface Sender extends Omit<ToolCall, "args"> {
   /** Sends the program a notification during this call; null if the transport cannot. */
   readonly notify: Peer.Peer["notify"] | null
 }
-
-/** The result of a message: the text of a result, an error of the protocol, or nothing. */
-export type ServerAnswer =
-  | { readonly _tag: "result"; readonly text: string }
-  | { readonly _tag: "error"; readonly error: RpcError }
-  | { readonly _tag: "nothing" }
 
 /** The refusal of a call that is not admitted, for a transport without HTTP status: a JSON-RPC error with the envelope. */
 export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
@@ -65,7 +63,7 @@ const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) =>
 /** Makes a server of these tools. */
 export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
-  const results = makeResults(info)
+  const results = Results.make(info)
   const { complete } = results
   const toolMethods: Methods<R> = {
     "tools/list": makeList(tools, results),
@@ -98,38 +96,8 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   }
 }
 
-/** Encodes results. `info` is the server's description of itself, which modern results repeat. */
-const makeResults = (info: object) => {
-  /** What every result ends with, by era. */
-  const ends: Readonly<Record<Protocol.Era, string>> = {
-    modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
-    legacy: "}"
-  }
-  const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
-    _tag: "result",
-    text: text.slice(0, -1) + ends[era]
-  })
-  // Concatenated: the parts of a tool result are JSON text already, and can be large.
-  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
-    const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
-    return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
-  }
-  /** A result that asks the person: the program sends the call again, with the answer and the state. */
-  const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
-    const inputRequests = { [name]: { method: Form.method, params: form } }
-    const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
-    return { _tag: "result", text: JSON.stringify(result) }
-  }
-  /** The result of a call whose tool must not ask. */
-  const calledWithoutQuestion = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
-    "form" in result ? Effect.die("A tool has asked the person without a round") : Effect.succeed(called(result, era))
-  return { complete, called, asked, calledWithoutQuestion }
-}
-
-type Results = ReturnType<typeof makeResults>
-
 /** Lists the tools that a caller may call. */
-const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Methods<R>[string] => {
+const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
   // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era }) {
@@ -156,7 +124,7 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results): Meth
 /** Calls a tool. */
 const makeCall = <R>(
   tools: ReadonlyArray<Tool<R>>,
-  results: Results,
+  results: Results.Results,
   asking: RequestState.Crypto<R> | null
 ): Methods<R>[string] => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
@@ -191,7 +159,7 @@ const askInResult = Effect.fnUntraced(function* <R>(
   tool: Tool<R>,
   call: ToolCall,
   { inputResponses, requestState }: Message["params"],
-  results: Results,
+  results: Results.Results,
   asking: RequestState.Crypto<R>
 ) {
   // The tool may change its arguments, and the state belongs to those that were sent.
@@ -208,7 +176,12 @@ const askInResult = Effect.fnUntraced(function* <R>(
 })
 
 /** Calls a tool, and asks the person while the call runs (2025-06-18 and later, with a handshake). */
-const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, ask: Form.Ask, results: Results) {
+const askDuringCall = Effect.fnUntraced(function* <R>(
+  tool: Tool<R>,
+  call: ToolCall,
+  ask: Form.Ask,
+  results: Results.Results
+) {
   const ids = yield* Ids.Ids
   const run = (request_id: Ids.RequestId, round: Form.Round) =>
     tool.call({ ...call, request_id, args: structuredClone(call.args), round })

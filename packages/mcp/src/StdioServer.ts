@@ -1,8 +1,8 @@
 import { type Cause, Effect, Fiber, FiberMap, Predicate, Queue, Result, Semaphore, Stdio, Stream } from "effect"
 import * as Peer from "./asking/Peer.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
+import * as TextLines from "./TextLines.ts"
 
 /** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
@@ -34,9 +34,9 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const write = (text: string) => Queue.offer(answers, `${text}\n`)
       const peer = Peer.make(write)
       const runner = yield* makeRunner(settings, write, peer)
-      const split = Lines.splitter(max_line_bytes)
+      const split = TextLines.splitter(max_line_bytes)
       // The last line may have no newline.
-      const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
+      const reading = Stream.concat(stdio.stdin, Stream.make(TextLines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
         Effect.andThen(peer.disconnect),
@@ -108,7 +108,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
   })
 
-  const line = Effect.fnUntraced(function* (text: Lines.Line) {
+  const line = Effect.fnUntraced(function* (text: TextLines.Line) {
     const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
     if (Result.isSuccess(json) && peer.take(json.success)) return
     const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))
