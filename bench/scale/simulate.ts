@@ -127,7 +127,7 @@ class Simulation {
     return [...this.#world.servers, ...this.#world.hosts.map(({ cores }) => cores)]
   }
 
-  #count(what: keyof Seen, count = 1): void {
+  #count(what: keyof Counters, count = 1): void {
     if (this.#now >= this.#begins_at) this.#counters[what] += count
   }
 
