@@ -1,4 +1,4 @@
-/** A client as it is run. */
+/** A client of the table: its packages, and the program that runs it. */
 export interface Client {
   /** A short name, for paths and files. */
   readonly id: string
@@ -8,6 +8,6 @@ export interface Client {
   readonly folder: string
   /** Its program in that folder. */
   readonly program: string
-  /** What the program must be told besides the addresses. */
+  /** Further environment variables of the program, besides the addresses. */
   readonly env?: Readonly<Record<string, string>>
 }

@@ -7,11 +7,11 @@ export interface Host {
   readonly base_url: string
   /** Moves the sandbox's clock. */
   readonly advance: (seconds: number) => Promise<void>
-  /** The tools as they are listed for callers without a key. */
+  /** The tools that are listed for callers without a key, by name. */
   readonly tools: ReadonlyMap<string, { readonly inputSchema: unknown }>
 }
 
-/** Starts a host, which ends with the scope. */
+/** Starts a host, which stops with the scope. */
 export const start = Effect.gen(function* () {
   const { base_urls, keys } = yield* AgentHosts
   const [base_url] = base_urls

@@ -1,10 +1,10 @@
 import { Predicate } from "effect"
 
-/** What a client's conversion has left of a declaration. */
+/** What is left of a tool's declaration after a client has converted it. */
 export interface Kept {
   /** How many of the facts are still declared, and how many there are. */
   readonly facts: readonly [kept: number, all: number]
-  /** Of how many objects the required facts are still the same. */
+  /** Whether the same facts are still required. `all required`: further ones are, too. */
   readonly required: "kept" | "lost" | "all required"
   /** How many lists of allowed values are still there. */
   readonly values: readonly [kept: number, all: number]
@@ -19,7 +19,7 @@ interface Shape {
   readonly unions: Set<string>
 }
 
-/** Compares what reached the model with what the host has declared. Both are JSON Schemas, or what was made of one. */
+/** Compares the declaration that reached the model with the host's. Both are JSON Schemas, or what a client made of one. */
 export const compare = (declared: unknown, reached: unknown): Kept => {
   const ours = shapeOf(declared)
   const theirs = shapeOf(reached)
@@ -42,7 +42,7 @@ const shapeOf = (root: unknown): Shape => {
   return shape
 }
 
-/** Deeper than any declaration; ends schemas that refer to themselves. */
+/** Deeper than any declaration. It ends the walk through schemas that refer to themselves. */
 const most_levels = 24
 
 const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: number): void => {

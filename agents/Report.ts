@@ -3,7 +3,7 @@ import type { Tool } from "./model/Conversation.ts"
 import * as Script from "./model/Script.ts"
 import type { Run } from "./Run.ts"
 
-/** A line of the table: what was seen of one client. */
+/** A row of the table: the results of one client. */
 export interface Row {
   readonly client: string
   /** The protocol version that the client and the host agreed on. */
@@ -22,15 +22,15 @@ export interface Row {
   readonly tokens: { readonly tools: number; readonly capabilities: number; readonly quote: number }
 }
 
-/** Reads off a run what stands in the table. `declared` is the input of `start_quote_request` as the host lists it. */
-export const rowOf = ({ client, finished, heard, seen }: Run, declared: unknown): Row => {
+/** Makes the row of a run. `declared` is the input schema of `start_quote_request` as the host lists it. */
+export const rowOf = ({ client, finished, heard, recorded }: Run, declared: unknown): Row => {
   const { conversation } = heard
   const tools = conversation === null ? new Map<string, Tool>() : Script.toolsOf(conversation)
   const results = conversation?.results ?? []
   const kept = Kept.compare(declared, tools.get("start_quote_request")?.parameters)
   return {
     client: client.title,
-    version: [...seen.versions].join(", "),
+    version: [...recorded.versions].join(", "),
     tools: tools.size,
     facts: kept.facts.join(" of "),
     required: kept.required,
@@ -51,7 +51,7 @@ const tokensOf = (text: string): number => Math.ceil(text.length / 4)
 const declaration = ({ description, name, parameters }: Tool): string =>
   JSON.stringify({ name, description, parameters })
 
-/** Which parts of a result a model reads: `structuredContent` begins with the text, as its field `summary`. */
+/** Which parts of a result reached the model. The first text is also in `structuredContent`, as its field `summary`. */
 const readsOf = (result: string): string => {
   const first = result.search(/[A-Z][\w ]+ \(sandbox\): \$/)
   if (first < 0) return "nothing"
@@ -79,8 +79,8 @@ export const table = (rows: ReadonlyArray<Row>): string => {
   return [head, rule, ...others].join("\n")
 }
 
-/** A result with short ids and one date, so that two runs print the same. */
-export const steady = (text: string): string =>
+/** Replaces ids and dates in a result by fixed ones, so that two runs give the same text. */
+export const normalized = (text: string): string =>
   text
     .replaceAll(/\b(qreq|qt|app|crc|req)_\w+/g, "$1_…")
     .replaceAll(/\brh_[\w-]+/g, "rh_…")

@@ -5,13 +5,13 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Client } from "./Client.ts"
 import type { Heard, Model } from "./model/Server.ts"
-import * as Watch from "./Watch.ts"
+import * as RecordingProxy from "./RecordingProxy.ts"
 
-/** What was seen of one client. */
+/** The run of one client: what reached the model and the host, and how it ended. */
 export interface Run {
   readonly client: Client
   readonly heard: Heard
-  readonly seen: Watch.Seen
+  readonly recorded: RecordingProxy.Recorded
   /** Whether the client's program showed the price of a quote at the end. */
   readonly finished: boolean
   readonly seconds: number
@@ -22,9 +22,9 @@ export interface Run {
 /** How long a client may take. */
 const limit_ms = 120_000
 
-/** Runs the journey with one client: a process of its own, with a home of its own and nobody's keys. */
+/** Runs the journey with one client, in a process with an empty home folder and without anybody's keys. */
 export const run = async (client: Client, model: Model, base_url: string): Promise<Run> => {
-  const watch = await Watch.open(base_url)
+  const proxy = await RecordingProxy.open(base_url)
   const home = mkdtempSync(join(tmpdir(), "agents-"))
   const began = Date.now()
   const printed = await ended(
@@ -35,25 +35,25 @@ export const run = async (client: Client, model: Model, base_url: string): Promi
       env: {
         PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
         HOME: home,
-        MCP_URL: `${watch.url}/v1/mcp`,
+        MCP_URL: `${proxy.url}/v1/mcp`,
         MODEL_URL: model.url(client.id),
         ...client.env
       }
     })
   )
-  await watch.close()
+  await proxy.close()
   rmSync(home, { recursive: true, force: true })
   return {
     client,
     heard: model.heard(client.id),
-    seen: watch.seen,
+    recorded: proxy.recorded,
     finished: /Done: \$[\d,]+\.\d\d/.test(printed),
     seconds: Math.round((Date.now() - began) / 1_000),
     printed
   }
 }
 
-/** Waits for a program and gives what it printed. Whoever takes too long is ended, with all processes it has started. */
+/** Waits for a program and returns what it printed. After the limit it is killed, with all processes that it has started. */
 const ended = (child: ReturnType<typeof spawn>): Promise<string> =>
   new Promise((resolve) => {
     let printed = ""

@@ -1,6 +1,6 @@
 /*
- * For clients that know no model: asks the model what to call next, and calls it. It uses nothing but Node, because it runs
- * beside every version of every client.
+ * The agent loop for clients that have none: asks the model what to call next, and calls it. It imports nothing but Node, because
+ * it runs with every version of every client.
  */
 
 interface Listed {
@@ -13,14 +13,14 @@ type Turn =
   | { readonly _tag: "call"; readonly call: { readonly name: string; readonly args: Record<string, unknown> } }
   | { readonly _tag: "text"; readonly text: string }
 
-/** The address of the host's endpoint and of the model, and what a person asks. */
+/** The addresses of the host's endpoint and of the model, and the prompt. */
 export const world = {
   mcp: process.env.MCP_URL ?? "",
   model: process.env.MODEL_URL ?? "",
   prompt: "Get car insurance quotes in Texas, and show me one of them."
 }
 
-/** Follows the script with tools as a client lists them. `call` gives what a model would read of the result. */
+/** Runs the loop with the tools that a client lists. `call` returns what a model would read of the result. */
 export const follow = async (
   tools: ReadonlyArray<Listed>,
   call: (name: string, args: Record<string, unknown>) => Promise<unknown>

@@ -7,8 +7,8 @@ import * as Host from "./Host.ts"
 import * as Install from "./Install.ts"
 import * as Model from "./model/Server.ts"
 import * as Report from "./Report.ts"
+import * as ResultsPage from "./ResultsPage.ts"
 import * as Run from "./Run.ts"
-import * as Seen from "./Seen.ts"
 
 /*
  * npm run agents -- [--only PART] [--records FOLDER] [--write]
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const chosen = clients.filter(({ id }) => id.includes(values.only))
 for (const folder of new Set(chosen.map((client) => client.folder))) Install.folder(folder)
 
-/** How far the clock goes on while a client waits, and how long after the wait began. */
+/** How far the sandbox's clock is moved while a client waits, and how long after the wait began. */
 const advance = { seconds: 20, after_ms: 300 }
 
 const play = async (host: Host.Host): Promise<ReadonlyArray<Run.Run>> => {
@@ -44,7 +44,7 @@ const play = async (host: Host.Host): Promise<ReadonlyArray<Run.Run>> => {
   return runs
 }
 
-/** Replaces the part of a page between two marks. */
+/** Replaces the part of a page between two comments: `<!-- name -->` and `<!-- /name -->`. */
 const rewrite = (page: string, name: string, text: string) => {
   const file = fileURLToPath(new URL(`../docs/${page}`, import.meta.url))
   const marked = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*(\n<!-- /${name} -->)`)
@@ -57,7 +57,7 @@ const rewrite = (page: string, name: string, text: string) => {
 const record = (folder: string, run: Run.Run) => {
   mkdirSync(folder, { recursive: true })
   const text = JSON.stringify(
-    { ...run.heard, seen: run.seen },
+    { ...run.heard, recorded: run.recorded },
     (_, value) => (value instanceof Set ? [...value] : value),
     2
   )
@@ -73,7 +73,7 @@ const program = Effect.gen(function* () {
   if (values.records !== undefined) for (const run of runs) record(values.records, run)
   if (values.write) {
     rewrite("reference/agents.md", "clients", Report.table(rows))
-    rewrite("guides/what-a-model-sees.md", "results", Seen.page(runs))
+    rewrite("guides/what-a-model-sees.md", "results", ResultsPage.page(runs))
   }
   return runs.every(({ finished }) => finished)
 })

@@ -4,13 +4,13 @@ import { medianOf, medianRatio } from "./statistics.ts"
 import type { Took } from "./timed.ts"
 
 /*
- * Contenders that do the same work, each in a process of its own, in turn.
+ * Compares contenders that do the same work. Each runs in its own process, and they take turns.
  */
 
 /** The contenders of a script, by name: each does the work that it is asked for. */
 export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Took>>
 
-/** What one round of one contender came to. */
+/** The result of one round of one contender. */
 export interface Round {
   readonly per_second: number
   /** CPU time of the contender's process for one piece of work. */
@@ -24,14 +24,14 @@ export interface Result extends Round {
   readonly cpu_ratio: number
 }
 
-/** A contender's process, and what its rounds came to. */
+/** A contender's process, and the results of its rounds. */
 interface Running<R> {
   readonly name: string
   readonly process: Child.Child
   readonly rounds: Array<R>
 }
 
-/** A contest. */
+/** A comparison of contenders. */
 export interface Contest<Work, R extends Round> {
   /** The name that progress is printed under. */
   readonly title: string
@@ -44,7 +44,10 @@ export interface Contest<Work, R extends Round> {
   readonly measure: (name: string, contender: Child.Child) => Promise<R>
 }
 
-/** Measures all contenders in each round, so that whatever else the machine does strikes all. `rowOf` adds what is its own. */
+/**
+ * Runs the comparison. Each round measures all contenders, so that other load on the machine affects all of them. `rowOf` makes a
+ * row of the table from a result.
+ */
 export const run = async <Work, R extends Round, Row>(
   { base, contenders, measure, script, title }: Contest<Work, R>,
   flags: Flags,
@@ -56,7 +59,7 @@ export const run = async <Work, R extends Round, Row>(
   )
   try {
     for (let round = 0; round < flags.rounds; round++) {
-      // Whoever comes first in one round comes last in the next.
+      // Every second round runs in reverse order, so that nobody always comes first.
       for (const { name, process, rounds } of round % 2 === 0 ? all : all.toReversed()) {
         rounds.push(await measure(name, process))
       }

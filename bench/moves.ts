@@ -5,7 +5,7 @@ import { PostgresServer } from "../test/support/PostgresServer.ts"
 import { statements } from "../test/support/TestDatabase.ts"
 
 /*
- * How long calls wait while a cell moves from one PostgreSQL to another: two hosts in this process, writers that store changes
+ * Measures how long calls wait while a cell moves from one PostgreSQL server to another: two hosts in this process, writers that store changes
  * one after the other, and readers of what they have stored.
  */
 

@@ -9,14 +9,14 @@ import { Host, http } from "./host.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /*
- * Four cells on two servers, and faults of the second server, on which the second and the fourth cell are. A host reaches that
- * server over a wire.
+ * Four cells on two servers. The second and the fourth cell are on the second server, which fails. A host reaches that server
+ * through a proxy (`Wire`).
  */
 
 /** Short limits, so that a call to a server that hangs does not hang for long. */
 const limits = { call_seconds: 1, statement_seconds: 1, connect_seconds: 1 }
 
-/** The second server: the wire to it, and its database without the wire. */
+/** The second server: the proxy to it, and the address of its database without the proxy. */
 class Second extends Context.Service<
   Second,
   { readonly wire: Wire; readonly url: string; readonly cells: PgCells.AllCells }
@@ -46,7 +46,7 @@ class Second extends Context.Service<
 
 const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
 
-/** A trigger that raises what a server with a full disk raises, at every insert of both cells. */
+/** A trigger in both cells that fails every insert with the error of a full disk. */
 const raiseFull = ["quotewire", "fourth_cell"].flatMap((schema) =>
   tables.map(
     (table) => `create trigger full_disk before insert on ${schema}.${table} execute function public.full_disk()`
@@ -96,7 +96,7 @@ const faults: ReadonlyArray<Fault> = [
   }
 ]
 
-/** Which cells the host can use, by its check of health; it stays ready. */
+/** Which cells are ready, by the host's health check. The host itself stays ready. */
 const cellsOf = Effect.gen(function* () {
   const { base_url } = yield* Host
   const answer = yield* Effect.promise(() => fetch(`${base_url}/health/ready`))

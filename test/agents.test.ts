@@ -11,7 +11,8 @@ import { advanced, callKeyless } from "../packages/mcp/test/support/journey.ts"
 import { read } from "./support/sources.ts"
 
 /*
- * The cheap half of `npm run agents`: the same script on the endpoint itself, and the pages that the command writes.
+ * What can be tested of `npm run agents` without its clients: the script, played on the endpoint itself, and the pages that the
+ * command writes.
  */
 
 /** The tools as callers without a key see them. */
@@ -29,7 +30,7 @@ const listed = Effect.gen(function* () {
   )
 })
 
-/** Plays the script. `told` gives what the model reads of a result. Gives its last words, and all that it has read. */
+/** Plays the script. `told` picks what the model reads of a result. Returns the model's last text, and all that it has read. */
 const played = Effect.fnUntraced(function* (told: (result: Effect.Success<ReturnType<typeof callKeyless>>) => string) {
   yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
   const tools = yield* listed
@@ -47,7 +48,7 @@ const reads = {
   structuredContent: ({ structuredContent }: { structuredContent: object }) => JSON.stringify(structuredContent)
 }
 
-describe("a model that knows nothing but results", () => {
+describe("a model that reads only results", () => {
   it.effect.each(["texts", "structuredContent"] as const)("gets from capabilities to a quote by %s alone", (part) =>
     Effect.gen(function* () {
       const { results, said } = yield* played(reads[part])
@@ -61,7 +62,7 @@ describe("what a client keeps of a declaration", () => {
   const fact = { type: "object", properties: { sex: { type: "string", enum: ["male", "female"] } }, required: ["sex"] }
   const declared = { type: "object", properties: { pets: { type: "array", items: fact } }, required: ["pets"] }
 
-  it("is everything in the same declaration, also by reference", () => {
+  it("is everything if the declaration is the same, also with references", () => {
     const everything = { facts: [2, 2], required: "kept", values: [1, 1], unions: [0, 0] }
     assert.deepStrictEqual<object>(Kept.compare(declared, declared), everything)
     const referring = {
@@ -72,7 +73,7 @@ describe("what a client keeps of a declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("is nothing of what was emptied", () => {
+  it("leaves out what an emptied object has lost", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],
@@ -101,7 +102,7 @@ describe("the pages that npm run agents writes", () => {
       const { results } = yield* played(reads.texts)
       const [capabilities, refused, started] = results
       for (const result of [capabilities, refused, started, results.at(-2), results.at(-1)]) {
-        const [summary = ""] = Report.steady(result ?? "").split("\n{")
+        const [summary = ""] = Report.normalized(result ?? "").split("\n{")
         assert.include(page, plain(summary).slice(0, 400))
       }
     }).pipe(Effect.provide(layer()))

@@ -1,8 +1,8 @@
 import { assert, describe, test } from "@effect/vitest"
 import { measured } from "../bench/scale/Costs.ts"
+import { estimateOf } from "../bench/scale/estimate.ts"
 import type { Fleet } from "../bench/scale/Fleet.ts"
 import { simulate } from "../bench/scale/simulate.ts"
-import { sumsOf } from "../bench/scale/sums.ts"
 
 const span = { warm_up_s: 4, measured_s: 2 }
 
@@ -23,12 +23,12 @@ describe("the simulation of hosts and cells", () => {
     fleet({ hosts: 16, cells_per_host: 1 }),
     fleet({ cells: 1, cells_per_host: 1, servers: 1 })
   ]
-  test.each(fleets)("agrees with the sums while the fleet keeps up: %o", (one) => {
-    const sums = sumsOf(one, measured)
+  test.each(fleets)("agrees with the estimate while the fleet keeps up: %o", (one) => {
+    const estimate = estimateOf(one, measured)
     const seen = simulate(one, measured, span)
     assert.closeTo(seen.ended, 1, 0.1)
-    assert.closeTo(seen.database_cores / sums.database_cores, 1, 0.2)
-    assert.closeTo(seen.host_cores / sums.host_cores, 1, 0.2)
+    assert.closeTo(seen.database_cores / estimate.database_cores, 1, 0.2)
+    assert.closeTo(seen.host_cores / estimate.host_cores, 1, 0.2)
   })
 
   test("shows a fleet that does not keep up", () => {

@@ -12,7 +12,7 @@ export interface Tool {
   readonly namespace: string | null
 }
 
-/** A request to a model, whatever interface it came over. */
+/** A request to a model, the same for all providers' APIs. */
 export interface Conversation {
   readonly tools: ReadonlyArray<Tool>
   /** What the model reads of the results of earlier calls, in their order. */
@@ -40,7 +40,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** One interface of model providers: how it asks, and how it answers. */
+/** The API of a model provider: how requests are read, and how answers are written. */
 export interface Dialect {
   /** The end of the path of a request. */
   readonly path: RegExp
@@ -48,7 +48,7 @@ export interface Dialect {
   readonly write: (turn: Turn, stream: boolean, id: string) => Answer
 }
 
-/** A request with what was said before it, if it goes on from an earlier answer. */
+/** Adds the earlier turns to a request that continues from a stored answer. */
 export const after = (request: Conversation, earlier: ReadonlyMap<string, Conversation>): Conversation => {
   const before = earlier.get(request.previous?.replace(/^[a-z]+_/, "") ?? "")
   if (before === undefined) return request

@@ -7,10 +7,10 @@ import type { Conversation, Tool, Turn } from "./Conversation.ts"
  * until every carrier has answered, and one quote. It knows only what it can read in the results, as a model does.
  */
 
-/** A journey that cannot go on, because a result did not say what comes next. */
+/** The journey cannot go on, because a result did not say what comes next. */
 export class Lost extends Error {}
 
-/** The tools of ours, by the names that a host gives them. Clients put their own prefixes before them. */
+/** The host's tools, by their names at the host. Clients add prefixes of their own. */
 export const toolsOf = ({ tools }: Conversation): ReadonlyMap<string, Tool> => {
   const names = [
     "get_capabilities",
@@ -76,7 +76,7 @@ export const next = (conversation: Conversation): Turn => {
   return call("get_quote", { id: found(/qt_[a-z0-9]+/, last), read_handle: opened.read_handle })
 }
 
-/** What a result says at a place; the whole match where the pattern names no part. */
+/** The part of a result that a pattern captures, or the whole match if it captures none. */
 const found = (pattern: RegExp, result = ""): string => {
   const match = pattern.exec(result)
   if (match === null) throw new Lost(`A result does not say ${pattern.source}: ${result.slice(0, 2_000)}`)

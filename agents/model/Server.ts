@@ -16,7 +16,7 @@ export interface Heard {
   dialect: string | null
   /** The last request with our tools: all tools and all results of the journey. */
   conversation: Conversation.Conversation | null
-  /** What went wrong; null for nothing. */
+  /** What went wrong first; null if nothing did. */
   fault: string | null
   /** Paths that the client asked for and that are not served. */
   readonly unknown: Set<string>
@@ -84,7 +84,7 @@ export const textOf = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString()
 }
 
-/** Stops a server, with the connections that clients keep open. */
+/** Stops a server, and closes the connections that clients keep open. */
 export const closed = (server: ReturnType<typeof createServer>): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve())

@@ -6,7 +6,7 @@ import { cpuOfServers, using } from "./cellServers.ts"
 import { again, sample } from "./start.ts"
 
 /*
- * What a start costs the databases in one cell, and in four on two servers: `node bench/pg/cellCosts.ts` after a build, two
+ * Measures what a start costs the databases in one cell, and in four cells on two servers: `node bench/pg/cellCosts.ts` after a build, two
  * minutes. The numbers on the command line are rounds, seconds, starts at a time and workspaces.
  */
 
@@ -14,7 +14,7 @@ const [rounds = 5, seconds = 4, at_once = 64, workspaces = 32] = process.argv.sl
 
 let n = 0
 
-/** Commits starts until the time is over, and returns how many, and the seconds of processor time of each. */
+/** Commits starts until the time is over, and returns how many, and the CPU time of each. */
 const commitStarts = async (
   port: Storage.Storage["Service"],
   start: Change.Change,

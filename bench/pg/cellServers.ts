@@ -13,7 +13,7 @@ export interface CellServers {
 
 const settings = { max_connections: "1000", shared_buffers: "256MB", checkpoint_timeout: "1h", max_wal_size: "4GB" }
 
-/** Starts servers with so many cells, in turn on each, all with the same room, for as long as the work on them takes. */
+/** Starts servers with `count` cells, spread over them evenly, runs the work, and removes the servers. */
 export const using = async <A>(
   servers: number,
   count: number,
@@ -36,11 +36,11 @@ export const using = async <A>(
   }
 }
 
-/** A file of cells, as the command reads it. */
+/** The content of a file of cells, for `--cells`. */
 export const fileOf = (cells: PgCells.AllCells): string =>
   JSON.stringify(cells.map(({ name, schema, url }) => ({ name, schema, url: Redacted.value(url) })))
 
-/** What a process has used and what its children that have ended did, in seconds of one core. Linux only. */
+/** The CPU time of a process (`own`) and of its children that have ended, in seconds. Linux only. */
 const cpuOfProcess = (pid: string): { readonly parent: string; readonly own: number; readonly ended: number } => {
   const [parent = "", ...fields] = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) . /s, "")
@@ -49,10 +49,10 @@ const cpuOfProcess = (pid: string): { readonly parent: string; readonly own: num
   return { parent, own: ticks(9), ended: ticks(11) }
 }
 
-/** The processor time of a process, in seconds. */
+/** The CPU time of a process, in seconds. */
 export const cpuOf = (pid: number): number => cpuOfProcess(String(pid)).own
 
-/** The processor time of servers with all their sessions, in seconds. */
+/** The CPU time of servers with all their sessions, in seconds. */
 export const cpuOfServers = (servers: ReadonlyArray<PostgresServer>): number => {
   const masters = servers.map(({ folder }) => readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n")[0])
   let sum = 0
@@ -68,5 +68,5 @@ export const cpuOfServers = (servers: ReadonlyArray<PostgresServer>): number => 
   return sum
 }
 
-/** Waits so many seconds. */
+/** Waits. */
 export const wait = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1_000))

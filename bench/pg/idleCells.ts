@@ -8,12 +8,12 @@ import { statements } from "../../test/support/TestDatabase.ts"
 import { cpuOf, cpuOfServers, fileOf, using, wait } from "./cellServers.ts"
 
 /*
- * What hosts and databases use while there is nothing to do: `node bench/pg/idleCells.ts` after a build, some five minutes.
+ * Measures the CPU time of hosts and databases while there is nothing to do: `node bench/pg/idleCells.ts` after a build, some five minutes.
  * Numbers on the command line are the hosts, the cells and the seconds. The cells are schemas on two servers.
  */
 
 const [hosts = 8, cells = 64, seconds = 60] = process.argv.slice(2).map(Number)
-/** After so long, each host asks an idle cell for work as rarely as it ever does. */
+/** After this time, every host polls idle cells at the lowest rate. */
 const settle_seconds = 80
 
 const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))

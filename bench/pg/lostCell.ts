@@ -8,7 +8,7 @@ import { percentile } from "../statistics.ts"
 import { using, wait } from "./cellServers.ts"
 
 /*
- * What callers notice if one of four servers is down: `node bench/pg/lostCell.ts` after a build, two minutes. Each server has a
+ * Measures what callers notice while one of four servers is down: `node bench/pg/lostCell.ts` after a build, two minutes. Each server has a
  * cell. One process answers and works. Starts come at a steady rate, in turn for the workspaces of all cells.
  */
 

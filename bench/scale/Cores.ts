@@ -1,4 +1,4 @@
-/** Cores with one queue. */
+/** The cores of a machine, with one queue for all of them. */
 export class Cores {
   readonly #free_at: Float64Array
   busy_us = 0
@@ -7,7 +7,7 @@ export class Cores {
     this.#free_at = new Float64Array(count)
   }
 
-  /** Does some work, and answers when it is done. */
+  /** Queues some work, and returns the time at which it is done. */
   use(now: number, work_us: number): number {
     const free = this.#free_at
     let next = 0

@@ -12,7 +12,7 @@ export interface Costs {
   readonly round_trip_us: number
 }
 
-/** As `measure.ts` printed them on two cores of an AMD EPYC, 2026-11-23. The round trip is that of a network in one place. */
+/** The costs that `measure.ts` printed on two cores of an AMD EPYC, 2026-11-23. The round trip is that within a data center. */
 export const measured: Costs = {
   commit: { statement_us: 374, change_us: 77, host_change_us: 35 },
   claim: { statement_us: 288, job_us: 20, host_us: 474 },

@@ -1,4 +1,4 @@
-/** What is to happen, in the order of its time. Events of the same time come in the order in which they were added. */
+/** A priority queue of events by time (a binary heap). Events of the same time keep the order in which they were added. */
 export class EventQueue<Event> {
   readonly #heap: Array<{ readonly at: number; readonly place: number; readonly event: Event }> = []
   #added = 0
@@ -19,7 +19,7 @@ export class EventQueue<Event> {
     heap[index] = one
   }
 
-  /** Takes the next event; undefined if there is none. */
+  /** Removes and returns the next event; undefined if there is none. */
   take(): { readonly at: number; readonly event: Event } | undefined {
     const heap = this.#heap
     const first = heap[0]

@@ -1,11 +1,11 @@
 import { measured } from "./Costs.ts"
+import { type Estimate, estimateOf } from "./estimate.ts"
 import { type Fleet, hostsPerCell } from "./Fleet.ts"
 import { type Simulated, simulate } from "./simulate.ts"
-import { type Sums, sumsOf } from "./sums.ts"
 
 /*
- * Simulates fleets of hosts and cells beside the sums of what they need: `npm run simulate`, three minutes. It prints a table
- * and writes nothing.
+ * Simulates fleets of hosts and cells, beside an estimate of what they need by formulas: `npm run simulate`, three minutes. It
+ * prints a table and writes nothing.
  */
 
 const cores_per_server = 16
@@ -41,9 +41,9 @@ const columns = [
   "cells",
   "hosts for a cell",
   "starts/s",
-  "database cores: sum",
+  "database cores: estimate",
   "simulated",
-  "host cores: sum",
+  "host cores: estimate",
   "simulated",
   "connections of a server",
   "load of the busiest server",
@@ -52,16 +52,16 @@ const columns = [
   "ended"
 ]
 
-const rowOf = (fleet: Fleet, sums: Sums, seen: Simulated): ReadonlyArray<string> => [
+const rowOf = (fleet: Fleet, estimate: Estimate, seen: Simulated): ReadonlyArray<string> => [
   whole(fleet.hosts),
   whole(fleet.cells),
   whole(hostsPerCell(fleet)),
   whole(fleet.starts_per_second),
-  whole(sums.database_cores),
+  whole(estimate.database_cores),
   whole(seen.database_cores),
-  whole(sums.host_cores),
+  whole(estimate.host_cores),
   whole(seen.host_cores),
-  `${whole(sums.listening_connections)} to ${whole(sums.most_connections)}`,
+  `${whole(estimate.listening_connections)} to ${whole(estimate.most_connections)}`,
   percent(seen.server_load),
   `${seen.start_p99_ms.toFixed(1)} ms`,
   `${seen.lag_p99_ms.toFixed(1)} ms`,
@@ -74,5 +74,5 @@ print(columns)
 print(columns.map(() => "---:"))
 for (const each of fleets) {
   const fleet = fleetOf(each)
-  print(rowOf(fleet, sumsOf(fleet, measured), simulate(fleet, measured, { warm_up_s: 4, measured_s: 2 })))
+  print(rowOf(fleet, estimateOf(fleet, measured), simulate(fleet, measured, { warm_up_s: 4, measured_s: 2 })))
 }

@@ -11,13 +11,13 @@ import { median } from "../statistics.ts"
 import * as serverProcesses from "./serverProcesses.ts"
 
 /*
- * Measures what the simulation takes its steps to cost: `node bench/scale/measure.ts`, after `npm run build`, two minutes. It
+ * Measures the costs that the simulation uses: `node bench/scale/measure.ts`, after `npm run build`, two minutes. It
  * prints microseconds of CPU, medians of rounds, and writes nothing.
  */
 
 type Port = Storage.Storage["Service"]
 
-/** The CPU time of the database and of this process that one of so many steps takes, in microseconds. */
+/** The CPU time that one step takes in the database and in this process, in microseconds: medians of rounds of `steps` steps. */
 const costOf = async (server: PostgresServer, steps: number, work: () => Promise<unknown>, rounds = 7) => {
   await work()
   const database: Array<number> = []

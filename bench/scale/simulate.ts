@@ -5,7 +5,7 @@ import { EventQueue } from "./EventQueue.ts"
 import * as F from "./Fleet.ts"
 import * as World from "./World.ts"
 
-/** What a simulation has seen after its warm-up. */
+/** What a simulation measured after its warm-up. */
 export interface Simulated {
   /** Busy cores of all servers and of all hosts. */
   readonly database_cores: number
@@ -25,7 +25,7 @@ export interface Simulated {
   readonly ended: number
 }
 
-/** How long to simulate, in seconds: first until the queues are as full as they get, then what is measured. */
+/** How long to simulate, in seconds: first until the queues are in a steady state, then to measure. */
 export interface Span {
   readonly warm_up_s: number
   readonly measured_s: number
@@ -44,8 +44,8 @@ interface Round {
   readonly jobs: ReadonlyArray<World.Claimed>
 }
 
-/** How often something has happened. */
-interface Seen {
+/** How often things happened after the warm-up. */
+interface Counters {
   statements: number
   changes: number
   claims: number
@@ -69,9 +69,9 @@ const slowest_carrier_us = 2e6
 const poll_us = 1e6
 
 /**
- * Runs a fleet on a virtual clock, by the rules of real hosts: changes that come while a statement is under way share the next
- * one, commits are announced to the hosts of the cell, a host asks one hinted cell after the other for work, and runs what it
- * got at the end of the round.
+ * Simulates a fleet on a virtual clock (discrete events), by the rules of real hosts: changes that arrive while a statement runs
+ * share the next one, commits are announced to the hosts of the cell, and a host claims from one hinted cell after the other,
+ * and runs the claimed jobs at the end of the round.
  */
 export const simulate = (fleet: F.Fleet, costs: Costs, span: Span): Simulated =>
   new Simulation(fleet, costs, span).run()
@@ -86,7 +86,7 @@ class Simulation {
   readonly #random = randomFrom(1)
   readonly #world: World.World
   readonly #events = new EventQueue<Event>()
-  readonly #seen: Seen = { statements: 0, changes: 0, claims: 0, announcements: 0, ended: 0, begun: 0 }
+  readonly #counters: Counters = { statements: 0, changes: 0, claims: 0, announcements: 0, ended: 0, begun: 0 }
   readonly #starts: Array<number> = []
   readonly #lags: Array<number> = []
   #now = 0
@@ -127,8 +127,8 @@ class Simulation {
     return [...this.#world.servers, ...this.#world.hosts.map(({ cores }) => cores)]
   }
 
-  #note(what: keyof Seen, count = 1): void {
-    if (this.#now >= this.#begins_at) this.#seen[what] += count
+  #count(what: keyof Counters, count = 1): void {
+    if (this.#now >= this.#begins_at) this.#counters[what] += count
   }
 
   #handle(event: Event): void {
@@ -166,7 +166,7 @@ class Simulation {
     this.#events.add(this.#now - Math.log(1 - this.#random()) * this.#arrivals_every_us, { is: "arrival", host })
     const pair = host.pairs[Math.floor(this.#random() * host.pairs.length)]
     if (pair === undefined) return
-    this.#note("begun")
+    this.#count("begun")
     pair.counts += F.counts_per_start
     this.#submit(pair, { request: { began_at: this.#now, answers: 0 }, step: "start" })
   }
@@ -182,8 +182,8 @@ class Simulation {
     const { change_us, host_change_us, statement_us } = this.#costs.commit
     const batch = pair.waiting.splice(0, F.max_changes)
     pair.isWriting = true
-    this.#note("statements")
-    this.#note("changes", batch.length)
+    this.#count("statements")
+    this.#count("changes", batch.length)
     const sent_at = pair.host.cores.use(this.#now, batch.length * host_change_us)
     this.#events.add(this.#answeredAt(pair, sent_at, statement_us + batch.length * change_us), {
       is: "written",
@@ -202,7 +202,7 @@ class Simulation {
       if (step === "start" && request.began_at >= this.#begins_at) this.#starts.push(this.#now - request.began_at)
       if (step === "start") this.#addJobs(pair, request, "choice", 1)
       else if (step === "choice") this.#addJobs(pair, request, "ask", F.carriers)
-      else if (++request.answers === F.carriers) this.#note("ended")
+      else if (++request.answers === F.carriers) this.#count("ended")
     }
     this.#write(pair)
   }
@@ -219,7 +219,7 @@ class Simulation {
   #announce(pair: World.Pair): void {
     pair.isAnnouncing = false
     pair.announced_at = this.#now
-    this.#note("announcements")
+    this.#count("announcements")
     const { listener_us, statement_us } = this.#costs.hint
     const work_us = statement_us + pair.cell.pairs.length * listener_us
     this.#events.add(this.#answeredAt(pair, this.#now, work_us), { is: "hint", pair })
@@ -255,7 +255,7 @@ class Simulation {
       this.#runJobs(host, jobs)
       return
     }
-    this.#note("claims")
+    this.#count("claims")
     const found = pair.cell.due.splice(0, F.max_jobs - jobs.length)
     pair.isHinted = pair.cell.due.length > 0
     pair.asked_at = this.#now
@@ -296,7 +296,7 @@ class Simulation {
     const servers = this.#world.servers.map(busyCores)
     const hosts = this.#world.hosts.map(({ cores }) => busyCores(cores))
     const ms = (times: ReadonlyArray<number>, share: number) => percentile(Float64Array.from(times), share) / 1e3
-    const { announcements, begun, changes, claims, ended, statements } = this.#seen
+    const { announcements, begun, changes, claims, ended, statements } = this.#counters
     return {
       database_cores: sum(servers),
       host_cores: sum(hosts),

@@ -6,7 +6,7 @@ import { Provider } from "oidc-provider"
 /** A running issuer. */
 export interface OidcIssuer {
   readonly issuer: string
-  /** Plays the person in a browser: follows an authorization request up to the client's address, and returns that. */
+  /** Plays the person's browser: follows an authorization request until it redirects to the client, and returns that address. */
   readonly signIn: (authorization_url: URL) => Promise<URL>
 }
 
@@ -16,7 +16,7 @@ export const scopes = "quotes quotes:all"
 /** Where the issuer sends people back to. Nothing listens there: `signIn` stops before it. */
 export const redirect_url = "http://127.0.0.1:9/callback"
 
-/** A client that need not register, and may ask for every scope. */
+/** A client that is registered already, and may request every scope. */
 export const registered_client = "an-agent"
 
 /** Starts an issuer on a free port, with registration of clients. Everyone is signed in as the same person and agrees. */
@@ -48,8 +48,11 @@ const providerOf = (issuer: string, key: object) =>
     jwks: { keys: [key] },
     clients: [
       {
-        ...{ client_id: registered_client, redirect_uris: [redirect_url], token_endpoint_auth_method: "none" },
-        ...{ grant_types: ["authorization_code"], response_types: ["code"] }
+        client_id: registered_client,
+        redirect_uris: [redirect_url],
+        token_endpoint_auth_method: "none",
+        grant_types: ["authorization_code"],
+        response_types: ["code"]
       }
     ],
     cookies: { keys: ["a key for tests"] },
@@ -73,7 +76,7 @@ const providerOf = (issuer: string, key: object) =>
     }
   })
 
-/** Answers the questions of the issuer: who it is, and that everything that the client asks for is granted. */
+/** Signs the person in, and grants everything that the client requests. */
 const agree = async (provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const { params } = await provider.interactionDetails(request, response)
   const accountId = "user-1"

@@ -5,10 +5,10 @@ import { quotewire } from "./quotewire.ts"
 
 const handle = nodeHandler(quotewire, { base_path: "/insurance", mcp })
 const app = fastify()
-// In Fastify, the second path does not match the first one.
+// In Fastify, `/insurance/*` does not match `/insurance`, so both paths are needed.
 for (const path of ["/insurance", "/insurance/*"]) {
   app.all(path, {
-    // Before Fastify reads the body.
+    // The first hook: later ones run after Fastify has read the body.
     onRequest: async (request, reply) => {
       reply.hijack()
       handle(request.raw, reply.raw)

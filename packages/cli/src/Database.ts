@@ -19,7 +19,7 @@ import * as Service from "./Service.ts"
 import { settingError } from "./Settings.ts"
 import type { DatabaseSettings, StorageSettings } from "./StorageSettings.ts"
 
-/** Where everything is stored: one database, or several cells and those of them whose jobs this process runs. */
+/** Where everything is stored: one database, or several cells with the names of those whose jobs this process runs. */
 export type Address =
   | { readonly url: Redacted.Redacted<string> }
   | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }

@@ -71,7 +71,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("tells agent programs where people sign in, if an issuer is set", () =>
+  it.live("tells agent programs where people sign in if an issuer is set", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)

@@ -30,7 +30,7 @@ import * as ApiError from "./wire/ApiError.ts"
 import type { Ids } from "./wire/Ids.ts"
 
 /*
- * What a host asks of a running service besides calls.
+ * What hosts need of a running service, besides calling operations: links, callbacks, signatures, readiness, keys.
  */
 
 export type { Destination }
@@ -76,7 +76,7 @@ const tryLater: Destination = {
   message: "Try again in a minute."
 }
 
-/** Accepts a carrier's callback, unparsed. Answers false if it is not genuine. Refuses if the carrier must send it again. */
+/** Accepts a carrier's callback, unparsed. False if it is not genuine. Fails if the carrier must send it again later. */
 export const carrierCallback = (
   carrier_id: string,
   callback: CarrierCallback
@@ -143,12 +143,12 @@ export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyAr
     return { sandbox: idsIn("sandbox"), live: idsIn("live") }
   })
 
-/** A key as it is made, and what is to be said about it. */
+/** A new key, with warnings for whoever made it. */
 export interface CreatedKey extends IssuedKey {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Makes a key as `Access` does, and warns if no carrier can be asked in its environment. */
+/** Creates a key, and warns if this program has no carrier to ask in its environment. */
 export const createKey = Effect.fnUntraced(function* (options: Parameters<Access["Service"]["createKey"]>[0]) {
   const issued = yield* (yield* Access).createKey(options)
   const { environment } = options

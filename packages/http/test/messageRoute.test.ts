@@ -85,7 +85,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("can answer with events, and is interrupted if the caller hangs up", () =>
+  it.live("can answer with events, and is interrupted if the caller disconnects", () =>
     Effect.gen(function* () {
       const hungUp = yield* Deferred.make<void>()
       const { keys, send, url } = yield* start({ operations, routes: MessageRoute.make(telling(hungUp), pages) })

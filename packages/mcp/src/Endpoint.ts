@@ -70,7 +70,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, hasBatches))
       if (Result.isFailure(read)) {
         const { error, id } = read.failure
-        return Effect.as(note(posted, transportOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
+        return Effect.as(logMessage(posted, transportOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
       }
       return "method" in read.success ? answerOne(posted, read.success) : answerBatch(posted, read.success)
     }
@@ -90,7 +90,7 @@ const messageWith = <R>(settings: Settings<R>) => {
     if (token === null) return null
     return (yield* settings.isSigned(token.payload, token.signature)) ? token.client : null
   })
-  /** The client of the legacy era: from `initialize`, or from its session. */
+  /** The client that sent a legacy message: from `initialize`, or from its session. */
   const clientIn = (posted: Posted, message: JsonRpc.Message) => {
     if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
     return clientOf(posted.headers["mcp-session-id"] ?? null)
@@ -106,13 +106,23 @@ const messageWith = <R>(settings: Settings<R>) => {
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
     const logged = (reply: Reply) =>
-      Effect.as(note(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
+      Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const transport = transportOf(posted, client, 200)
     const elicits = era === "modern" && Protocol.elicitsIn(message)
-    const asked = { elicits, ask: null, notify: null }
-    const sender = { request_id, credentials, docs_url, caller, obtainable_kinds, era, transport, ...asked }
+    const sender: Server.Sender = {
+      request_id,
+      credentials,
+      docs_url,
+      caller,
+      obtainable_kinds,
+      era,
+      transport,
+      elicits,
+      ask: null,
+      notify: null
+    }
     if (reportsProgress(posted, message)) return yield* streamed(server, message, sender)
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
@@ -124,20 +134,20 @@ const messageWith = <R>(settings: Settings<R>) => {
   })
 }
 
-/** Whether a program wants to hear of the progress of a call, and reads events. */
+/** Whether a program asks for the progress of a call, and accepts server-sent events. */
 const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean =>
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
   (headers.accept ?? "").includes("text/event-stream")
 
-/** Answers a call with events: its progress, and its answer at the end. */
+/** Answers a call with server-sent events: first its progress, at the end its answer. */
 const streamed = <R>(server: Server.Server<R>, message: JsonRpc.Message, sender: Server.Sender) =>
   Effect.contextWith((context: Context.Context<R | Ids.Ids>) => {
     const events = (send: (text: string) => void) => {
       const notify = (method: string, params: object) =>
         Effect.sync(() => send(JSON.stringify({ jsonrpc: "2.0", method, params })))
-      // The status was sent already, so it cannot say how to sign in.
+      // The status 200 was sent already, so a challenge to sign in is not possible any more.
       return server.answer(message, { ...sender, obtainable_kinds: [], notify }).pipe(
         Effect.catch((error) => {
           const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)
@@ -157,12 +167,13 @@ const batchWith = <R>(
   Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
-      // One list answers all of them: none is answered with events, and none with a way to sign in, while others take effect.
+      // All answers go out in one JSON list, so no message is answered with events, and none with a challenge to sign in:
+      // a challenge would replace the list, although other messages have taken effect.
       const single = { ...posted, headers: { ...posted.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }
       const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
-      yield* note(own, transportOf(own, null, 200), "invalid_json")
+      yield* logMessage(own, transportOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
     })
     const answers = yield* Effect.forEach(batch, answerOne, { concurrency: "unbounded" })
@@ -171,7 +182,7 @@ const batchWith = <R>(
   })
 
 /** Logs a message that reached no operation. */
-const note = (
+const logMessage = (
   { credentials, request_id }: Posted,
   transport: FinishedCall.Transport & { readonly status: number },
   error_code: ApiError.ErrorCode | null

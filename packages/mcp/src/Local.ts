@@ -6,7 +6,7 @@ import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
 
-/** Settings of a service for one local program. */
+/** Settings to serve one local program with the service in this process. */
 export interface Settings<R> extends Server.Settings<R> {
   /** The key to call with; null calls without one. */
   readonly key: string | null
@@ -18,19 +18,19 @@ export interface Settings<R> extends Server.Settings<R> {
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
-  Effect.map(Ref.make<Introduced>(nobody), (introduced) => {
+  Effect.map(Ref.make<Handshake>(noHandshake), (handshake) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
     return Effect.fnUntraced(function* (message: JsonRpc.Message, _line: string, peer: Peer.Peer) {
       const { id, method, params } = message
-      if (method === "initialize") yield* Ref.set(introduced, introductionOf(params))
+      if (method === "initialize") yield* Ref.set(handshake, handshakeOf(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
       const { client, elicits } =
         era === "modern"
           ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
-          : yield* Ref.get(introduced)
+          : yield* Ref.get(handshake)
       const ask = era === "modern" ? null : peer.ask
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
@@ -40,17 +40,15 @@ export const make = <R>(
       }).pipe(
         Effect.flatMap((caller) =>
           server.answer(message, {
-            ...{
-              request_id,
-              credentials,
-              docs_url,
-              caller,
-              obtainable_kinds: [],
-              era,
-              elicits,
-              ask,
-              notify: peer.notify
-            },
+            request_id,
+            credentials,
+            docs_url,
+            caller,
+            obtainable_kinds: [],
+            era,
+            elicits,
+            ask,
+            notify: peer.notify,
             transport: transportOf(client)
           })
         ),
@@ -60,16 +58,16 @@ export const make = <R>(
     })
   })
 
-/** The program as its handshake has described it. */
-interface Introduced {
+/** What a program said about itself in `initialize`. */
+interface Handshake {
   readonly client: Protocol.Client | null
   readonly elicits: boolean
 }
 
-const nobody: Introduced = { client: null, elicits: false }
+const noHandshake: Handshake = { client: null, elicits: false }
 
-/** Programs of revisions before 2025-06-18 do not know forms, whatever they declare. */
-const introductionOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Introduced => ({
+/** Revisions before 2025-06-18 have no forms, whatever the program declares. */
+const handshakeOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Handshake => ({
   client: Protocol.clientOf(clientInfo),
   elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities)
 })

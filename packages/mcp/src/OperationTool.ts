@@ -36,9 +36,9 @@ export interface Definition {
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
   readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
-  /** How a call that waits is going, given an answer that was read without waiting. */
+  /** Describes the progress of a call that waits, from an answer that was read without waiting. */
   readonly progress?: (answer: Json.Json<unknown>) => string
-  /** What the tool asks the person, where the program can. */
+  /** The forms that the tool shows the person, if the program can show forms. */
   readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
   /** Prepares the answer for a model. */
   readonly tell: Answer.Tell
@@ -62,7 +62,7 @@ export const make = <R>(
   return {
     name: definition.name,
     isOffered: Operation.isAvailable(operation),
-    list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
+    list: (audience) => (operation.authority.callers.includes(audience.kind) ? show(audience) : null),
     call: (call) => {
       if (renames.length === 0) return run(call, split(call.args))
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -186,7 +186,7 @@ const makeRunner = <R>(
 /** How often a call that waits reports its progress, in milliseconds. */
 const report_ms = 5_000
 
-/** Runs a call, and reports its progress until it ends. What it waits for does not change meanwhile, so it is read once. */
+/** Runs a call, and reports its progress until it ends. The call ends at the next change, so the progress is read once. */
 const reporting = <A, E, R>(
   call: Effect.Effect<A, E, R>,
   report: Progress,
@@ -205,7 +205,7 @@ const reporting = <A, E, R>(
     })
   )
 
-/** How a call is going, read without waiting; null if it cannot be read. */
+/** Describes the progress of a call, read without waiting; null if it cannot be read. */
 const readNow = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   request: Pipeline.Request,
@@ -219,7 +219,7 @@ const readNow = <R>(
   )
 }
 
-/** The refusal of a caller that has no key which could be without authority. */
+/** Replaces `forbidden` for a caller without a key: its message would speak of a key. */
 const needsKey = ApiError.make("forbidden", {
   message: "This tool needs the key of a server, and this call has no key. tools/list has the tools that need none."
 })

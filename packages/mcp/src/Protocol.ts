@@ -58,6 +58,7 @@ export interface Client {
   readonly version: string | null
 }
 
+/** Longer names and versions are cut off. */
 const longest = 200
 
 /** Reads a client's description of itself; null if it has no name. */
@@ -70,20 +71,20 @@ export const clientOf = (info: unknown): Client | null => {
 /** The client that a modern message describes. */
 export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
 
-/** The token with which a program wants to hear of the progress of this call; null if it does not. */
+/** The token to report the progress of this call with; null if the program has not asked for progress. */
 export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
   const { progressToken } = metaOf(message)
   return isId(progressToken) ? progressToken : null
 }
 
-/** Whether a program with these capabilities can put a form before the person. No mode at all means forms. */
+/** Whether a program with these capabilities can show the person a form. `elicitation` without a mode means forms. */
 export const canElicit = (capabilities: unknown): boolean => {
   const elicitation = Predicate.isObject(capabilities) ? capabilities.elicitation : undefined
   if (!Predicate.isObject(elicitation)) return false
   return elicitation.form === undefined ? elicitation.url === undefined : Predicate.isObject(elicitation.form)
 }
 
-/** Whether the program that has sent a modern message can put a form before the person. */
+/** Whether the program that sent a modern message can show the person a form. */
 export const elicitsIn = (message: Message): boolean => canElicit(metaOf(message)[capabilitiesKey])
 
 /** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */

@@ -1,17 +1,17 @@
 import { type Cause, Effect, Fiber, FiberMap, Predicate, Queue, Result, Semaphore, Stdio, Stream } from "effect"
 import * as Peer from "./asking/Peer.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
+import * as TextLines from "./TextLines.ts"
 
 /** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
   /**
-   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Meanwhile it can ask the person who uses
-   * the program.
+   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Through `peer` it can ask the person
+   * who uses the program.
    */
   readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
-  /** Releases waiting calls at once, because the program has closed standard input. */
+  /** Ends the wait of calls that wait for a change, because the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
@@ -34,12 +34,12 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const write = (text: string) => Queue.offer(answers, `${text}\n`)
       const peer = Peer.make(write)
       const runner = yield* makeRunner(settings, write, peer)
-      const split = Lines.splitter(max_line_bytes)
+      const split = TextLines.splitter(max_line_bytes)
       // The last line may have no newline.
-      const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
+      const reading = Stream.concat(stdio.stdin, Stream.make(TextLines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
-        Effect.andThen(peer.hangUp),
+        Effect.andThen(peer.disconnect),
         Effect.andThen(runner.idle),
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
@@ -76,7 +76,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // A notification may hang, too, and must not hold up other lines.
+    // A notification runs in its own fiber, too, so that one that hangs does not block the next lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)
@@ -108,7 +108,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
   })
 
-  const line = Effect.fnUntraced(function* (text: Lines.Line) {
+  const line = Effect.fnUntraced(function* (text: TextLines.Line) {
     const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
     if (Result.isSuccess(json) && peer.take(json.success)) return
     const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))

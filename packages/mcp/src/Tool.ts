@@ -17,7 +17,7 @@ export interface Annotations {
 /** What decides which tools a caller sees, and how: properties of the caller, and the lines of the host. */
 export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"> {
   readonly lines: Lines.LineSet
-  /** Whether the program can put a form before the person. */
+  /** Whether the program can show the person a form. */
   readonly elicits: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Listed {
 /** The arguments of one call, by their names. */
 export type Arguments = Record<string, unknown>
 
-/** Reports the progress of a call: seconds since it began, and how it goes. */
+/** Reports the progress of a call: the seconds since it began, and a message. */
 export type Progress = (seconds: number, message: string) => Effect.Effect<void>
 
 /** One call of a tool, over any transport. */
@@ -49,9 +49,9 @@ export interface ToolCall {
   readonly transport: FinishedCall.Transport
   /** Parsed for this call alone: the tool may change them. */
   readonly args: Arguments
-  /** Tells the program how a long call goes, if it wants to know. Messages hold no fact about a person. */
+  /** Reports the progress of a long call; absent if the program has not asked for it. Messages hold no facts about a person. */
   readonly progress?: Progress
-  /** What was asked before, if the program can ask the person. Otherwise the tool must ask nothing. */
+  /** What was asked before; absent if the program cannot show forms. Then the tool must not ask. */
   readonly round?: Round
 }
 

@@ -18,7 +18,7 @@ export interface McpOptions {
 /** The version of this package; a test keeps it equal. */
 const package_version = "0.1.0"
 
-/** What a call needs while the person is asked is signed and sealed with the seal keys, so that every host can go on. */
+/** Signs and seals the state of a call that asks the person, with the seal keys, which all hosts share. */
 export const asking: RequestState.Crypto<Quotewire.Services> = {
   sign: (text) => Quotewire.sign("mcp_state", text),
   isSigned: (text, signature) => Quotewire.isSigned("mcp_state", text, signature),
@@ -26,7 +26,7 @@ export const asking: RequestState.Crypto<Quotewire.Services> = {
   open: (sealed) => Quotewire.unseal("mcp_state", sealed)
 }
 
-/** What is signed for one purpose is not accepted for another. */
+/** The purpose of session signatures. A signature made for one purpose is not valid for another. */
 const purpose = "mcp_session"
 
 /**

@@ -64,7 +64,7 @@ const started = Effect.map(
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
 describe("a program that can ask the person", () => {
-  it.effect("shows the disclosure word for word, and the start goes on when the person agrees", () =>
+  it.effect("shows the disclosure word for word, and the start continues when the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -89,7 +89,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked whatever its arguments say about the agreement", () =>
+  it.effect("asks the person even if the arguments say that the person agreed", () =>
     Effect.gen(function* () {
       const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
       assert.strictEqual((yield* send(startWith(1, forged))).resultType, "input_required")
@@ -99,7 +99,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told what is wrong before the person is asked for anything", () =>
+  it.effect("gets a refusal for wrong input before the person is asked anything", () =>
     Effect.gen(function* () {
       const wrong = yield* send(startWith(1, { application: { dwelling: { type: "castle" } } }))
       assert.strictEqual(wrong.structuredContent.error.code, "invalid_input")
@@ -139,7 +139,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks one of two alternatives, and reads a choice between numbers", () =>
+  it.effect("asks for one of two alternatives, and reads a choice between numbers", () =>
     Effect.gen(function* () {
       const pets = [{ species: "cat", breed: "mixed" }]
       const args = startWith(1, { line: "pet", application: { residence: { state: "NY", zip: "10001" }, pets } })
@@ -152,7 +152,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for all that a start lacks, also within lists", () =>
+  it.effect("asks for every missing fact, also inside lists", () =>
     Effect.gen(function* () {
       yield* at
       const args = startWith(1, { line: "personal_auto", application: {} })
@@ -192,7 +192,7 @@ describe("a program that can ask the person", () => {
     )
   }
 
-  it.effect("leaves too many facts to the conversation", () =>
+  it.effect("shows no form if too many facts are missing for one", () =>
     Effect.gen(function* () {
       const application = { drivers: [{}, {}, {}], vehicles: [{}, {}] }
       const many = yield* send(startWith(1, { line: "personal_auto", application }))
@@ -201,7 +201,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not see the arguments of the agreement in the list", () =>
+  it.effect("does not see the arguments about the agreement in the list of tools", () =>
     Effect.gen(function* () {
       const listed = (capabilities: object) =>
         Effect.flatMap(Agents, ({ send }) =>
@@ -215,38 +215,40 @@ describe("a program that can ask the person", () => {
   )
 })
 
-describe("a person's no", () => {
+describe("a person who declines", () => {
   for (const answer of [{ action: "decline" }, { action: "accept", content: { agree: false } }]) {
-    it.effect(`is final for this start, and teaches a model nothing (${JSON.stringify(answer)})`, () =>
-      Effect.gen(function* () {
-        const question = yield* send(startWith(1))
-        const refused = yield* send(startWith(1), answering(question, answer))
-        assert.isTrue(refused.isError)
-        assert.strictEqual(refused.structuredContent.error.retry_action.type, "none")
-        assert.include(refused.content[0].text, "said no")
-        for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
-          assert.notInclude(refused.content[0].text, taught)
-        }
-        // What an agent might try now, each with the same start.
-        const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
-        const again = [
-          send(startWith(1)),
-          send(startWith(1, forged)),
-          send(startWith(1), answering(question, agreeing)),
-          send(startWith(1, forged), { capabilities: {} })
-        ]
-        for (const attempt of yield* Effect.all(again)) {
-          assert.isTrue(attempt.isError)
-          assert.include(attempt.content[0].text, "said no")
-        }
-        // Another start asks the person again, whatever its arguments say.
-        assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
-        yield* noStart
-      }).pipe(Effect.provide(layer()))
+    it.effect(
+      `ends this start for good, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
+      () =>
+        Effect.gen(function* () {
+          const question = yield* send(startWith(1))
+          const refused = yield* send(startWith(1), answering(question, answer))
+          assert.isTrue(refused.isError)
+          assert.strictEqual(refused.structuredContent.error.retry_action.type, "none")
+          assert.include(refused.content[0].text, "said no")
+          for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
+            assert.notInclude(refused.content[0].text, taught)
+          }
+          // What an agent might try now, each with the same start.
+          const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+          const again = [
+            send(startWith(1)),
+            send(startWith(1, forged)),
+            send(startWith(1), answering(question, agreeing)),
+            send(startWith(1, forged), { capabilities: {} })
+          ]
+          for (const attempt of yield* Effect.all(again)) {
+            assert.isTrue(attempt.isError)
+            assert.include(attempt.content[0].text, "said no")
+          }
+          // Another start asks the person again, whatever its arguments say.
+          assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
+          yield* noStart
+        }).pipe(Effect.provide(layer()))
     )
   }
 
-  it.effect("is not read into a form that was closed, but nothing starts", () =>
+  it.effect("is not assumed when a form is closed, but nothing starts", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {
@@ -259,7 +261,7 @@ describe("a person's no", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("to a form of facts is not pressed", () =>
+  it.effect("to give facts in a form is not asked again", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { type: "condo" } } })
       const question = yield* send(args)
@@ -272,7 +274,7 @@ describe("a person's no", () => {
 })
 
 describe("the state of a question", () => {
-  it.effect("belongs to its caller, its arguments and ten minutes, and cannot be altered", () =>
+  it.effect("is valid for its caller and its arguments for ten minutes, and cannot be altered", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -293,7 +295,7 @@ describe("the state of a question", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gives one request, however often it is used", () =>
+  it.effect("starts only one quote request, however often it is used", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -307,7 +309,7 @@ describe("the state of a question", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked again at most four times if the program answers without an answer", () =>
+  it.effect("leads to at most four forms if the program sends no answers", () =>
     Effect.gen(function* () {
       let question = yield* send(startWith(1))
       let asked = 1

@@ -10,7 +10,7 @@ const other = "https://other.example/keys"
 const moved = { issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [] }
 
 describe("the keys of the issuer", () => {
-  it.effect("are found by its metadata, and loaded once for many tokens", () =>
+  it.effect("are found through its metadata, and loaded once for many tokens", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, token }) {
         for (const sub of ["a", "b", "c"]) assert.strictEqual((yield* sendWith(yield* token({ sub }))).status, 200)
@@ -36,7 +36,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("no longer verify a remembered token five minutes after they were revoked", () =>
+  it.effect("no longer verify a cached token five minutes after they were removed", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ rotate, token }) {
         const old = yield* token()
@@ -48,7 +48,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("serve for an hour while the issuer is down, and then the answer is 503", () =>
+  it.effect("are used for an hour while the issuer is down, and then the answer is 503", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, token }) {
         const long = yield* token({ exp: 4_000_000_000 })
@@ -79,7 +79,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are not read from a huge, redirected or foreign document", () =>
+  it.effect("are not read from a document that is too large, redirected or of another issuer", () =>
     Effect.forEach(
       [
         async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`),
@@ -103,7 +103,7 @@ describe("the keys of the issuer", () => {
   )
 })
 
-describe("a key that the platform refuses", () => {
+describe("a key that the runtime refuses", () => {
   it.effect("does not verify anything, and is logged", () => {
     const logged: Array<unknown> = []
     const logger = Logger.make(({ message }) => void logged.push(message))

@@ -86,7 +86,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("expires while it is remembered, with a small leeway", () =>
+  it.effect("expires although it is cached, with a small leeway", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const used = yield* token()
@@ -149,7 +149,7 @@ describe("a token of the issuer", () => {
 })
 
 describe("callers without a token", () => {
-  it.effect("go on as before: with a key, and without one if the host has a workspace for them", () =>
+  it.effect("are admitted as before: with a key, and without one if the host has a workspace for them", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents
@@ -203,7 +203,7 @@ describe("callers without a token", () => {
 })
 
 describe("an address", () => {
-  it.effect("that sends too many wrong tokens is refused with 429, and good tokens that are known still pass", () =>
+  it.effect("that sends too many wrong tokens is refused with 429, and valid tokens that are cached still pass", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const good = yield* token()
@@ -217,7 +217,7 @@ describe("an address", () => {
     )
   )
 
-  it.effect("may open the stream of older clients with a token as often as it likes", () =>
+  it.effect("is not limited when older clients open their stream with a valid token", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents

@@ -50,7 +50,7 @@ const forms = { elicitation: {} }
 const world = World.World.layer(MemoryStorage.layer)
 
 describe("a program on standard input and output that shows forms", () => {
-  it.effect("is sent the disclosure, and the call goes on with the answer", () =>
+  it.effect("gets the disclosure as a form, and the call continues with the answer", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -64,7 +64,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("withdraws the form if the call is cancelled, or if nobody answers for ten minutes", () =>
+  it.effect("gets the form cancelled if the call is cancelled, or if nobody answers for ten minutes", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -84,7 +84,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("may hang up while a form is open, and refuse to show one", () =>
+  it.effect("may disconnect while a form is open, and may refuse to show one", () =>
     Effect.gen(function* () {
       const { call, hangUp, read, send, served } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -114,7 +114,7 @@ describe("a program on standard input and output that shows forms", () => {
 })
 
 describe("the progress of a call that waits", () => {
-  it.effect("is told every five seconds to a program that asks for it, in numbers, until the call ends", () =>
+  it.effect("is reported every five seconds to a program that asks for it, in numbers, until the call ends", () =>
     Effect.gen(function* () {
       const { call, read } = yield* connected({})
       const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }

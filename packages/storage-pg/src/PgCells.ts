@@ -12,9 +12,9 @@ import * as MoveState from "./moves/MoveState.ts"
 import { lostAtStart, type MovableOptions, type Opened, open } from "./opening/open.ts"
 
 export { isSchemaName } from "./connection/schemaName.ts"
-export { checkMove, type MoveOptions, move, undoMove } from "./moves/byName.ts"
 export type { MoveSlot, MoveState } from "./moves/MoveState.ts"
 export type { Outcome as MoveOutcome } from "./moves/moveCell.ts"
+export { checkMove, type MoveOptions, move, undoMove } from "./moves/movesByName.ts"
 export type { Progress as MoveProgress } from "./moves/Progress.ts"
 
 /** A cell: a schema of a database, with all tables, that holds some of the workspaces. */

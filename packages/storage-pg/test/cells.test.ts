@@ -165,7 +165,7 @@ describe("a storage of cells", () => {
 })
 
 describe("a host whose list of cells is not that of others", () => {
-  it.effect("finds what another host has placed since it looked", () =>
+  it.effect("finds workspaces that another host has placed since it read the list", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [one, other] = [yield* join(cells), yield* join(cells)]
@@ -180,7 +180,7 @@ describe("a host whose list of cells is not that of others", () => {
     })
   )
 
-  it.effect("refuses the workspaces of a cell that it lacks, and places no new ones there", () =>
+  it.effect("refuses the workspaces of a cell that its settings lack, and places no new ones there", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -195,7 +195,7 @@ describe("a host whose list of cells is not that of others", () => {
 })
 
 describe("a host that works for some of the cells", () => {
-  it.effect("claims their jobs alone, and answers calls for all", () =>
+  it.effect("claims only the jobs of these cells, and answers calls for all", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -252,7 +252,7 @@ describe("claims of several cells", () => {
     })
   )
 
-  it.effect("ask idle cells less and less often, up to twice a minute", () =>
+  it.effect("poll idle cells less and less often, down to twice a minute", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

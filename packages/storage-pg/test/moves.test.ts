@@ -100,7 +100,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("goes on after a stop at any step, while hosts use it, and moves on", () =>
+  it.effect("resumes after a stop at any step, while hosts use the cell, and can move again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -147,7 +147,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("is released while a backup holds it or the new place has not got everything, and switches later", () =>
+  it.effect("releases the cell while a backup locks it or the new place lags, and cuts over later", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -180,7 +180,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can be undone until it is decided, and leaves nothing behind", () =>
+  it.effect("can stay where it is until the cutover, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -202,7 +202,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("need not be the first one, and leaves the others alone", () =>
+  it.effect("need not be the first one, and does not affect the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers
@@ -237,7 +237,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("is refused to a second command, to migrations, and to whoever opens the wrong place", () =>
+  it.effect("locks out a second command, migrations, and hosts that open the wrong place", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells } = movable
@@ -262,32 +262,34 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("is found by a host that slept through the move, and never by one whose settings do not name it", () =>
-    Effect.gen(function* () {
-      const movable = yield* movableCell
-      const { cells, old_url } = movable
-      const [cell] = cells
-      const { moves_to: _, ...old } = cell
-      const asleep = yield* openCells(cells)
-      const forgetful = yield* openCells([old])
-      const awake = yield* openCells(cells)
-      for (const host of [asleep, forgetful]) yield* host.workspaces(null, 1)
-      yield* PgCells.move(cells, "home")
-      yield* awake.commit(step(1, 1))
-      const key = { workspace_id: workspace(2), kind: "remembered_call", id: "1" }
-      assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
-      assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
-      // The old database is gone before this one wakes up.
-      const [server] = yield* TwoServers
-      const name = new URL(old_url).pathname.slice(1)
-      yield* sql(server.url("postgres"), `drop database ${name} with (force)`)
-      const found = yield* eventually(asleep.get(key))
-      assert.strictEqual(Option.getOrThrow(found).version, 1)
-      yield* asleep.commit(step(1, 2))
-    })
+  it.effect(
+    "is found by a host that was suspended during it, and not by a host whose settings lack the new place",
+    () =>
+      Effect.gen(function* () {
+        const movable = yield* movableCell
+        const { cells, old_url } = movable
+        const [cell] = cells
+        const { moves_to: _, ...old } = cell
+        const asleep = yield* openCells(cells)
+        const forgetful = yield* openCells([old])
+        const awake = yield* openCells(cells)
+        for (const host of [asleep, forgetful]) yield* host.workspaces(null, 1)
+        yield* PgCells.move(cells, "home")
+        yield* awake.commit(step(1, 1))
+        const key = { workspace_id: workspace(2), kind: "remembered_call", id: "1" }
+        assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
+        assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
+        // The old database is gone before this one wakes up.
+        const [server] = yield* TwoServers
+        const name = new URL(old_url).pathname.slice(1)
+        yield* sql(server.url("postgres"), `drop database ${name} with (force)`)
+        const found = yield* eventually(asleep.get(key))
+        assert.strictEqual(Option.getOrThrow(found).version, 1)
+        yield* asleep.commit(step(1, 2))
+      })
   )
 
-  it.effect("does not begin where it cannot end, and says what to do", () =>
+  it.effect("does not begin to move if a precondition is not met, and says what to do", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url } = movable

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { obstacles } from "../src/moves/conditions.ts"
 import { type Place, whereabouts } from "../src/moves/Place.ts"
+import { unmet } from "../src/moves/preconditions.ts"
 
 const place = (
   state: "live" | "leaving" | "held" | "left" | "arriving",
@@ -49,7 +49,7 @@ describe("a move", () => {
   }
   const to = { version: 180_000, is_standby: false, workers: 4, has_schema: false }
 
-  it("can begin between servers that are ready", () => assert.deepStrictEqual(obstacles({ old, new: to }), []))
+  it("can begin between servers that are ready", () => assert.deepStrictEqual(unmet({ old, new: to }), []))
 
   it.each([
     ["older than PostgreSQL 14", { ...old, version: 130_020 }, to],
@@ -63,7 +63,7 @@ describe("a move", () => {
     ["max_logical_replication_workers", old, { ...to, workers: 0 }],
     ["has a schema of that name", old, { ...to, has_schema: true }]
   ] as const)("cannot begin otherwise, and says so: %s", (words, old, to) => {
-    const found = obstacles({ old, new: to })
+    const found = unmet({ old, new: to })
     assert.lengthOf(found, 1)
     assert.include(found[0], words)
   })

@@ -6,10 +6,10 @@ import { WrongUsage } from "../CommandErrors.ts"
 import { json, settingError } from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
 
-/** The settings of every command about cells. */
+/** The flags of every command about cells. */
 export const settings = { cells: StorageSettings.cells, json }
 
-/** The settings of a command about cells. */
+/** The values of these flags. */
 export interface Settings extends Pick<StorageSettings.DatabaseSettings, "cells"> {
   readonly json: boolean
 }
@@ -17,7 +17,7 @@ export interface Settings extends Pick<StorageSettings.DatabaseSettings, "cells"
 /** The cell that a command is about. */
 export const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
 
-/** The cells of the file. */
+/** Reads the cells from the file that `--cells` names. */
 export const cellsOf = ({
   cells
 }: Pick<Settings, "cells">): Effect.Effect<PgCells.AllCells, WrongUsage, FileSystem.FileSystem | Path.Path> =>

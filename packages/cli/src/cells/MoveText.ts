@@ -34,7 +34,7 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
   }
 }
 
-/** How a command about a move ended. */
+/** The last line of a command about a move, by its outcome. */
 export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   moved: "Moved. Give the cell its new address as url in the file of cells, without moves_to.",
   undone: "Undone. The cell is where it was.",
@@ -56,10 +56,10 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
 const slotOf = (slot: PgCells.MoveSlot): string =>
   `The replication slot ${slot.name} of its server is used by no move: drop it with pg_drop_replication_slot. ${keeps(slot)}`
 
-/** What there is to say about the moves of a cell, in sentences. */
+/** The state of a cell's moves, in sentences. Empty if there is nothing to do. */
 export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>
   move === null ? [] : [...moveOf(name, move), ...move.other_slots.map(slotOf)]
 
-/** Whether a move has left something behind that no command works on. */
+/** Whether a stopped move needs an operator: it is unfinished, or its slot still keeps the log of a server. */
 export const isStopped = ({ move }: PgCells.CellReport): boolean =>
   move !== null && ((move.phase !== null && !move.is_running) || move.other_slots.length > 0)

@@ -12,7 +12,7 @@ const reportOf = (settings: Settings) =>
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-/** Work that waits for longer was not claimed by anybody. */
+/** If due work waits for longer, no host claims it. */
 const max_work_waits_ms = 60_000
 
 const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > max_work_waits_ms
@@ -69,7 +69,7 @@ const check = Command.make("check", settings, (settings) =>
   })
 ).pipe(
   Command.withDescription(
-    "List the cells, and fail unless all of them can be used and worked for, and no move was stopped"
+    "List the cells, and fail if a cell cannot be used, its work waits too long, or a move was stopped"
   )
 )
 

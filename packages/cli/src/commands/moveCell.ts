@@ -40,5 +40,5 @@ export const moveCell = Command.make("move", { name, dry_run, undo, ...settings 
     yield* Console.log(json ? JSON.stringify({ cell: name, outcome }) : MoveText.endings[outcome])
   }).pipe(Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message }))))
 ).pipe(
-  Command.withDescription("Move a cell to the database in its moves_to, while hosts use it. Again: go on with a move")
+  Command.withDescription("Move a cell to the database in its moves_to, while hosts use it; resumes a stopped move")
 )

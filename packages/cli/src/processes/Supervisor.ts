@@ -39,14 +39,14 @@ const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
   place.ready_at_ms = ready_at_ms
 }
 
-/** Starts a worker that takes the place of another one. */
+/** Starts a worker that replaces another one. */
 const launchNext = (workers: Workers) =>
   Effect.timeoutOrElse(workers.launch(false), {
     duration: longest_start_ms,
     orElse: () => Effect.fail(new CommandFailed({ message: "A process has not started within two minutes." }))
   })
 
-/** Whether the workers of all places fail again and again. */
+/** Whether the workers of all places crash in a loop. */
 const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
   Effect.map(Clock.currentTimeMillis, (now) =>
     BackOff.isCrashLoop(

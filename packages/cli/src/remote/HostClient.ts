@@ -38,7 +38,7 @@ export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => 
   return message === null ? Effect.die(error) : Effect.fail(new CommandFailed({ message: printable(message) }))
 }
 
-/** Fails if the next page of a list is the one that was just read. Otherwise such a host would be asked forever. */
+/** Fails if the next cursor of a list equals the last one: such a host would be asked for the same page forever. */
 export const refuseRepeated = (
   cursor: string | null,
   next_cursor: string | null

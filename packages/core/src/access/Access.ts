@@ -20,7 +20,7 @@ export interface Credentials {
   readonly address: string
   /** Whether this entrance admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
-  /** The caller, if the host has identified it by a token. Then `key` is not read. */
+  /** The caller, if the host has already identified it by a token. Then `key` is ignored. */
   readonly identified?: Caller
 }
 
@@ -70,9 +70,9 @@ export class Access extends Context.Service<
       key_id: KeyId
     ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The caller that a grant stands for; `forbidden` if the organization does not exist.
+     * The caller of a verified token; fails with `forbidden` if the organization does not exist.
      *
-     * Its `key_id` is a hash of organization and subject: limits and the request log treat each subject like a key.
+     * Its `key_id` is a hash of organization and subject, so that limits and the request log treat each subject like a key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
@@ -177,7 +177,7 @@ export class Access extends Context.Service<
   )
 }
 
-/** Commits a change of records that are new. Their ids are, too, so it cannot conflict. */
+/** Commits new records. Their ids are new, too, so the change cannot conflict. */
 const addTo = (storage: Storage["Service"], change: Change.Change) =>
   Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -231,7 +231,7 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknown_organization = "The access token names an organization that does not exist here."
 
-/** How many characters an identifier has after its prefix. Those of a hash in hexadecimal are all allowed. */
+/** How many characters an identifier has after its prefix. Hexadecimal digits are allowed in it. */
 const id_characters = 26
 
 /** Draws a new key. */

@@ -19,15 +19,15 @@ export interface Caller {
   readonly environment: Environment
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
-  /** Null for a keyless caller. For the caller of a token it is a hash of whom the token was issued to. */
+  /** Null for a keyless caller. For a caller with a token, a hash of the organization and the subject of the token. */
   readonly key_id: KeyId | null
   /** The read handle of this call, if any. */
   readonly read_handle: string | null
 }
 
-/** What a token of an outside issuer grants, as a host has verified it. */
+/** What a token of an OAuth issuer grants. The host has verified the token. */
 export interface Grant extends Pick<Caller, "environment" | "organization_id"> {
   readonly kind: KeyKind
-  /** Whom the token was issued to, such as issuer and user. Only a hash of it is kept. */
+  /** Identifies the person or program that the token was issued to. Only a hash of it is stored. */
   readonly subject: string
 }

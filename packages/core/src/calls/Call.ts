@@ -2,10 +2,10 @@ import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 
 /**
- * What a person said whom the host itself asks for consent, for example in a form of the program that runs an agent.
+ * A person's answer to a host that asks for consent itself, for example in a form that an agent program shows.
  *
- * `pending`: not asked yet. The operation checks everything else first, and then refuses the call, so that a person is asked
- * only for what can go on.
+ * `pending`: not asked yet. The operation then checks everything else and refuses the call, so that the person is asked only
+ * about a start that is right otherwise.
  */
 export type PersonsAnswer = "pending" | "agreed" | "declined"
 
@@ -20,6 +20,6 @@ export interface Call {
   readonly revision: string
   /** The input as sent, in the caller's revision. Repeats are compared by it. */
   readonly sent: unknown
-  /** What the person said; absent if the consents in the input are all there is, as over REST. */
+  /** The person's answer, if the host asks for consent itself. Absent over REST: there the input holds the consents. */
   readonly person?: PersonsAnswer
 }

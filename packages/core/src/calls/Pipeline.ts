@@ -34,7 +34,7 @@ export interface Request extends RequestHead {
   readonly idempotency_key: string | null
   /** How the call came in, for the request log. By default that is the operation's own route, as for embedded clients. */
   readonly transport?: Transport
-  /** What a person said whom the host itself has asked for consent. Never read from what a caller sends. */
+  /** The person's answer, if the host asks for consent itself. It never comes from what the caller sends. */
   readonly person?: PersonsAnswer
   /**
    * The input as one object, collected from all parts of the call.

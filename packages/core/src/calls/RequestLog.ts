@@ -118,7 +118,7 @@ const writing = (
     const writeOne = (batch: Batch) =>
       Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
-      // Fails only now: the calls of a workspace that is unavailable must not hold up those of others.
+      // Fails only after all batches were tried: a workspace that is unavailable must not delay the log of the others.
       Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))

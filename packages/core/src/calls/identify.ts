@@ -13,9 +13,9 @@ export interface RequestHead {
 }
 
 /**
- * Identifies the caller without calling an operation. A host uses it if what it offers depends on the caller.
+ * Identifies the caller without calling an operation, for a host whose answers depend on who calls.
  *
- * It refuses like `call`.
+ * It fails as `call` does.
  */
 export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
   Effect.contextWith((services: Context.Context<Access | Allowance>) =>
@@ -25,10 +25,10 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
   )
 
 /**
- * Identifies the caller of a token, which the host verifies.
+ * Identifies the caller of a token. `verified` verifies the token and returns what it grants.
  *
- * Failing with `authentication_failed` counts against the address, like a wrong key. An address that has reached its limit is
- * refused before the token is verified.
+ * If it fails with `authentication_failed`, that counts against the address, like a wrong key. An address that has reached its
+ * limit is refused before the token is verified.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,

@@ -53,8 +53,8 @@ export interface ConsumeOptions {
   /**
    * How often an event may fail before it is parked; 10 by default.
    *
-   * An attempt during which the process died counts as failed. It may have died of something else, so the event is then handed
-   * over once more, even with 1.
+   * An attempt during which the process died counts as failed. The death may have had another cause, so the event then gets one
+   * more attempt, even if this is 1.
    */
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further one. */

@@ -132,8 +132,11 @@ export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: Retr
 /** Whether the next event, which has just failed, is parked. */
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
-/** Whether the next event is parked without another attempt. One process may have died of something else, so it takes two. */
-export const hasEndedProcesses = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
+/**
+ * Whether the next event is parked without another attempt, because processes have died while they handled it. A single death
+ * may have had another cause, so it takes two.
+ */
+export const isExhaustedByDeaths = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   failures >= Math.max(max_attempts, 2)
 
 /** Continues after the events that were erased, by age or by a reset. */

@@ -46,7 +46,7 @@ const tryEvent = Effect.fnUntraced(function* (
   event: Event
 ) {
   if (settings.types !== null && !settings.types.has(event.type)) return null
-  if (Consumer.hasEndedProcesses(held.current(), settings)) return "process_ended"
+  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return "process_ended"
   const error = yield* attempts.make(event, held.current().failures + 1)
   if (error !== null) held.set(Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings))
   return error

@@ -45,6 +45,6 @@ export const refusalOf = (options: unknown): InvalidConfig | null =>
     ? checkOptions(options, rules, ["storage"])
     : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
 
-/** The logger of options that may be wrong; undefined if they have no usable one. */
+/** The logger of options that were not checked; undefined if they have no usable one. */
 export const loggerOf = (options: unknown): ProgramLogger | undefined =>
   Predicate.hasProperty(options, "logger") && isLogger(options.logger) ? options.logger : undefined

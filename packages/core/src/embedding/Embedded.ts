@@ -147,7 +147,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * What it acquires is released by `close`, before the services are. Rejects with the failure of the Effect.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
-  /** Logs an entry, such as `Effect.logWarning("…")`, where the service logs: also before it has started, and if it could not. */
+  /** Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even if the service has not started. */
   readonly log: (entry: Effect.Effect<void>) => Promise<void>
   /**
    * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
@@ -156,7 +156,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
    * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases all resources.
-   * Handlers such as `nodeHandler` refuse new requests from now on, and finish the running ones.
+   * Handlers such as `nodeHandler` refuse new requests, and finish the running ones.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */

@@ -7,23 +7,23 @@ import type { Embedded } from "./Embedded.ts"
 import { closed, valueOf } from "./rejections.ts"
 import { ClosingScope } from "./whenClosing.ts"
 
-/** What a program runs in an embedded service, until it closes the service. */
+/** Runs calls and effects in an embedded service, and closes the service. */
 export interface Lifetime {
   /** Runs a call, which its signal interrupts. `close` waits for it. */
   readonly call: <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => Promise<A>
   /** Runs an effect. What it acquires is released by `close`. */
   readonly run: Embedded["run"]
-  /** Pauses. `close` does not wait for the end of a pause. */
+  /** Sleeps. `close` does not wait for it. */
   readonly sleep: Sleep
-  /** Ends the service. `stop` runs together with everything that ends at once. */
+  /** Closes the service. `stop` stops what the program itself has started, such as consumers; it runs within the grace period. */
   readonly close: (stop: () => Promise<unknown>) => Promise<void>
 }
 
 /**
- * Begins the life of a service.
+ * Makes the lifetime of a service that runs in `runtime`.
  *
- * It ends in two steps. First nothing new begins: calls and handlers refuse, long polls return, and what runs has its grace.
- * Then the resources are released.
+ * `close` has two steps. First it drains: new calls are refused, long polls return, and running calls get the grace period.
+ * Then it releases the resources.
  */
 export const begin = (
   runtime: ManagedRuntime.ManagedRuntime<Services | Storage, Error>,
@@ -48,7 +48,7 @@ export const begin = (
   }
 
   const end = async (stop: () => Promise<unknown>) => {
-    // Handlers have graces of their own.
+    // Not within this grace period: handlers such as `nodeHandler` have grace periods of their own.
     const stopped = Effect.runPromise(Scope.close(closing_scope, Exit.void))
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stop(), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, grace_ms))
@@ -60,7 +60,7 @@ export const begin = (
   return {
     call,
     run: (effect) => call(Effect.provideService(Scope.provide(effect, scope), ClosingScope, closing_scope)),
-    // Not one of the running calls, for which `close` would wait.
+    // Not by `call`, because `close` would wait for it.
     sleep: async (ms, signal) => valueOf(await start(Effect.sleep(ms), signal), signal),
     close: (stop) => (closing ??= end(stop))
   }

@@ -1,15 +1,15 @@
 import { Context, Effect, Scope } from "effect"
 
-/** The scope that `close` of an embedded service closes first; null outside of one. */
+/** The scope that `close` of an embedded service closes first; null outside an embedded service. */
 export const ClosingScope = Context.Reference<Scope.Scope | null>("@quotewire/core/ClosingScope", {
   defaultValue: () => null
 })
 
 /**
- * Runs an effect as soon as `close` of the embedded service is called, at the same time as all others.
+ * Registers an effect that runs as soon as the embedded service is closed, so that a host can refuse new calls and drain.
  *
- * `close` waits for it before it releases anything. Hosts refuse new calls with it, and wait for running ones: it needs a
- * bound of its own. Call it inside `run`; in any other program, the effect runs when the scope closes.
+ * `close` runs all such effects at the same time, and waits for them without a limit before it releases anything: give the
+ * effect a time limit. Call this inside `run`. Outside an embedded service, the effect runs when the scope closes.
  */
 export const whenClosing = (effect: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {

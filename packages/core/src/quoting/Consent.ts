@@ -213,18 +213,18 @@ export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
-/** Refuses a start that lacks nothing but the agreement of the person, who was not asked yet. */
+/** Refuses a start that is right except that the person was not asked for agreement yet. */
 export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: not_agreed }])
 )
 
-/** Refuses a start, now and whenever it is repeated, because the person was asked for it and has said no. */
+/** Refuses a start because the person was asked and declined. Repeats of the start are refused in the same way. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
   message: "The person was asked and has said no. Nothing was sent to a carrier. Tell the person so, and stop here.",
   retry_action: "none"
 })
 
-/** How a person was asked: in a form that the program put before them, or by the caller, who says so in the input. */
+/** How a person was asked: `elicitation`, in a form that the program showed; `argument`, by the caller, who says so. */
 export const asked_by = ["elicitation", "argument"] as const
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */

@@ -87,7 +87,7 @@ const makeDecide = Effect.gen(function* () {
   const check = yield* makeCheck
   const accept = yield* makeAccept
   const answers = yield* makeAnswers
-  const keep = ({ caller, moment }: Call, key: Change.StoredRecord) =>
+  const storeKey = ({ caller, moment }: Call, key: Change.StoredRecord) =>
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
@@ -102,7 +102,7 @@ const makeDecide = Effect.gen(function* () {
     const { moment, person } = call
     if (person === "declined") {
       const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
-      yield* keep(call, Start.storedRequestKey(call, input, version, declined))
+      yield* storeKey(call, Start.storedRequestKey(call, input, version, declined))
       return yield* Consent.declined
     }
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
@@ -113,7 +113,7 @@ const makeDecide = Effect.gen(function* () {
     }
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
-      yield* keep(call, Start.storedRequestKey(call, input, version, refused))
+      yield* storeKey(call, Start.storedRequestKey(call, input, version, refused))
     }
     return yield* refusal
   })

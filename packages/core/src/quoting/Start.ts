@@ -151,7 +151,7 @@ export const RequestKey = Schema.Struct({
   quote_request_id: Schema.NullOr(QuoteRequestId),
   /** Milliseconds of workspace time. */
   refused_at: Schema.NullOr(Schema.Int),
-  /** When the person, asked for consent to this start, said no: milliseconds of workspace time. */
+  /** When the person was asked for consent and declined, in milliseconds of workspace time. */
   declined_at: Schema.optionalKey(Schema.Int)
 })
 export type RequestKey = typeof RequestKey.Type

@@ -26,7 +26,7 @@ const texts: Readonly<Record<string, string>> = {
  */
 export const disclosureText = (key: string): string | null => (Object.hasOwn(texts, key) ? (texts[key] ?? null) : null)
 
-/** The text that a person agrees to before a start without a key, in its current version. */
+/** The quote disclosure in its current version: the text that a person must agree to before a start without a key. */
 export const quoteDisclosure: DisclosureKey & { readonly text: string } = {
   key: quote_disclosure_key,
   version: disclosure_version,

@@ -56,8 +56,8 @@ const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slots_per_hour, 0)
 
 /**
- * Sweeps the workspaces of a storage, or of a cell, slot by slot. If that is unavailable, the slot is swept together with the
- * next one that can be.
+ * Makes the sweep of a slot, in a storage or in one of its cells. A slot that was missed, because the storage or cell was
+ * unavailable, is swept together with the next one.
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],
@@ -81,7 +81,7 @@ const sweeping = <E>(
   })
 }
 
-const cannotBeReached = (cell: string | null) =>
+const logUnavailable = (cell: string | null) =>
   cell === null
     ? Effect.logWarning("Storage cannot be reached; nothing was erased")
     : Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; what is old in it is erased later"), { cell })
@@ -162,9 +162,9 @@ export class Retention extends Context.Service<
           if (!(yield* claimsThisMinute(now))) return
           const slot = Math.floor(now / every_ms) % slots_per_hour
           const sweepOne = ({ cell, sweep }: (typeof parts)[number]) =>
-            Effect.catchTag(sweep(slot), "StorageUnavailable", () => cannotBeReached(cell))
+            Effect.catchTag(sweep(slot), "StorageUnavailable", () => logUnavailable(cell))
           yield* Effect.forEach(parts, sweepOne, { concurrency: "unbounded", discard: true })
-        }).pipe(Effect.catchTag("StorageUnavailable", () => cannotBeReached(null)))
+        }).pipe(Effect.catchTag("StorageUnavailable", () => logUnavailable(null)))
         const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
         const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), every_ms)
         return Retention.of({ sweep, forever })

@@ -172,7 +172,7 @@ const countWaiting = (left: () => void) => {
 
 /**
  * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again. Jobs of a single cell that is unavailable do not count: storage itself gives no more of them.
+ * done again. Jobs of a cell that is unavailable do not count: storage gives out no more jobs of that cell by itself.
  *
  * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a loop
  * and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import type { StorageCell } from "./Storage.ts"
 
-/** A cell of the storage, as this process sees it. */
+/** Whether a cell of the storage can be used by this process. */
 export interface CellReadiness {
   readonly name: string
   /** Whether calls for its workspaces can be answered now. */
@@ -11,7 +11,7 @@ export interface CellReadiness {
 /** How long a cell may take to answer whether it is ready, in milliseconds. */
 const answer_ms = 1_000
 
-/** Asks each cell whether it can be used now. One that does not answer within a second cannot. */
+/** Checks all cells at the same time. A cell that does not answer within a second is not ready. */
 export const ask = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlyArray<CellReadiness>> =>
   Effect.forEach(
     cells,

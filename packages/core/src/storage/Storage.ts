@@ -19,7 +19,7 @@ export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: L
 /** Storage cannot be reached for now. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
   readonly retry_after_seconds: number
-  /** The only cell that is unavailable, if the others are not. Until it is back, claims give no jobs of it. */
+  /** The unavailable cell, if only one cell is unavailable. Until it is back, claims return no jobs of it. */
   readonly cell?: string
 }> {}
 
@@ -106,7 +106,7 @@ export interface Tally {
   readonly added: number
 }
 
-/** A part of a storage that holds some workspaces as a whole, and can be unavailable while the others are not. */
+/** A cell: a part of a storage that holds all data of some workspaces, and can be unavailable while other cells are not. */
 export interface StorageCell {
   readonly name: string
   /** Whether it can be used now. Fails within seconds if not. */
@@ -168,7 +168,7 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
     /** Whether storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
-    /** The cells of a storage that is made of several. `ready` is then the readiness of the first, which all others need. */
+    /** The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all others need. */
     readonly cells?: ReadonlyArray<StorageCell>
   }
 >()("@quotewire/core/Storage") {}

@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly address?: string
   /** A key to use instead of the world's own. */
   readonly key?: string | null
-  /** What a person said whom the host has asked for consent. */
+  /** The person's answer, as if the host had asked for consent. */
   readonly person?: PersonsAnswer
   /** How the call came in, for the request log. */
   readonly transport?: FinishedCall.Transport

@@ -16,7 +16,7 @@ type At<What extends string, Details> = { readonly at: Timestamp; readonly what:
 export type Entry =
   /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
   | At<"call", RequestLogEntry>
-  /** The person agreed, as the service itself has recorded it: to which text, and how the person was asked. */
+  /** The person agreed, by the service's own record: to which text, and how the person was asked. */
   | At<"consent", QuoteConsent>
   /** A carrier was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>

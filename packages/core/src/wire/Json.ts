@@ -58,7 +58,7 @@ export const extend = <A extends object, B extends object>(json: Json<A>, member
   return json.value === undefined ? { text } : { text, value: { ...json.value, ...members } }
 }
 
-/** Puts members before those of an encoded object. Their names must differ from its own. */
+/** Inserts members at the beginning of an encoded object. Their names must differ from its own. */
 export const begin = <A extends object, B extends object>(members: A, json: Json<B>): Json<A & B> => {
   const begun = JSON.stringify(members).slice(0, -1)
   const text = json.text === "{}" ? `${begun}}` : `${begun},${json.text.slice(1)}`

@@ -10,11 +10,11 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
-  /** Writes the body while it is made, instead of `body`. If the caller hangs up, it is interrupted. */
+  /** Instead of `body`: writes the body in pieces. If the caller disconnects, it is interrupted. */
   readonly stream?: Streamed
 }
 
-/** A body that is made in pieces. It must be small: nothing waits until the caller has taken a piece. */
+/** Writes a body in pieces. The body must be small: there is no backpressure, so pieces wait in memory until they are sent. */
 export type Streamed = (write: (text: string) => void) => Effect.Effect<void>
 
 /** The headers of every answer of the API. Answers belong to one caller and are never cached. */

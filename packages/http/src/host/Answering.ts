@@ -16,7 +16,7 @@ export interface Settings {
   readonly docs_url: string
   /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** Called after every answer, which does not wait for it. It must not block. If it throws, or its promise rejects, that is logged. */
+  /** Called after every answer. It must not block. If it throws, or its promise rejects, that is logged. */
   readonly onAnswered?: (answered: Answered) => unknown
 }
 
@@ -51,7 +51,7 @@ export interface Answering<R> {
    * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
    */
   readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
-  /** Writes a body that is made in pieces, and reports its end. Returns what `run` returns. */
+  /** Runs a streamed body, and calls `ended` at its end. Returns what `run` returns. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,

@@ -15,7 +15,7 @@ export interface Settings<R> {
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
   /** Routes beside the operations: `Handoff.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
-  /** Routes that need to know `base_url`. */
+  /** Further routes that depend on `base_url`. */
   readonly routesAt?: (base_url: string) => ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>>
   /** Whether storage can be reached and its migrations are current; by default always. */
   readonly ready?: Effect.Effect<boolean | string, never, R>

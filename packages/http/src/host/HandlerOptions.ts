@@ -37,8 +37,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered"> {
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
   /**
-   * The issuer whose tokens the agent endpoint accepts beside keys, so that people can sign in from their agent programs; none
-   * by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
+   * The OAuth issuer whose tokens the agent endpoint accepts besides keys, so that people can sign in from their agent programs;
+   * none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
   /** The rate limits of callers from outside; by default those of `embed`, or of the contract. Your own calls do not count. */
@@ -94,7 +94,7 @@ const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.
 
 const origins = 'a list of origins, such as ["https://shop.example"]'
 
-/** What options must be that nothing else checks: a program in JavaScript can pass anything. */
+/** The types of the options that nothing else checks. The compiler does not check them in a JavaScript program. */
 const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boolean, what: string]> = [
   ["base_path", Predicate.isString, "a path, such as /insurance"],
   ["base_url", Predicate.isString, "an address, such as https://shop.example/insurance"],

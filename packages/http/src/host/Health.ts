@@ -14,7 +14,7 @@ export interface CellReadiness {
  *
  * `/health/live` answers as long as the process does. `/health/ready` asks `ready` and refuses with `service_unavailable`
  * unless it is true; a sentence becomes the message. `environments` lists where carriers can be asked: without `live` in it,
- * live calls get no quotes. `cells` lists the cells of the storage, if it has any, and which of them can be used.
+ * live calls get no quotes. `cells` lists the cells of the storage, if it has any, and whether each can be used.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

@@ -37,7 +37,7 @@ export const of = ({
       CarrierCallbacks.route(Quotewire.carrierCallback),
       ...(endpoint === undefined || oauth !== null ? [] : MessageRoute.make(endpoint, mcp_origins))
     ],
-    ...(endpoint !== undefined && oauth !== null && { routesAt: signedIn(endpoint, mcp_origins, oauth) }),
+    ...(endpoint !== undefined && oauth !== null && { routesAt: routesWithOAuth(endpoint, mcp_origins, oauth) }),
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
@@ -45,8 +45,8 @@ export const of = ({
   }
 }
 
-/** The agent endpoint with tokens. Its address is what they are issued for. */
-const signedIn =
+/** The routes of an agent endpoint that accepts tokens: the endpoint itself and its metadata. */
+const routesWithOAuth =
   (endpoint: MessageRoute.MessageEndpoint<Services>, origins: MessageRoute.Origins, oauth: OAuthSettings) =>
   (base_url: string) => {
     const [path] = endpoint.paths

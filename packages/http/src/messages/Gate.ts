@@ -11,13 +11,13 @@ export interface Admitted {
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
 }
 
-/** Decides who may send messages to an endpoint. */
+/** Decides who may send messages to an endpoint, and how others are refused. */
 export interface Gate {
   /** Identifies the sender of a request, and counts a wrong key or token against its address. */
   readonly admit: (
     request: Pipeline.RequestHead
   ) => Effect.Effect<Admitted, ApiError.ApiError | Challenged, Pipeline.PipelineServices>
-  /** The refusal of a sender for lack of authority that one of its obtainable kinds has. */
+  /** The refusal of a sender that was admitted, but lacks authority that it could get by signing in. */
   readonly refuse: (admitted: Admitted, error: ApiError.ApiError) => ApiError.ApiError | Challenged
 }
 

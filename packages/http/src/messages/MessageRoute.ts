@@ -50,8 +50,8 @@ export interface MessageEndpoint<out R = never> {
   /**
    * Answers the body of one request, and logs the request. Interrupting it cancels the call.
    *
-   * It fails if the caller is not admitted after all. The host then sends the envelope and logs the request. It fails with
-   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has, and has logged that itself.
+   * It fails if the caller is not admitted after all: the host then sends the envelope and logs the request. It fails with
+   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has: the endpoint has logged that itself.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
 }
@@ -73,7 +73,7 @@ export const make = <R>(
   const allowed = [...new Set([...always, ...endpoint.request_headers])].join(", ")
   const permitted: Reply = { status: 204, headers: Cors.permitting("POST", allowed), text: null }
   const refused: Reply = { status: 405, headers: { allow: "POST" }, text: endpoint.only_post }
-  const refuse: Answers<R> = (request) => Effect.as(noteStranger(gate, request, 405, "not_found"), refused)
+  const refuse: Answers<R> = (request) => Effect.as(logUnadmitted(gate, request, 405, "not_found"), refused)
   const methods: Readonly<Record<Method, Answers<R>>> = {
     POST: postHandler(endpoint, gate),
     GET: refuse,
@@ -86,7 +86,7 @@ export const make = <R>(
     const isAllowed = origin === null || Cors.isAllowed(origins, origin)
     const replied: Replied<R> = isAllowed
       ? methods[method](request)
-      : Effect.andThen(noteStranger(gate, request, forbiddenOrigin.status, forbiddenOrigin._tag), forbiddenOrigin)
+      : Effect.andThen(logUnadmitted(gate, request, forbiddenOrigin.status, forbiddenOrigin._tag), forbiddenOrigin)
     const readable = origin === null ? none : Cors.readableBy(origin, exposed)
     return replied.pipe(
       Effect.flatMap((reply) => answerOf(reply, readable)),
@@ -144,7 +144,7 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
     )
     return yield* Effect.catch(read, (error) => {
       if (error._tag === "forbidden") return Effect.fail(gate.refuse(admitted, error))
-      const logged = isCountedAlready(error) ? Effect.void : note(request, admitted.credentials, error)
+      const logged = isCountedAlready(error) ? Effect.void : logRequest(request, admitted.credentials, error)
       return Effect.andThen(logged, Effect.fail(error))
     })
   })
@@ -156,7 +156,7 @@ const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this ori
 
 const none: Readonly<Record<string, string>> = {}
 
-/** Proxies must pass each event on at once. */
+/** The headers of an event stream. They tell proxies to pass each event on at once. */
 const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
 
 /** All answers are in the current revision (api.md, Versioning 6). */
@@ -171,7 +171,7 @@ const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<R
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
-/** A refusal that tells the client how to sign in. */
+/** The answer with a challenge, which tells the client how to sign in. */
 const challengeOf = (
   { error, header }: Challenged,
   { docs_url, request_id }: Incoming,
@@ -182,17 +182,19 @@ const challengeOf = (
     return { ...answer, headers: { ...answer.headers, ...readable, "www-authenticate": header } }
   })
 
-/** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */
+/** Whether the caller's key was refused. That is counted already, and such a key must not be looked up again. */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
   _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Logs a request that reached no message. */
-const note = (
+const logRequest = (
   { request_id, transport }: Request,
   credentials: Request["credentials"],
   { _tag, status }: Pick<ApiError.ApiError, "_tag" | "status">
 ) => Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code: _tag })
 
-/** The same for a sender who is not admitted yet. Requests without a valid key or token are not logged. */
-const noteStranger = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
-  Effect.ignore(Effect.flatMap(gate.admit(request), ({ credentials }) => note(request, credentials, { _tag, status })))
+/** The same before the sender was admitted. Requests without a valid key or token are not logged. */
+const logUnadmitted = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
+  Effect.ignore(
+    Effect.flatMap(gate.admit(request), ({ credentials }) => logRequest(request, credentials, { _tag, status }))
+  )

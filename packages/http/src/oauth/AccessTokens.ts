@@ -4,23 +4,23 @@ import { errors, type JWTPayload, jwtVerify } from "jose"
 import * as IssuerKeys from "./IssuerKeys.ts"
 import type { OAuthSettings, OrganizationRule, TokenCallerKind } from "./OAuthOptions.ts"
 
-/** How much the clocks of issuer and host may differ. */
+/** How much the clocks of the issuer and this host may differ. */
 const leeway_ms = 30_000
 /** The longest token that is read. */
 const max_characters = 8_192
-/** How many verified tokens are remembered. */
-const max_remembered = 5_000
+/** How many verified tokens are cached. */
+const max_cached = 5_000
 
-/** The token is genuine, but has none of the scopes that say what its caller may do. */
+/** The token is valid, but has none of the scopes that allow something here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
 /** Identifies callers by the tokens of an issuer. */
 export interface AccessTokens {
   /**
-   * The caller of a token. It is verified once, and remembered in memory until it or the keys of the issuer expire.
+   * Identifies the caller of a token. A verified token is cached in memory until it expires or the issuer's keys are reloaded.
    *
-   * Fails with `authentication_failed` if it is not valid here, `forbidden` if it names no organization of this host, and
-   * `service_unavailable` if the keys of the issuer are not known now.
+   * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this host, and
+   * `service_unavailable` if the issuer's keys cannot be loaded now.
    */
   readonly identify: (
     token: string,
@@ -29,19 +29,19 @@ export interface AccessTokens {
 }
 
 /** Whether text has the form of a JWT. An API key has no dots. */
-export const hasForm = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
+export const isLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
 
-/** A grant, and how long it can be used. */
+/** A grant, when it expires, and the keys that verified it. */
 interface Verified extends Caller.Grant {
-  /** When the token expires here, in milliseconds. */
-  readonly until: number
+  /** When the token expires, with leeway, in milliseconds. */
+  readonly expires_at: number
   readonly set: IssuerKeys.KeySet
 }
 
-/** Reads tokens for one audience. */
+/** Makes the check of tokens for one audience. */
 export const make = (settings: OAuthSettings, audience: string): AccessTokens => {
   const keys = IssuerKeys.make(settings)
-  const remembered = new RememberedCallers()
+  const cache = new CallerCache()
 
   const verify = Effect.fnUntraced(function* (token: string) {
     if (token.length > max_characters) return yield* invalid("The access token is too long.")
@@ -51,13 +51,13 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
     )
     const attempt = verifyWith(token, settings, audience, now)
     const verified = yield* Effect.catchTag(attempt(set), "UnknownKey", () =>
-      Effect.flatMap(keys.after(set), (newer) =>
+      Effect.flatMap(keys.newerThan(set), (newer) =>
         newer === set ? invalid(unknown_key) : Effect.catchTag(attempt(newer), "UnknownKey", () => invalid(unknown_key))
       )
     )
     return {
       ...(yield* grantOf(settings, verified.payload)),
-      until: verified.until,
+      expires_at: verified.expires_at,
       set: verified.set
     } satisfies Verified
   })
@@ -65,34 +65,34 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
   return {
     identify: (token, request) =>
       Effect.gen(function* () {
-        const known = remembered.get(token, keys.last(), yield* Clock.currentTimeMillis)
-        if (known !== undefined) return known
+        const cached = cache.get(token, keys.last(), yield* Clock.currentTimeMillis)
+        if (cached !== undefined) return cached
         const { caller, grant } = yield* Pipeline.identifyGrant(request, verify(token))
-        remembered.set(token, grant, caller)
+        cache.set(token, grant, caller)
         return caller
       })
   }
 }
 
-/** The callers of tokens that were verified with one set of keys. Another set verifies them anew. */
-class RememberedCallers {
+/** Caches the callers of tokens that were verified with one set of keys. With a newer set, tokens are verified again. */
+class CallerCache {
   private set_of_keys: IssuerKeys.KeySet | null = null
-  private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly until: number }>(
-    max_remembered
+  private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly expires_at: number }>(
+    max_cached
   )
 
   get(token: string, set: IssuerKeys.KeySet | null, now: number): Caller.Caller | undefined {
     if (set === null || set !== this.set_of_keys || !IssuerKeys.isFresh(set, now)) return undefined
     const found = this.callers.get(token)
-    return found !== undefined && now < found.until ? found.caller : undefined
+    return found !== undefined && now < found.expires_at ? found.caller : undefined
   }
 
-  set(token: string, { set, until }: Verified, caller: Caller.Caller): void {
+  set(token: string, { set, expires_at }: Verified, caller: Caller.Caller): void {
     if (set !== this.set_of_keys) {
       this.callers.clear()
       this.set_of_keys = set
     }
-    this.callers.set(token, { caller, until })
+    this.callers.set(token, { caller, expires_at })
   }
 }
 
@@ -123,22 +123,22 @@ const verifyWith =
     }).pipe(
       Effect.catchTag("Unverified", ({ thrown }) => refusalOf(thrown)),
       Effect.filterOrFail(
-        // Such a token is worth something only together with a key or a certificate, which nobody checks here.
+        // A sender-constrained token is valid only with a proof of its key or certificate, which this host does not check.
         ({ payload }) => payload.cnf === undefined,
         () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
       ),
-      Effect.map(({ payload }) => ({ payload, set, until: (payload.exp ?? 0) * 1_000 + leeway_ms }))
+      Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leeway_ms }))
     )
 
 const refusalOf = (thrown: unknown): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
   if (thrown instanceof errors.JWKSNoMatchingKey) return Effect.fail(new UnknownKey())
   const refused = invalid(reasonOf(thrown))
   if (thrown instanceof errors.JOSEError) return refused
-  // The platform refuses the key itself, such as an RSA key that is too short.
+  // The runtime refuses the issuer's key, for example an RSA key that is too short.
   return Effect.andThen(Effect.logWarning("A key of the OAuth issuer cannot be used", Cause.die(thrown)), refused)
 }
 
-/** Why a token is refused. Claims are checked after the signature, so only their owner learns of them. */
+/** Why a token is refused. The reason can name a claim, because claims are checked only after the signature. */
 const reasonOf = (thrown: unknown): string => {
   if (thrown instanceof errors.JWTExpired) return "The access token has expired."
   if (thrown instanceof errors.JWTClaimValidationFailed) return reasons[thrown.claim] ?? not_valid
@@ -153,7 +153,7 @@ const reasons: Readonly<Record<string, string>> = {
   nbf: "The access token is not valid yet."
 }
 
-/** What the claims of a token grant. */
+/** Reads from the claims of a token what it grants. */
 const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: JWTPayload) {
   const kind = kindOf(settings.scopes, payload)
   if (kind === null) return yield* new InsufficientScope()
@@ -176,7 +176,7 @@ const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.Organi
 
 const isOrganizationId = Schema.is(Ids.OrganizationId)
 
-/** The kind that the scopes of a token allow: the one that may do most. Null if it has none of the scopes. */
+/** The kind of caller that the scopes of a token allow: the one that may do most. Null if the token has none of the scopes. */
 const kindOf = (scopes: OAuthSettings["scopes"], payload: JWTPayload): TokenCallerKind | null => {
   if (scopes === null) return "platform"
   const kinds = scopesOf(payload).flatMap((scope) => (Object.hasOwn(scopes, scope) ? (scopes[scope] ?? []) : []))

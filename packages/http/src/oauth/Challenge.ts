@@ -1,23 +1,23 @@
 import type { ApiError } from "@quotewire/core"
 import { Data } from "effect"
 
-/** What a challenge tells a client beside the address of the metadata (RFC 6750, RFC 9728). */
+/** The parameters of a challenge, besides the address of the metadata (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** Left out if nothing was sent that could be wrong. */
+  /** Left out if the request had no token and no key. */
   readonly error?: "invalid_token" | "insufficient_scope"
   readonly description?: string
-  /** The scope to ask for, if there is one. */
+  /** The scope that the client must request; null if none is needed. */
   readonly scope: string | null
 }
 
-/** A refusal that tells the client how to sign in: the header goes with it. */
+/** A refusal with a challenge: the `WWW-Authenticate` header tells the client how to sign in. */
 export class Challenged extends Data.TaggedError("Challenged")<{
   readonly error: ApiError.ApiError
   /** The value of `WWW-Authenticate`. */
   readonly header: string
 }> {}
 
-/** Writes the value of `WWW-Authenticate`. No part may contain a quote. */
+/** Writes the value of `WWW-Authenticate`. No parameter may contain a double quote. */
 export const write = ({ description, error, scope }: Challenge, resource_metadata: string): string => {
   const parameters = [
     ["error", error],

@@ -3,11 +3,11 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
-/** How long keys are used before they are loaded again: a key that the issuer has removed works at most this long. */
+/** How long keys are used before they are loaded again. A key that the issuer has removed is accepted at most this long. */
 const fresh_ms = 5 * 60_000
 /** How long keys are used while the issuer cannot be reached. */
 const usable_ms = 60 * 60_000
-/** The least time between two attempts to load keys, whatever tokens arrive. */
+/** The shortest time between two attempts to load keys, however many tokens with unknown keys arrive. */
 const cooldown_ms = 10_000
 /** How long an attempt may take. */
 const timeout_ms = 5_000
@@ -23,30 +23,30 @@ export interface KeySet {
   readonly loaded_at: number
 }
 
-/** The issuer's keys are not known now. */
+/** The issuer's keys cannot be loaded now, and there are none to use meanwhile. */
 export class KeysUnavailable extends Data.TaggedError("KeysUnavailable")<{ readonly retry_after_seconds: number }> {}
 
-/** The keys with which an issuer signs. They are loaded when they are needed, and again from time to time. */
+/** The keys with which an issuer signs. They are loaded when they are needed, and reloaded when they are too old. */
 export interface IssuerKeys {
-  /** The last set; null if none was loaded. It may be too old to be used. */
+  /** The set that was loaded last; null if none was. It may be too old to use. */
   readonly last: () => KeySet | null
-  /** A set to use: the last one if it is fresh, otherwise a new one. An older one serves while the issuer is down. */
+  /** A set to use: the last one while it is fresh, otherwise a new one. While the issuer is down, the last one for an hour. */
   readonly current: Effect.Effect<KeySet, KeysUnavailable>
-  /** A set that is newer than this one, for a token whose key is not in it; the same one if it is too early to ask again. */
-  readonly after: (set: KeySet) => Effect.Effect<KeySet>
+  /** A newer set than this one, for a token whose key is not in it. The same set if it is too early to load again. */
+  readonly newerThan: (set: KeySet) => Effect.Effect<KeySet>
 }
 
 /** Whether a set is new enough to be used without a look at the issuer. */
 export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + fresh_ms
 
-/** Keeps the keys of an issuer. */
+/** Makes the cache of an issuer's keys. */
 export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): IssuerKeys => {
-  // One attempt at a time. Those who wait for it use what it has found.
+  // One attempt at a time. Callers that wait for it use its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
   let attempted_at = Number.NEGATIVE_INFINITY
 
-  /** Loads a set in place of one that was seen, unless that has happened meanwhile or was tried a moment ago. */
+  /** Loads a newer set than the one that the caller has seen, unless another caller has done so or an attempt was just made. */
   const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -57,7 +57,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): Issu
         Effect.catchTag("Unloadable", ({ reason }) =>
           Effect.as(Effect.logWarning(`The keys of the OAuth issuer could not be loaded: ${reason}`), last)
         ),
-        // A caller that has left must not keep the others waiting.
+        // An interrupted attempt does not count: the next caller may load at once.
         Effect.onInterrupt(() =>
           Effect.sync(() => {
             attempted_at = Number.NEGATIVE_INFINITY
@@ -77,7 +77,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): Issu
   return {
     last: () => last,
     current,
-    after: (set) => Effect.map(renew(set), (renewed) => renewed ?? set)
+    newerThan: (set) => Effect.map(renew(set), (renewed) => renewed ?? set)
   }
 }
 
@@ -108,8 +108,14 @@ const isKey = Schema.is(
   Schema.Struct({
     kty: Schema.Literals(["RSA", "EC", "OKP"]),
     key_ops: Schema.optionalKey(Schema.mutable(Schema.Array(Schema.String))),
-    ...{ kid: TextField, alg: TextField, use: TextField, n: TextField, e: TextField },
-    ...{ crv: TextField, x: TextField, y: TextField }
+    kid: TextField,
+    alg: TextField,
+    use: TextField,
+    n: TextField,
+    e: TextField,
+    crv: TextField,
+    x: TextField,
+    y: TextField
   })
 )
 

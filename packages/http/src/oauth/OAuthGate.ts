@@ -7,10 +7,10 @@ import type { OAuthSettings, TokenCallerKind } from "./OAuthOptions.ts"
 import * as ProtectedResource from "./ProtectedResource.ts"
 
 /**
- * Admits callers with a key, with a token of the issuer, and without either unless `required`.
+ * Admits callers with a key or with a token of the issuer, and callers without either unless `required`.
  *
- * Whoever could get further by signing in is told how: callers that are not admitted, and callers of a tool for which another
- * scope is needed. A genuine token without an organization here is refused without that, because a new one would not help.
+ * A refusal carries a challenge if signing in can help: for callers that are not admitted, and for a tool that needs another
+ * scope. A valid token without an organization here is refused without a challenge, because a new token would not help.
  */
 export const make = (settings: OAuthSettings, base_url: string, path: string): Gate => {
   const tokens = AccessTokens.make(settings, settings.audience ?? base_url + path)
@@ -20,7 +20,7 @@ export const make = (settings: OAuthSettings, base_url: string, path: string): G
   const least_scope = scopeOf("platform") ?? scopeOf("server")
   const challenged = (error: ApiError.ApiError, challenge: Challenge.Challenge) =>
     new Challenge.Challenged({ error, header: Challenge.write(challenge, resource_metadata) })
-  const unsigned = (error: ApiError.ApiError) => challenged(error, { scope: least_scope })
+  const notSignedIn = (error: ApiError.ApiError) => challenged(error, { scope: least_scope })
   const invalid = (error: ApiError.ApiError) =>
     challenged(error, { error: "invalid_token", description: error.message, scope: least_scope })
   const lacking = (scope: string | null) =>
@@ -48,13 +48,13 @@ export const make = (settings: OAuthSettings, base_url: string, path: string): G
     admit: (request) => {
       const { credentials } = request
       const { key } = credentials
-      if (key !== null && AccessTokens.hasForm(key)) return withToken(request, key)
-      if (key === null && settings.required) return Effect.fail(unsigned(signIn))
+      if (key !== null && AccessTokens.isLikeJwt(key)) return withToken(request, key)
+      if (key === null && settings.required) return Effect.fail(notSignedIn(signIn))
       return Pipeline.identify(request).pipe(
         Effect.map((caller): Admitted => ({ caller, credentials, obtainable_kinds: key === null ? obtainable : [] })),
         Effect.mapError((error) => {
           if (error._tag !== "authentication_failed") return error
-          return key === null ? unsigned(signIn) : invalid(error)
+          return key === null ? notSignedIn(signIn) : invalid(error)
         })
       )
     },

@@ -1,11 +1,11 @@
 import { Caller, HttpAddress, Ids, Input } from "@quotewire/core"
 import { Result, Schema } from "effect"
 
-/** The kinds of caller that a token can stand for. A widget's key is for pages of a shop, which have no tokens. */
+/** The kinds of caller that a token can identify. Not `widget`: widgets are web pages of a shop, and have no tokens. */
 export const TokenCallerKind = Schema.Literals(["server", "platform"])
 export type TokenCallerKind = typeof TokenCallerKind.Type
 
-/** The algorithms of signatures that are accepted. All are asymmetric: the service holds no key that could sign. */
+/** The accepted signature algorithms. All are asymmetric, so that the service holds no key that could sign a token. */
 const Algorithm = Schema.Literals([
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const)
@@ -37,7 +37,7 @@ const Issuer = Schema.String.check(
   })
 )
 const KeysAddress = Schema.String.check(Schema.makeFilter(isSafeAddress, { expected: "an https address" }))
-/** A scope as RFC 6749 allows it, so that it can stand in a header. */
+/** A scope as RFC 6749 allows it, so that it is safe in a header. */
 const Scope = Schema.String.check(
   Schema.isPattern(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/u, { expected: "a scope: visible characters without quotes" })
 )
@@ -62,11 +62,11 @@ export interface OAuthOptions {
   readonly scopes?: Readonly<Record<string, TokenCallerKind>>
   /** The `aud` of the tokens. By default the address of the endpoint, `{base_url}/v1/mcp`, as clients ask for it (RFC 8707). */
   readonly audience?: string
-  /** Where the issuer publishes its keys (JWKS). By default its metadata say it. */
+  /** Where the issuer publishes its keys (JWKS). By default it is read from the issuer's metadata. */
   readonly jwks_url?: string
-  /** The accepted algorithms of signatures, such as `RS256`; by default RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
+  /** The accepted signature algorithms, such as `RS256`; by default RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
   readonly algorithms?: ReadonlyArray<typeof Algorithm.Type>
-  /** Whether callers with neither key nor token are refused, so that agent programs ask people to sign in. False by default. */
+  /** Whether callers with neither key nor token are refused, so that agent programs ask people to sign in; false by default. */
   readonly required?: boolean
 }
 
@@ -90,22 +90,22 @@ const Options = Schema.Struct({
   required: Schema.optionalKey(Schema.Boolean)
 })
 
-/** The options that were checked, with their defaults. */
+/** The checked options, with defaults filled in. */
 export interface OAuthSettings {
   readonly issuer: string
   readonly environment: Caller.Environment
   readonly organization: OrganizationRule
-  /** Null if every token is a platform's. */
+  /** Null if every token allows as much as a platform key. */
   readonly scopes: Readonly<Record<string, TokenCallerKind>> | null
   /** Null for the address of the endpoint. */
   readonly audience: string | null
-  /** Null if the metadata of the issuer say it. */
+  /** Null if it is read from the issuer's metadata. */
   readonly jwks_url: string | null
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
 }
 
-/** How the organization of a token is found: it is the same for all, or a claim names it. */
+/** How the organization of a token is found: one for all tokens, or by a claim. */
 export type OrganizationRule =
   | { readonly organization_id: Ids.OrganizationId }
   | { readonly claim: string; readonly ids: Readonly<Record<string, Ids.OrganizationId>> | null }

@@ -5,10 +5,10 @@ import * as Cors from "../host/Cors.ts"
 import * as Route from "../host/Route.ts"
 import * as OAuthOptions from "./OAuthOptions.ts"
 
-/** Where metadata stand below an address (RFC 9728). */
+/** The well-known path of the metadata (RFC 9728). */
 const well_known = "/.well-known/oauth-protected-resource"
 
-/** What clients read before they ask the issuer for a token (RFC 9728). */
+/** Protected resource metadata (RFC 9728): what clients read to find the issuer and its scopes. */
 export interface Metadata {
   /** The address of the agent endpoint, for which tokens are issued. */
   readonly resource: string
@@ -34,12 +34,12 @@ export const metadataOf = (
 /** The address of the metadata that challenges name: below `base_url`, where the host itself serves it. */
 export const addressOf = (base_url: string): string => `${base_url}${well_known}`
 
-/** The path that clients try without a challenge: that of the endpoint, after the well-known one. */
+/** The path that clients try if they got no challenge: the well-known path with the path of the endpoint after it (RFC 9728). */
 export const pathOf = (base_url: string, path: string): string => `${well_known}${Addresses.pathOf(base_url)}${path}`
 
 /**
- * The routes of the metadata, which are public and may be read by web pages. If a proxy removes the path of `base_url`, it may
- * also pass on the path at its root.
+ * The routes of the metadata. They are public, and any web page may read them. There is one for each path that can arrive:
+ * with the path of `base_url`, and without it if a proxy removes that.
  */
 export const routes = (metadata: Metadata, base_url: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)
@@ -49,7 +49,7 @@ export const routes = (metadata: Metadata, base_url: string, path: string): Read
     "access-control-allow-origin": "*"
   }
   const found = Effect.succeed<Answer>({ status: 200, headers, body })
-  // Clients in browsers add the header of their protocol version, and so ask first.
+  // Clients in browsers send `Mcp-Protocol-Version`, so the browser sends a preflight request.
   const permitted = Effect.succeed<Answer>({
     status: 204,
     headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
@@ -61,7 +61,7 @@ export const routes = (metadata: Metadata, base_url: string, path: string): Read
   ])
 }
 
-/** The metadata for a program that mounts the service below a path, and where to serve it. */
+/** The metadata for a program that mounts the service below a path, and the path to serve them at. */
 export interface ProtectedResource {
   /** The path at the root of the program's address, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
   readonly path: string
@@ -73,8 +73,8 @@ export interface ProtectedResource {
 const mcp_path = "/v1/mcp"
 
 /**
- * What to serve at the root of your address if you mount the service below a path. Clients that sign in before their first
- * call look there; all others find the metadata below that path.
+ * Makes the metadata that you serve at the root of your address if you mount the service below a path. Clients that sign in
+ * before their first call look there. All others find the metadata through the challenge.
  *
  * `base_url` is that of the handler, or the `public_url` of the service. A wrong option throws an error that names it.
  *

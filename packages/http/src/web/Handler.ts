@@ -109,7 +109,7 @@ const respond = <R>(
   }
 }
 
-/** A body that is made in pieces. If the caller takes no more of it, its making is interrupted. */
+/** A streamed body as a `ReadableStream`. If the caller cancels it, the work behind it is interrupted. */
 const streamBody = <R>(
   answering: Answering.Answering<R>,
   exchange: Answering.Exchange,

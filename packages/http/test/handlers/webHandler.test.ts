@@ -77,7 +77,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("interrupts an answer with events if the caller takes no more of it", () =>
+  it.live("interrupts an answer with events if the caller cancels it", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const hungUp = yield* Deferred.make<void>()

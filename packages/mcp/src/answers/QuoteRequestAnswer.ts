@@ -43,7 +43,7 @@ export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input
   }
 })
 
-/** How far a request is, in numbers only. */
+/** Describes the progress of a request with numbers only: no carrier and no fact. */
 export const progress = (answer: Json.Json<unknown>): string => {
   const { carriers } = Json.read(Json.typed<Resource.QuoteRequestWithQuotes>(answer)).quote_request
   const asked = carriers.filter(({ outcome }) => outcome !== "not_asked")

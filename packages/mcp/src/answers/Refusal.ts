@@ -8,7 +8,7 @@ const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   not_found: "Check the id, and the read_handle where the tool takes one."
 }
 
-/** No advice if the person was asked already: then nothing is to be asked again. */
+/** The advice for a refusal; none if the person was asked in a form already, and must not be asked again. */
 const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): string | undefined =>
   code === "needs_information" && retry_action.type === "none" ? undefined : advice[code]
 

@@ -3,7 +3,7 @@ import { type JsonSchema, Predicate } from "effect"
 import type { Fields } from "../JsonRpc.ts"
 import type { Form, FormField } from "./Form.ts"
 
-/** The largest form. If more facts are missing, the model asks for them in its conversation. */
+/** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
 const max_fields = 12
 
 /** Longer answers are dropped: no fact is that long. */
@@ -13,23 +13,23 @@ const max_characters = 500
 export type FactValue = string | number | boolean
 
 /**
- * A form that asks for missing facts; null if a form cannot ask for all of them.
+ * Makes a form that asks for the missing facts; null if a form cannot ask for all of them.
  *
- * Forms are flat, so a missing list or object is not asked for. Neither is text that identifies a person, such as a name or
- * the number of a document: that is left to the arguments.
+ * Forms are flat, so they cannot ask for a list or an object. They also never ask for text that identifies a person, such as a
+ * name or the number of a document: the model sends that in the arguments.
  */
 export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
   const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
   if (fields.length === 0 || fields.length > max_fields) return null
-  const known = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
-  if (known.length < fields.length) return null
+  const askable = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
+  if (askable.length < fields.length) return null
   return {
     message: `To quote prices for ${line.insures}, the carriers need to know:`,
     requestedSchema: {
       type: "object",
-      properties: Object.fromEntries(known),
+      properties: Object.fromEntries(askable),
       // Of alternatives, such as a birth month or an age, one is enough. The service checks what was answered.
-      required: known.map(([path]) => path).filter((path) => !isAlternative(path, line))
+      required: askable.map(([path]) => path).filter((path) => !isAlternative(path, line))
     }
   }
 }
@@ -65,6 +65,7 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
   return schema["x-pii"] === "direct" ? null : { type, ...about }
 }
 
+/** Replaces the indexes in a path: `drivers.0.age` becomes `drivers.*.age`. */
 const starred = (path: string): string => path.replaceAll(/\b\d+\b/g, "*")
 
 /** The schema of the fact at a path; null if the line has none. */
@@ -80,7 +81,7 @@ const schemaAt = (
 
 const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
-/** Whether a fact is one of several of which one is enough: the object around it does not require it. */
+/** Whether a fact is one of several alternatives, of which one is enough: the schema lists it in `anyOf`. */
 const isAlternative = (path: string, line: Line.Line): boolean => {
   const names = path.split(".")
   const around = schemaAt(line.facts_schema, names.slice(0, -1))
@@ -91,7 +92,7 @@ const isAlternative = (path: string, line: Line.Line): boolean => {
     : false
 }
 
-/** The facts in the content of an answered form, by their paths. What was not asked for is dropped. */
+/** Reads the facts from an accepted form, by their paths. Fields that the form did not have are dropped. */
 export const read = (
   content: Fields,
   asked: ReadonlyArray<string>,
@@ -106,7 +107,7 @@ export const read = (
     })
   )
 
-/** A value as the line expects it: forms have only text for choices, also between numbers. */
+/** Converts a value to the type that the line expects: a form offers numbers to choose from as text. */
 const valueOf = (value: unknown, schema: JsonSchema.JsonSchema | null): FactValue | null => {
   if (typeof value === "number" || typeof value === "boolean") return value
   if (typeof value !== "string" || value === "" || value.length > max_characters) return null
@@ -114,7 +115,7 @@ const valueOf = (value: unknown, schema: JsonSchema.JsonSchema | null): FactValu
   return numbers.find((number) => String(number) === value) ?? value
 }
 
-/** An application with these facts added, by their paths. Facts that were sent stay. */
+/** Adds facts to an application, by their paths. Facts that the arguments hold are kept. */
 export const merged = (application: unknown, facts: Readonly<Record<string, FactValue>>): unknown =>
   Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
 

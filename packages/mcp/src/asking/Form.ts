@@ -1,7 +1,7 @@
 import { type Effect, Option, Schema } from "effect"
 import type { Fields } from "../JsonRpc.ts"
 
-/** A field of a form: text, a choice, a whole number or a tick. The protocol allows nothing nested. */
+/** A field of a form: text, a choice, a number or a checkbox. The protocol allows no nested fields. */
 export interface FormField {
   readonly type: "string" | "integer" | "number" | "boolean"
   readonly title: string
@@ -12,7 +12,7 @@ export interface FormField {
   readonly maximum?: number
 }
 
-/** What a program puts before the person who uses it: the parameters of `elicitation/create`, in form mode. */
+/** A form that a program shows the person who uses it: the parameters of `elicitation/create` in form mode. */
 export interface Form {
   readonly message: string
   readonly requestedSchema: {
@@ -22,25 +22,25 @@ export interface Form {
   }
 }
 
-/** The method that asks the person. */
+/** The MCP method that shows a form. */
 export const method = "elicitation/create"
 
-/** A question of a tool to the person, and what the tool needs to go on with the answer. */
+/** A question that a tool asks the person, and the state that the tool needs to continue with the answer. */
 export interface Question {
   /** The name of the question within the call. */
   readonly name: string
   readonly form: Form
-  /** JSON that the next round gets back unchanged. It can hold facts, so it leaves this service sealed only. */
+  /** JSON that the next round gets back unchanged. It can hold facts, so it leaves this service only sealed. */
   readonly state: object
 }
 
-/** What the person did with a form. A form that was closed is neither a yes nor a no. */
+/** What the person did with a form. `cancel`: closed it without an answer, which is neither a yes nor a no. */
 export type Answer =
   | { readonly action: "accept"; readonly content: Fields }
   | { readonly action: "decline" }
   | { readonly action: "cancel" }
 
-/** Puts a form before the person. A form that stays unanswered counts as closed. */
+/** Shows the person a form and waits for the answer. A form that stays unanswered counts as closed. */
 export type Ask = (form: Form) => Effect.Effect<Answer>
 
 /** A form that was closed without an answer. */
@@ -52,14 +52,14 @@ const Result = Schema.Struct({
 })
 const decode = Schema.decodeUnknownOption(Result)
 
-/** Reads a program's answer to a form. Anything but an answer counts as a form that was closed. */
+/** Reads a program's answer to a form. Anything that is not a valid answer counts as a closed form. */
 export const readAnswer = (result: unknown): Answer =>
   Option.match(decode(result), {
     onNone: () => closed,
     onSome: ({ action, content }) => (action === "accept" ? { action, content: content ?? {} } : { action })
   })
 
-/** What a tool knows in one round of a call whose program can ask the person. */
+/** What a tool knows in one round of a call. A call whose program can show forms has a round for each form and answer. */
 export interface Round {
   /** The state of the question that was answered; null in the first round. */
   readonly state: unknown
@@ -67,5 +67,5 @@ export interface Round {
   readonly answer: Answer | null
 }
 
-/** The first round of a call: nothing was asked yet. */
+/** The first round of a call, before any question. */
 export const first: Round = { state: null, answer: null }

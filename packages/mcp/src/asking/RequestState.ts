@@ -4,11 +4,11 @@ import type { ToolCall } from "../Tool.ts"
 import type { Question } from "./Form.ts"
 
 /*
- * The `requestState` of a call that asks the person: what the next round needs, so that any host can run it. It passes
- * through the program, so it is sealed, because it can hold facts, and signed together with what it was made for.
+ * The `requestState` of a call that asks the person. It holds what the next round needs, so that any host can run that round.
+ * The program keeps it meanwhile. So it is sealed, because it can hold facts, and signed together with the call it belongs to.
  */
 
-/** How a host seals and signs the state. */
+/** Seals and signs the state with keys that all hosts share. */
 export interface Crypto<R> {
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
@@ -24,9 +24,9 @@ export interface Subject extends Pick<ToolCall, "args" | "caller"> {
 }
 
 /** How long the person has to answer, in milliseconds. */
-const lives_ms = 10 * 60_000
+const lifetime_ms = 10 * 60_000
 
-/** Longer states are not read: none is written that holds more facts than a form can ask for. */
+/** The longest state that is read. All that this service writes are shorter, because forms limit the facts in them. */
 const max_characters = 32 * 1024
 
 const Sealed = Schema.fromJsonString(
@@ -34,27 +34,27 @@ const Sealed = Schema.fromJsonString(
 )
 const decode = Schema.decodeUnknownOption(Sealed)
 
-/** Only the caller that was given a state can use it, and only for the same tool with the same arguments. */
+/** The text to sign. It makes a state valid for one caller, one tool and the same arguments only. */
 const signed = ({ args, caller, tool }: Subject, sealed: string): string =>
   Json.canonical(["request_state", caller.workspace_id, caller.kind, caller.key_id, tool, args, sealed])
 
-/** Writes the state of a call that asks this question. */
+/** Writes the `requestState` that goes out with a question. */
 export const write = Effect.fnUntraced(function* <R>(
   { seal, sign }: Crypto<R>,
   subject: Subject,
   { name, state }: Question
 ) {
-  const expires_at = (yield* Clock.currentTimeMillis) + lives_ms
+  const expires_at = (yield* Clock.currentTimeMillis) + lifetime_ms
   const sealed = yield* seal(JSON.stringify({ expires_at, name, state }))
   return `${yield* sign(signed(subject, sealed))}~${sealed}`
 })
 
-/** Reads the question of a call and its state; none if it is not of this call, was altered, or has expired. */
+/** Reads the name and the state of the question; none if the text belongs to another call, was altered or has expired. */
 export const read = Effect.fnUntraced(function* <R>({ isSigned, open }: Crypto<R>, subject: Subject, text: string) {
   const mark = text.indexOf("~")
   const sealed = text.slice(mark + 1)
   if (mark < 0 || text.length > max_characters) return Option.none()
-  // Checked first, because a host logs what it cannot open, and anybody could fill the log.
+  // Checked first: a host logs a warning for what it cannot open, and anyone could fill the log with that.
   if (!(yield* isSigned(signed(subject, sealed), text.slice(0, mark)))) return Option.none()
   const now = yield* Clock.currentTimeMillis
   return Option.filter(decode(yield* open(sealed)), ({ expires_at }) => now < expires_at)

@@ -5,11 +5,11 @@ import * as FactForm from "./FactForm.ts"
 import type { Form, Question, Round } from "./Form.ts"
 
 /*
- * What a start asks the person, where the program can: first for missing facts, and last for the agreement, so that a person
- * agrees only to a start that can go on.
+ * The forms that `start_quote_request` shows the person, if the program can show forms: first for missing facts, then for the
+ * agreement to the disclosure. The agreement comes last, so that nobody agrees to a start that is refused for another reason.
  */
 
-/** How many forms one call puts before the person at most. */
+/** The most forms that one call shows the person. */
 const max_rounds = 4
 
 const State = Schema.Struct({
@@ -24,20 +24,20 @@ const State = Schema.Struct({
 type State = typeof State.Type
 const readState = Schema.decodeUnknownOption(State)
 
-/** A round of a start: what it sends, and what the person has said so far. */
+/** One round of a start: the input to call the operation with, and what the person has answered so far. */
 export interface Begun {
   readonly input: Fields
   readonly person?: Pipeline.PersonsAnswer
   readonly round: number
   readonly facts: State["facts"]
-  /** The person closed or refused the last form, so nothing is asked again. */
-  readonly isOver: boolean
+  /** The person declined or closed the last form, so no other form follows. */
+  readonly isDismissed: boolean
 }
 
 /**
- * Begins a round: adds the facts that the person gave, and what the person said about the disclosure.
+ * Begins a round: adds the facts and the answer about the disclosure that the person gave in forms.
  *
- * What the arguments say about the agreement counts for nothing here: a program that can ask the person is always asked.
+ * An agreement in the arguments is ignored: if the program can show forms, only the person's own answer counts.
  */
 export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Line.Line | undefined): Begun => {
   const state = Option.getOrNull(readState(round.state))
@@ -58,7 +58,7 @@ export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Lin
     ...(isKeyless && { person: personIn(state, answer) }),
     round: state?.round ?? 0,
     facts,
-    isOver: answer !== null && answer.action !== "accept"
+    isDismissed: answer !== null && answer.action !== "accept"
   }
 }
 
@@ -69,7 +69,7 @@ const personIn = (state: State | null, answer: Round["answer"]): Pipeline.Person
   return answer.content.agree === true && state.asked.version === quoteDisclosure.version ? "agreed" : "pending"
 }
 
-/** What follows from the refusal of a round: a question, or the refusal that the model reads. */
+/** Decides what follows when the operation refuses a round: the next question, or the refusal that the model reads. */
 export const next = (
   error: ApiError.ApiError,
   begun: Begun,
@@ -77,14 +77,14 @@ export const next = (
 ): Question | ApiError.ApiError => {
   const { facts, round } = begun
   if (error._tag === "needs_information") {
-    if (begun.isOver) return notTold(error)
+    if (begun.isDismissed) return factsNotGiven(error)
     const form = line === undefined ? null : FactForm.of(error.field_errors ?? [], line)
     if (form === null || round >= max_rounds) return error
     const paths = Object.keys(form.requestedSchema.properties)
     return { name: "facts", form, state: { round: round + 1, facts, asked: { about: "facts", paths } } satisfies State }
   }
   if (begun.person !== "pending" || !lacksAgreementOnly(error)) return error
-  if (begun.isOver || round >= max_rounds) return notAnswered
+  if (begun.isDismissed || round >= max_rounds) return agreementNotGiven
   const { version } = quoteDisclosure
   return {
     name: "agreement",
@@ -93,7 +93,7 @@ export const next = (
   }
 }
 
-/** The arguments hold the agreement in these rounds, so this is the only refusal that names it alone. */
+/** Whether only the person's answer is missing. `begin` fills in the agreement, so nothing else can be wrong with it. */
 const lacksAgreementOnly = ({ field_errors }: ApiError.ApiError): boolean =>
   field_errors?.length === 1 && field_errors[0]?.path === "quote_disclosure_accepted"
 
@@ -107,15 +107,15 @@ const agreementForm: Form = {
   }
 }
 
-const notAnswered = ApiError.make("invalid_input", {
+const agreementNotGiven = ApiError.make("invalid_input", {
   message:
     "The person was shown the disclosure and has not answered. Nothing was sent to a carrier. Ask what the person wants.",
   field_errors: [{ path: "quote_disclosure_accepted", message: "The person has not agreed." }],
   retry_action: "none"
 })
 
-/** The person would not give the facts in a form, so the model must not press for them. */
-const notTold = ({ field_errors }: ApiError.ApiError): ApiError.ApiError =>
+/** The person did not give the facts in the form, so the model must not ask for them again. */
+const factsNotGiven = ({ field_errors }: ApiError.ApiError): ApiError.ApiError =>
   ApiError.make("needs_information", {
     message:
       "The person was asked for these facts and has not given them. Without them there is no price. Never guess a fact.",

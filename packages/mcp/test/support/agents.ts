@@ -32,18 +32,18 @@ export interface Got {
   readonly body: any
 }
 
-/** The agent endpoint as a route of the HTTP host, on a whole core, without a wire. */
+/** The agent endpoint as a route of the HTTP host, on a whole core, without sockets. */
 export class Agents extends Context.Service<
   Agents,
   {
-    /** Sends a request; one that is not let in is answered as an HTTP host would, with the envelope. */
+    /** Sends a request. A refusal before the message is read is answered as by an HTTP host, with the envelope. */
     readonly send: (sent: Sent) => Effect.Effect<Got>
     /** Calls a tool without any handshake, and gives its result. */
     readonly call: (name: string, args: unknown, as?: Sent["as"]) => Effect.Effect<Got["body"]>
   }
 >()("test/Agents") {}
 
-/** What is unlike in another world of agents. */
+/** How this world of agents differs from the usual one. */
 export interface AgentsOptions extends World.WorldOptions {
   readonly keyless?: boolean
   readonly origins?: MessageRoute.Origins
@@ -144,7 +144,7 @@ export const toolsCall = (name: string, args: unknown = {}) => ({
   params: { name, arguments: args }
 })
 
-/** A modern request, which says all that is to be known of it. */
+/** A request of 2026-07-28, which needs no handshake. */
 export const modern = (method: string, params: object = {}, clientCapabilities: object = {}) => ({
   jsonrpc: "2.0",
   id: "m-1",
@@ -159,7 +159,7 @@ export const modern = (method: string, params: object = {}, clientCapabilities: 
   }
 })
 
-/** The headers that a modern request must bring. */
+/** The headers that a request of 2026-07-28 needs. */
 export const modernHeaders = (method: string, name?: string): Record<string, string> => ({
   "mcp-protocol-version": "2026-07-28",
   "mcp-method": method,

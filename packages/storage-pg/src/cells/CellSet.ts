@@ -1,7 +1,15 @@
 import { Storage } from "@quotewire/core"
 import { type Array, Effect, Schedule, Scope } from "effect"
 import * as CellHealth from "./CellHealth.ts"
-import { type CellSource, type CellState, note, openRight, unavailable, unknown, type WrongCell } from "./CellState.ts"
+import {
+  type CellSource,
+  type CellState,
+  initial,
+  noteHint,
+  openChecked,
+  unavailable,
+  type WrongCell
+} from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
 
@@ -50,7 +58,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
 
     const use = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
       yield* Scope.provide(
-        storage.watch((hint) => note(cell, hint)),
+        storage.watch((hint) => noteHint(cell, hint)),
         scope
       )
       for (const { listener, scope } of watchers) yield* Scope.provide(storage.watch(listener), scope)
@@ -60,7 +68,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
 
     const openOther = Effect.fnUntraced(function* (source: CellSource<E>, cell: CellState) {
       const opening = Scope.provide(
-        openRight(source, (mark) => mark === source.name),
+        openChecked(source, (mark) => mark === source.name),
         scope
       )
       const later = Effect.retry(opening, Schedule.spaced(open_again_ms)).pipe(
@@ -80,10 +88,10 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
       })
     })
 
-    const home = yield* openRight(homeSource, (mark) => mark === null || mark === homeSource.name)
-    const homeCell = unknown(homeSource.name)
+    const home = yield* openChecked(homeSource, (mark) => mark === null || mark === homeSource.name)
+    const homeCell = initial(homeSource.name)
     yield* use(homeCell, home)
-    const opened = others.map((source) => ({ source, cell: unknown(source.name) }))
+    const opened = others.map((source) => ({ source, cell: initial(source.name) }))
     yield* Effect.forEach(opened, ({ cell, source }) => openOther(source, cell), {
       concurrency: "unbounded",
       discard: true

@@ -9,46 +9,46 @@ export interface CellSource<E> {
   readonly open: Effect.Effect<Port, E, Scope.Scope>
 }
 
-/** A cell of a running program, and what is known about its due work. */
+/** A cell of a running program: its storage, its health, and what is known about its due work. */
 export interface CellState {
   readonly name: string
   /** Null until its storage could be opened. */
   storage: Port | null
-  /** Whether a call of it failed as unavailable. It gets no new workspaces and is not asked for work until it is ready again. */
-  isAway: boolean
-  /** Whether it is away and does not say that it is ready. Its calls fail at once. */
-  isSilent: boolean
-  /** How long it rests the next time that it is ready and refuses all the same. */
-  pause_ms: number
+  /** Whether a call failed as unavailable. Until the cell is ready again, it gets no new workspaces and no claims. */
+  isUnavailable: boolean
+  /** Whether its health check fails, too. Then all its calls fail at once. */
+  isUnresponsive: boolean
+  /** The next pause if it is ready but refuses a call. It doubles each time, until a change is stored again. */
+  retry_pause_ms: number
   /** Whether it may have more work than its last claim said. */
   isHinted: boolean
-  /** How many claims are under way. */
-  asking: number
-  /** The `now` of the last claim that it was asked for. */
-  asked_at: number
+  /** How many claims are running. */
+  running_claims: number
+  /** The `now` of the last claim. */
+  claimed_at: number
   /** When its next job is due, by its last claim; null if none waits. */
   next_due_at: number | null
-  /** After how long it is asked for work again without a reason. It grows while there is none. */
-  look_again_ms: number
+  /** How long after a claim it is polled without a hint. It grows while the cell is idle. */
+  poll_ms: number
 }
 
-/** The first pause of a cell that is ready and refuses all the same. */
-export const first_pause_ms = 1_000
-/** Hints can be lost, so a cell is asked for work after this time, and then less often while it is idle. */
-export const first_look_again_ms = 5_000
+/** The first pause of a cell that is ready but refuses a call. */
+export const first_retry_pause_ms = 1_000
+/** Hints can be lost, so a cell is polled after this time, and less often while it stays idle. */
+export const first_poll_ms = 5_000
 
-/** A cell about which nothing is known yet. */
-export const unknown = (name: string): CellState => ({
+/** The state of a cell before it was opened. */
+export const initial = (name: string): CellState => ({
   name,
   storage: null,
-  isAway: false,
-  isSilent: false,
-  pause_ms: first_pause_ms,
+  isUnavailable: false,
+  isUnresponsive: false,
+  retry_pause_ms: first_retry_pause_ms,
   isHinted: true,
-  asking: 0,
-  asked_at: 0,
+  running_claims: 0,
+  claimed_at: 0,
   next_due_at: null,
-  look_again_ms: first_look_again_ms
+  poll_ms: first_poll_ms
 })
 
 /** A cell, or storage that is needed to find one, cannot be reached for now. */
@@ -66,17 +66,17 @@ export const markOf = (storage: Port): Effect.Effect<string | null, Storage.Stor
     Option.match({ onNone: () => null, onSome: (record) => Cell.markKind.value(record).name })
   )
 
-/** Opens a cell in the current scope, and makes sure that it is the right one. A failure leaves nothing open. */
-export const openRight = <E>(
+/** Opens a cell in the current scope, and checks that its mark is the expected one. A failure leaves nothing open. */
+export const openChecked = <E>(
   { name, open }: CellSource<E>,
-  isRight: (mark: string | null) => boolean
+  isExpected: (mark: string | null) => boolean
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
     const opening = Effect.gen(function* () {
       const storage = yield* open
       const mark = yield* markOf(storage)
-      if (isRight(mark)) return storage
+      if (isExpected(mark)) return storage
       return yield* Effect.fail(
         new WrongCell(
           mark === null
@@ -91,7 +91,7 @@ export const openRight = <E>(
     )
   })
 
-/** Remembers a hint that a cell may have more work. */
-export const note = (cell: CellState, { about }: Change.Hint): void => {
+/** Notes a hint that a cell may have more work. */
+export const noteHint = (cell: CellState, { about }: Change.Hint): void => {
   if (about !== "record") cell.isHinted = true
 }

@@ -11,8 +11,9 @@ type Port = Storage.Storage["Service"]
 /**
  * Makes one storage of several, which are called cells. Every workspace lives in one cell.
  *
- * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
- * workspaces fail. `workspaces` needs all cells.
+ * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any
+ * other cell may be unavailable, and may become available later: until then only calls for its workspaces fail. `workspaces`
+ * needs all cells.
  *
  * Work is claimed from the cells in `work_cells` alone, by default from all.
  */
@@ -28,7 +29,7 @@ export const make = <E>(
       home_name,
       isUsable: (name) => {
         const cell = byName(name)
-        return cell !== undefined && cell.storage !== null && !cell.isAway
+        return cell !== undefined && cell.storage !== null && !cell.isUnavailable
       }
     })
 
@@ -59,7 +60,7 @@ export const make = <E>(
       const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
         concurrency: "unbounded"
       })
-      // Fails only now, after every cell was asked.
+      // Fails only after every cell was tried.
       yield* Effect.forEach(exits, (exit) => exit, { discard: true })
     })
 
@@ -99,14 +100,14 @@ export const make = <E>(
           (lists) => firstOf(lists.flat(), limit)
         ),
       ready: home.ready,
-      cells: cells.map(viewOf)
+      cells: cells.map(storageCellOf)
     })
   })
 
-/** What a program sees of a cell. */
-const viewOf = (cell: CellState): Storage.StorageCell => ({
+/** A cell as `Storage.cells` shows it. */
+const storageCellOf = (cell: CellState): Storage.StorageCell => ({
   name: cell.name,
-  ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isAway ? unavailable : ready)),
+  ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isUnavailable ? unavailable : ready)),
   workspaces: (after, limit) =>
     Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.workspaces(after, limit)).pipe(
       Effect.map((ids) => firstOf(ids, limit))

@@ -4,7 +4,7 @@ import type { CellState } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** Options of counts. */
+/** The first cell, and how to find the others. */
 export interface Options {
   /** The first cell. */
   readonly home: Port
@@ -14,10 +14,10 @@ export interface Options {
 }
 
 /**
- * Adds each count in the cell of its workspace, so that no cell counts for all others.
+ * Makes `addCounts` of all cells: it adds each count in the cell of its workspace, so that the first cell is no bottleneck.
  *
- * Counts of a cell that cannot be reached are added in the first cell meanwhile. So its limits are less exact for that time,
- * and those of other cells do not suffer.
+ * While a cell is unavailable, its counts are added in the first cell. So for that time its limits are less exact, and no call of
+ * another cell fails.
  */
 export const make =
   ({ cellOf, home, home_name }: Options): Port["addCounts"] =>
@@ -39,7 +39,7 @@ export const make =
         byCell,
         ([cell, entries]) => {
           const own = entries.map(([, tally]) => tally)
-          const storage = cell === undefined || cell.isAway || cell.name === home_name ? null : cell.storage
+          const storage = cell === undefined || cell.isUnavailable || cell.name === home_name ? null : cell.storage
           if (storage === null) return addIn(home, own)
           return Effect.catchTag(addIn(storage, own), "StorageUnavailable", () => addIn(home, own))
         },

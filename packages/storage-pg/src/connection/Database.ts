@@ -16,7 +16,8 @@ export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void
 /**
  * Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit.
  *
- * If the database moves, they follow it: a statement that no longer finds the tables was not run, and runs at the new place.
+ * If the database has moved, they fail over: a statement that does not find its tables has not run, and is retried at the new
+ * place.
  */
 export interface Database {
   /** The schema with the tables. Statements are written for `quotewire`, and sent for this one. */
@@ -29,24 +30,24 @@ export interface Database {
   readonly write: Run
 }
 
-/** A database, and what has to be where it is. */
+/** A database that can move, with hooks for what must run at its current place. */
 export interface PlacedDatabase extends Database {
-  /** Runs something now, and again whenever the database has moved. Its scope closes when the database moves on. */
+  /** Runs something now, and again whenever the database has moved. Its scope closes when the database moves again. */
   readonly atEachPlace: <E>(use: AtPlace<E>) => Effect.Effect<void, E>
 }
 
-/** Pools at the place where the database is. */
+/** The pools at the place where the database is now. */
 interface Current {
   readonly url: Redacted.Redacted<string>
   readonly pools: Pools.Pools
   readonly scope: Scope.Closeable
 }
 
-/** How often a statement is run again because its tables were not found. */
-const max_follows = 3
-/** How often that what runs at each place is tried there. */
-const use_again_ms = 1_000
-/** How often a place that does not answer is a reason to look at the other one. */
+/** How often a statement is retried because its tables were not found. */
+const max_retries = 3
+/** The pause before something that runs at each place is retried there. */
+const retry_use_ms = 1_000
+/** The shortest time between two searches for the database because its place does not answer. */
 const suspect_every_ms = 1_000
 
 /** Opens a database at the place where it is now. */
@@ -56,7 +57,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PlacedDatabase, SqlError, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = yield* inRealTime(FiberSet.makeRuntime())
-  const everywhere: Array<AtPlace<unknown>> = []
+  const uses: Array<AtPlace<unknown>> = []
   const at = (url: Redacted.Redacted<string>): Pools.DatabaseOptions => ({ ...options, url })
   const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const own = yield* Scope.fork(scope)
@@ -67,19 +68,19 @@ export const make = Effect.fnUntraced(function* (
 
   let current: Current = yield* openAt(url)
 
-  const moveTo = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
+  const failOver = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const left = current
     current = yield* openAt(url)
     yield* Effect.logInfo("The database has moved; this host uses its new place")
-    // Reads that are under way there may end.
+    // Reads that are still running there may finish.
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current
-    const again = { schedule: Schedule.spaced(use_again_ms), while: () => here === current }
-    for (const use of everywhere) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
+    const again = { schedule: Schedule.spaced(retry_use_ms), while: () => here === current }
+    for (const use of uses) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
   })
 
   let refusal: string | null = null
-  const tell = ({ message }: DatabaseRefused) =>
+  const logRefusal = ({ message }: DatabaseRefused) =>
     Effect.suspend(() => {
       if (refusal === message) return Effect.void
       refusal = message
@@ -88,38 +89,38 @@ export const make = Effect.fnUntraced(function* (
       )
     })
 
-  const look = LivePlace.find(options).pipe(
-    Effect.tapError(tell),
+  const findAgain = LivePlace.find(options).pipe(
+    Effect.tapError(logRefusal),
     Effect.mapError(() => unavailable),
     Effect.flatMap((url) => {
       refusal = null
-      return url === current.url ? Effect.void : Effect.mapError(moveTo(url), () => unavailable)
+      return url === current.url ? Effect.void : Effect.mapError(failOver(url), () => unavailable)
     })
   )
 
-  const lookOnce = shared(run, look)
-  const follow = (used: Current) => Effect.suspend(() => (used === current ? lookOnce : Effect.void))
-  const lookSometimes = shared(run, Effect.andThen(Effect.ignore(lookOnce), Effect.sleep(suspect_every_ms)))
-  /** A place that does not answer may be one that the database has left. */
-  const suspect = () => {
-    if (options.moves_to !== undefined) run(lookSometimes)
+  const refresh = coalesced(run, findAgain)
+  const follow = (used: Current) => Effect.suspend(() => (used === current ? refresh : Effect.void))
+  const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspect_every_ms)))
+  /** Looks for the database elsewhere: if a place does not answer, the database may have moved. */
+  const suspectMove = () => {
+    if (options.moves_to !== undefined) run(refreshRarely)
   }
 
   const statement =
-    (how: "read" | "write", follows: number): Run =>
+    (how: "read" | "write", retries: number): Run =>
     (sql, params) =>
       Effect.suspend(() => {
         const used = current
         return Effect.catchTags(used.pools[how](sql, params), {
           SqlError: (error) => {
-            if (follows > 0 && isWithoutTables(error)) {
-              return Effect.andThen(follow(used), statement(how, follows - 1)(sql, params))
+            if (retries > 0 && isWithoutTables(error)) {
+              return Effect.andThen(follow(used), statement(how, retries - 1)(sql, params))
             }
-            if (isLost(error)) suspect()
+            if (isLost(error)) suspectMove()
             return refused(error)
           },
           StorageUnavailable: (error) => {
-            suspect()
+            suspectMove()
             return Effect.fail(error)
           }
         })
@@ -128,11 +129,11 @@ export const make = Effect.fnUntraced(function* (
   return {
     schema: current.pools.schema,
     call_ms: current.pools.call_ms,
-    read: statement("read", max_follows),
-    write: statement("write", max_follows),
+    read: statement("read", max_retries),
+    write: statement("write", max_retries),
     atEachPlace: (use) =>
       Effect.suspend(() => {
-        everywhere.push(use)
+        uses.push(use)
         return useAt(use, current)
       })
   }
@@ -140,8 +141,8 @@ export const make = Effect.fnUntraced(function* (
 
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
-/** Runs an effect once for all who want it at the same time. If it is interrupted, the storage is closed, so it is unavailable. */
-const shared = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {
+/** Callers at the same time share one run of the effect. If it is interrupted, the storage is closed, so it is unavailable. */
+const coalesced = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {
   let running: Fiber.Fiber<void, Storage.StorageUnavailable> | null = null
   return Effect.suspend(() => {
     const fiber = running ?? run(effect)

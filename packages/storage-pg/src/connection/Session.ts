@@ -13,7 +13,7 @@ export type Run = (
   prepare?: boolean
 ) => Effect.Effect<PgConnection.Result, SqlError>
 
-/** A connection for the statements of an operator, one after the other. */
+/** A connection for administration, such as migrations and moves. It runs one statement after the other. */
 export interface Session {
   readonly run: Run
   /** Runs a statement as it is written. */

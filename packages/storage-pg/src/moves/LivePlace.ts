@@ -12,8 +12,8 @@ export interface MovableOptions extends DatabaseOptions {
   readonly moves_to?: Redacted.Redacted<string>
 }
 
-/** How often a place that is held is asked whether that is over. */
-const ask_again_ms = 15
+/** How often a held place is checked. */
+const poll_ms = 15
 
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
@@ -36,7 +36,7 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
   Effect.map(Effect.exit(Session.open(options)), (opened): Reader => {
     return {
       options,
-      // While tables are put aside, the statement may find none: then it is read again.
+      // While a hold renames the schema, the statement may not find the table `place`: it is retried.
       read: Effect.flatMap(opened, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error)))
       ),
@@ -48,17 +48,17 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
 
 const unknown: Place.Place = { state: "unknown" }
 
-/** What a place says; `unknown` if it does not answer. */
+/** Reads what a place says; `unknown` if it does not answer. */
 const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
 
-/** Ends the hold of a place if it is overdue: the command that made it is gone. */
+/** Ends an overdue hold: the command that made it has died. */
 const releaseOverdue = (reader: Reader, place: Place.Place) =>
   place.state === "held" && place.is_overdue ? Effect.ignore(reader.releaseOverdue) : Effect.void
 
 const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions) {
   const first = yield* readerOf(own)
   const second = moves_to === undefined ? null : yield* readerOf({ ...own, url: moves_to })
-  const turns = ((own.call_seconds ?? 10) * 1_000) / ask_again_ms
+  const turns = ((own.call_seconds ?? 10) * 1_000) / poll_ms
   for (let turn = 0; turn < turns; turn++) {
     const place = yield* placeOf(first)
     const other = second && (yield* placeOf(second))
@@ -73,11 +73,11 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
     }
     yield* releaseOverdue(first, place)
     if (second !== null && other !== null) yield* releaseOverdue(second, other)
-    yield* Effect.sleep(ask_again_ms)
+    yield* Effect.sleep(poll_ms)
   }
   return yield* refusals.held
 })
 
-/** The address of the place where a cell is now. A move that holds it is waited for, for as long as a call may take. */
+/** Finds the address of the place where a cell is now. If a move holds the cell, it waits, for as long as a call may take. */
 export const find = (options: MovableOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(findIn(options)))

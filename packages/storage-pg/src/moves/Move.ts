@@ -11,7 +11,7 @@ import type { Progress } from "./Progress.ts"
 export interface Move {
   readonly from: DatabaseOptions
   readonly to: DatabaseOptions
-  /** Told after each step. */
+  /** Called after each step. */
   readonly onProgress: (progress: Progress) => Effect.Effect<void>
 }
 

@@ -9,10 +9,10 @@ import { isRunning } from "./lock.ts"
 import { literal, name_prefix, nameOf } from "./names.ts"
 import * as Place from "./Place.ts"
 
-/** A replication slot of a move. It keeps the log of its server until it is dropped. */
+/** A replication slot of a move. Until it is dropped, its server keeps the log (WAL) that the slot has not sent. */
 export interface MoveSlot {
   readonly name: string
-  /** How much of the log it keeps. */
+  /** How many bytes of the log it keeps. */
   readonly kept_bytes: number
 }
 
@@ -24,7 +24,7 @@ export interface MoveState {
   readonly is_running: boolean
   /** Its slot, if it has one. */
   readonly slot: MoveSlot | null
-  /** Slots that nobody reads: those of stopped moves of other cells in the same database, or of nobody. */
+  /** Inactive slots of other moves: stopped moves of other cells in the same database, or orphans. */
   readonly other_slots: ReadonlyArray<MoveSlot>
 }
 

@@ -6,11 +6,12 @@ import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 
 /*
- * A cell has one place, or two while it moves. Each place has a row of its own about that (`place_table.sql`).
+ * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row that says
+ * what it knows about the cell (`place_table.sql`).
  */
 
 const PlaceRow = Schema.Struct({
-  /** What the states mean is told in `place_table.sql`. */
+  /** `place_table.sql` explains the states. */
   state: Schema.Literals(["live", "leaving", "held", "left", "arriving"]),
   epoch: Schema.Int,
   move_id: Schema.NullOr(Schema.String),
@@ -51,7 +52,7 @@ export const releaseStatement = (schema: string | undefined, which: "overdue" | 
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
-/** Which of two places a cell is at; if at none, why. */
+/** Which of two places a cell is at; if at neither, why. */
 export type Whereabouts = "first" | "second" | "held" | "left" | "arriving" | "unknown"
 
 /** Whether a place says that the cell is there. */
@@ -59,15 +60,15 @@ const isHere = ({ state }: Place): boolean => state === "live" || state === "lea
 
 const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
 
-/** Whether a move from one place to the other is decided, and only not yet said at the other. */
+/** Whether a move from one place to the other is decided, but not yet recorded at the other. */
 const isDecided = (from: Place, to: Place): boolean =>
   from.state === "left" && to.state === "arriving" && from.move_id !== null && from.move_id === to.move_id
 
-/** Decides where a cell is, by what its places say. The second one is null if the settings name only one. */
+/** Decides where a cell is from what its places say. The second is null if the settings name only one place. */
 export const whereabouts = (first: Place, second: Place | null): Whereabouts => {
   const isFirst = first.state === "settled" || isHere(first)
   const isSecond = second !== null && isHere(second)
-  // Both: an older copy of one of them was restored. The cell went on at the place with the higher epoch.
+  // Both say so only if an old backup of one was restored. The higher epoch is the place where the cell went on.
   if (isFirst && isSecond) return epochOf(second) > epochOf(first) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"

@@ -8,14 +8,14 @@ import { literal, nameOf } from "./names.ts"
 import { asideOf, releaseStatement } from "./Place.ts"
 
 /*
- * What a move does at the old place of a cell. Each step can be repeated.
+ * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.
  */
 
 /** How long the statements of hosts may wait behind the locks of a hold. */
 const lock_ms = 250
-/** How long vacuum is waited for before that. Hosts do not wait behind it. */
-const quiet_ms = 10_000
-/** How long a cell is held at most. After that hosts take it back by themselves. */
+/** How long to wait for a running vacuum before that. Hosts do not wait meanwhile. */
+const vacuum_ms = 10_000
+/** How long a cell is held at most. After that, hosts release it by themselves. */
 export const hold_ms = 600
 
 const Facts = Schema.Struct({
@@ -36,7 +36,7 @@ const decideQuery = query("moves/decide")
 const forgetQuery = query("moves/forget")
 const lagQuery = query("moves/lag")
 const leaveQuery = query("moves/leave")
-const keepQuietQuery = query("moves/keep_quiet")
+const blockVacuumQuery = query("moves/block_vacuum")
 const markQuery = query("moves/mark")
 const stayQuery = query("moves/stay")
 const tablesQuery = query("moves/tables")
@@ -64,7 +64,7 @@ export const facts = (session: Session, schema: string | undefined): Effect.Effe
 export const bytes = ({ run }: Session): Effect.Effect<number, SqlError> =>
   Effect.map(run(tablesQuery), ({ rows }) => readTables(rows).reduce((sum, { bytes }) => sum + bytes, 0))
 
-/** Begins a move; its epoch, or null if the cell is not here. */
+/** Begins a move. Returns the epoch of the cell here; null if the cell is not here. */
 export const leave = Effect.fnUntraced(function* (
   { run }: Session,
   move_id: string
@@ -74,7 +74,7 @@ export const leave = Effect.fnUntraced(function* (
   return row?.epoch ?? null
 })
 
-/** Publishes the tables, and makes the slot that keeps what the new place has not got yet. */
+/** Publishes the tables, and creates the slot that keeps the log until the new place has received it. */
 export const publish = Effect.fnUntraced(function* (
   { run }: Session,
   move_id: string
@@ -85,27 +85,27 @@ export const publish = Effect.fnUntraced(function* (
   if (rows.length === 0) yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
 })
 
-/** How many bytes of the log the new place has not got yet. */
+/** The replication lag in bytes of the log; null if there is no slot. */
 export const lag = ({ run }: Session, move_id: string): Effect.Effect<number | null, SqlError> =>
   Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0]?.bytes ?? null)
 
-/** Whether a statement gave up because others hold the tables. */
+/** Whether a statement failed because others lock the tables. */
 const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")
 
-/** Runs statements of a transaction; null if others hold the tables for too long. Then the transaction is rolled back. */
+/** Runs statements of a transaction. If others lock the tables for too long, it rolls back and returns null. */
 const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>): Effect.Effect<A | null, SqlError> =>
   Effect.catchTag(statements, "SqlError", (error) =>
     Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
   )
 
-/** Begins the transaction of a hold, and keeps vacuum away. Hosts do not wait for this; false if others hold the tables. */
-export const keepQuiet = (session: Session): Effect.Effect<boolean, SqlError> => {
-  const begin = [`begin`, `set local statement_timeout = ${quiet_ms}`, keepQuietQuery]
+/** Begins the transaction of a hold, and blocks vacuum in it. Hosts do not wait for this. False if the tables are locked. */
+export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
+  const begin = [`begin`, `set local statement_timeout = ${vacuum_ms}`, blockVacuumQuery]
   const statements = Effect.forEach(begin, (statement) => session.run(statement, [], false), { discard: true })
-  return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isQuiet) => isQuiet === true)
+  return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
 
-/** Holds the cell, and ends the transaction; the mark, or null if others hold the tables for too long. */
+/** Holds the cell and commits. Returns the mark; null if others lock the tables for too long. */
 export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
   const { run } = session
   const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
@@ -119,11 +119,11 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
   return unlessBusy(session, statements)
 }
 
-/** Ends a hold without a move. */
+/** Ends a hold without a cutover. */
 export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
 
-/** Decides the move, unless the hold was over before. */
+/** Decides the move: from now on the cell is at the new place. False if the hold has run out. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(decideQuery, [mark]), ({ rows }) => rows.length > 0)
 
@@ -153,7 +153,7 @@ export const stay = Effect.fnUntraced(function* ({ run }: Session, move_id: stri
   yield* run(stayQuery, [move_id])
 })
 
-/** Drops what is left of the cell when it has left. Only the row of the place stays, and says so. */
+/** Drops the tables of a cell that has left. Only the row in `place` stays, as the fence for old hosts. */
 export const clear = Effect.fnUntraced(function* (
   { run }: Session,
   schema: string | undefined,

@@ -7,7 +7,7 @@ import { literal, nameOf } from "./names.ts"
 import { placeTable } from "./Source.ts"
 
 /*
- * What a move does at the new place of a cell. Each step can be repeated.
+ * The steps of a move at the new place of a cell, the subscriber. Each step is idempotent.
  */
 
 const Facts = Schema.Struct({
@@ -38,7 +38,7 @@ const readCopied = rowsReader(Copied)
 export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
   Effect.map(run(targetFactsQuery), ({ rows }) => readFacts(rows)[0])
 
-/** Lets a move arrive here; false if something else is here. */
+/** Marks this place as the target of a move; false if another cell or move is here. */
 export const arrive = Effect.fnUntraced(function* (
   { run }: Session,
   move_id: string,
@@ -80,18 +80,18 @@ export const subscribe = Effect.fnUntraced(function* (
 export const copied = ({ run }: Session, move_id: string): Effect.Effect<Copied | null, SqlError> =>
   Effect.map(run(copiedQuery, [nameOf(move_id)]), ({ rows }) => readCopied(rows)[0] ?? null)
 
-/** Makes the statistics of the tables, which are not copied. */
+/** Collects statistics for the query planner: they are not replicated. */
 export const analyze = Effect.fnUntraced(function* ({ run }: Session): Effect.fn.Return<void, SqlError> {
   for (const { name } of readTables((yield* run(tablesQuery)).rows)) {
     yield* run(`analyze quotewire."${name}"`, [], false)
   }
 })
 
-/** Whether everything before a mark has arrived, for good. */
+/** Whether the mark, and so everything before it, has arrived. The answer is durable. */
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(arrivedQuery, [mark]), ({ rows }) => rows.length > 0)
 
-/** Says here that the move is decided. */
+/** Makes the cell live here, once the move is decided at the old place. */
 export const settle = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(settleQuery, [move_id]))
 
@@ -109,6 +109,6 @@ export const unsubscribe = Effect.fnUntraced(function* (
   yield* Effect.catchTag(drop, "SqlError", () => Effect.andThen(Effect.all(without), drop))
 })
 
-/** Drops what has arrived of a move that is undone. */
+/** Drops what a move has copied, when the move is undone. */
 export const clear = ({ run }: Session): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run("drop schema if exists quotewire cascade", [], false))

@@ -6,28 +6,28 @@ import type { Progress } from "./Progress.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** How often the progress of a copy is looked at, and told. */
-const look_ms = 200
-const tell_ms = 2_000
-/** The cell is not held before as little as this is still to be sent. */
-const small_lag_bytes = 256 * 1_024
-/** A subscription that has not worked for so long will not work by itself. */
-const patience_ms = 60_000
-/** A copy or a lag that has not changed for so long will not change by itself. */
-const standstill_ms = 600_000
+/** How often the progress of a copy is read, and how often it is reported. */
+const poll_ms = 200
+const report_every_ms = 2_000
+/** The cell is not held before the lag is this small, so that the rest arrives within the hold. */
+const max_lag_bytes = 256 * 1_024
+/** A subscription that has not run for so long will not start by itself. */
+const max_stopped_ms = 60_000
+/** A copy or a lag that has not changed for so long is stuck. */
+const max_stalled_ms = 600_000
 
 const notRunning = refused(
   "The new server does not copy: see its log; it may need more max_logical_replication_workers, or not reach the old server. Then run the command again, or with --undo."
 )
 
-/** How far the subscription is. */
-const lookAt = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
+/** Reads how far the copy is, and the lag of the subscription. */
+const stateOf = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
   const lag_bytes = yield* source.step((session) => Source.lag(session, move_id))
   return copied === null || lag_bytes === null ? yield* notRunning : { ...copied, lag_bytes }
 })
 
-/** The progress of a copy, or of what follows it. */
+/** The progress of the copy, or of the changes that follow it. */
 const progressOf = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
@@ -39,31 +39,31 @@ const progressOf = Effect.fnUntraced(function* (
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 
-/** Waits until all tables are copied, and the changes since then have nearly all arrived. */
-export const followUp = Effect.fnUntraced(function* (
+/** Waits until all tables are copied and the lag of the changes since then is small. */
+export const catchUp = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
   move_id: string,
-  tell: (progress: Progress) => Effect.Effect<void>
+  report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<void, DatabaseRefused> {
-  let idle_ms = 0
-  let still_ms = 0
-  let untold_ms = tell_ms
-  let told: Progress | null = null
+  let stopped_ms = 0
+  let stalled_ms = 0
+  let unreported_ms = report_every_ms
+  let reported: Progress | null = null
   for (;;) {
-    const now = yield* lookAt(source, target, move_id)
-    idle_ms = now.is_running ? 0 : idle_ms + look_ms
+    const now = yield* stateOf(source, target, move_id)
+    stopped_ms = now.is_running ? 0 : stopped_ms + poll_ms
     const step = now.tables_left > 0 ? "copying" : "following"
-    if (step !== told?.step || untold_ms >= tell_ms) {
+    if (step !== reported?.step || unreported_ms >= report_every_ms) {
       const progress: Progress = yield* progressOf(source, target, now)
-      still_ms = JSON.stringify(progress) === JSON.stringify(told) ? still_ms + untold_ms : 0
-      told = progress
-      untold_ms = 0
-      yield* tell(progress)
+      stalled_ms = JSON.stringify(progress) === JSON.stringify(reported) ? stalled_ms + unreported_ms : 0
+      reported = progress
+      unreported_ms = 0
+      yield* report(progress)
     }
-    if (step === "following" && now.is_running && now.lag_bytes <= small_lag_bytes) return
-    if (idle_ms >= patience_ms || still_ms >= standstill_ms) return yield* notRunning
-    yield* Effect.sleep(look_ms)
-    untold_ms += look_ms
+    if (step === "following" && now.is_running && now.lag_bytes <= max_lag_bytes) return
+    if (stopped_ms >= max_stopped_ms || stalled_ms >= max_stalled_ms) return yield* notRunning
+    yield* Effect.sleep(poll_ms)
+    unreported_ms += poll_ms
   }
 })

@@ -7,7 +7,7 @@ import { query } from "../sql/files.ts"
 import type { End } from "./MoveRefused.ts"
 
 /*
- * A command that works on a move locks both ends for as long as its connections last.
+ * Advisory locks, so that only one command works on a move at a time. The locks end with the connections of the command.
  */
 
 // Arbitrary numbers; nothing else locks them.
@@ -23,7 +23,7 @@ const numberOf = (schema: string): number => {
 const readLocked = someRowsReader(Schema.Struct({ locked: Schema.Boolean }))
 const readRunning = someRowsReader(Schema.Struct({ is_running: Schema.Boolean }))
 
-/** Locks one end until the session is closed; false if another command has it. */
+/** Locks one end until the session is closed; false if another command has the lock. */
 export const lockEnd = (
   { run }: Session,
   end: End,
@@ -34,7 +34,7 @@ export const lockEnd = (
     ({ rows }) => readLocked(rows)[0].locked
   )
 
-/** Whether a command works on the move of the cell at its old place. */
+/** Whether a command is working on the move, by its lock at the old place. */
 export const isRunning = ({ run }: Session, schema: string = default_schema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run(query("moves/running"), [keys.old, numberOf(schema) >>> 0]),

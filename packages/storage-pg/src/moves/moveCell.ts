@@ -3,13 +3,13 @@ import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
 import { someRowsReader } from "../rows/Columns.ts"
-import { obstacles } from "./conditions.ts"
-import { followUp } from "./copy.ts"
+import { catchUp } from "./copy.ts"
+import { tryCutover } from "./cutover.ts"
 import { type Connected, connect, type Move } from "./Move.ts"
 import { refused } from "./MoveRefused.ts"
 import * as Place from "./Place.ts"
+import { unmet } from "./preconditions.ts"
 import * as Source from "./Source.ts"
-import { trySwitch } from "./switch.ts"
 import * as Target from "./Target.ts"
 
 /** How a command about a move ended: `nothing` if there was nothing to do. */
@@ -22,7 +22,7 @@ const between_holds_ms = 1_000
 const readId = someRowsReader(Schema.Struct({ id: Schema.String }))
 const newId = "select replace(gen_random_uuid()::text, '-', '') as id"
 
-/** The two ends, and the move between them. */
+/** A move with connections to both ends. */
 interface Ends extends Move {
   readonly source: Connected
   readonly target: Connected
@@ -33,14 +33,14 @@ const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
 const notHere = refused("The cell is not at its url: give it the address of the place where it is.")
 
 /** Why a move cannot begin; nothing if it can. */
-const obstaclesOf = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
+const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
   const { state } = yield* placeOf(source)
   if (state === "left" || state === "arriving") return yield* notHere
-  // A move that was stopped goes on.
+  // A move that was stopped is resumed, whatever the preconditions.
   if (state === "leaving" || state === "held") return []
   const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(from))
   if (refusal !== null) return yield* refusal
-  return obstacles({
+  return unmet({
     old: yield* source.step((session) => Source.facts(session, source.schema)),
     new: yield* target.step(Target.facts)
   })
@@ -50,14 +50,14 @@ const otherRelease = refused(
   "Another release of this program began the move: go on with that one, or run the command with --undo."
 )
 
-/** Begins the move, unless it has begun, and returns its id and its epoch. */
+/** Begins the move unless it has begun already. Returns its id and its epoch. */
 const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   if (place.state === "leaving" && place.move_id !== null) {
-    // Both places must have the schema that this program makes.
+    // Resuming needs the same schema at both places, the one of this program.
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
     return { move_id: place.move_id, epoch: place.epoch }
   }
-  const found = yield* obstaclesOf(ends)
+  const found = yield* unmetBy(ends)
   if (found.length > 0) return yield* refused(found.join(" "))
   const { source } = ends
   const [{ id }] = readId((yield* source.step(({ run }) => run(newId))).rows)
@@ -66,8 +66,8 @@ const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   return { move_id: id, epoch }
 })
 
-/** Copies the cell, follows its changes, and switches. */
-const copyAndSwitch = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+/** Copies the cell, catches up with its changes, and cuts over. */
+const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   const { from, onProgress, source, target, to } = ends
   const { epoch, move_id } = yield* begin(ends, place)
   yield* onProgress({ step: "begun" })
@@ -80,11 +80,11 @@ const copyAndSwitch = Effect.fnUntraced(function* (ends: Ends, place: Place.Plac
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
   yield* onProgress({ step: "subscribed" })
-  yield* followUp(source, target, move_id, onProgress)
+  yield* catchUp(source, target, move_id, onProgress)
   yield* target.step(Target.analyze)
   for (let tried = 0; tried < max_holds; tried++) {
-    yield* followUp(source, target, move_id, onProgress)
-    if (yield* trySwitch(source, target, onProgress)) return yield* finish(ends, move_id)
+    yield* catchUp(source, target, move_id, onProgress)
+    if (yield* tryCutover(source, target, onProgress)) return yield* finish(ends, move_id)
     yield* Effect.sleep(between_holds_ms)
   }
   return yield* refused(
@@ -92,7 +92,7 @@ const copyAndSwitch = Effect.fnUntraced(function* (ends: Ends, place: Place.Plac
   )
 })
 
-/** Ends a move that is decided. */
+/** Cleans up after the cutover, at both ends. */
 const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, move_id: string) {
   yield* target.step((session) => Target.settle(session, move_id))
   yield* onProgress({ step: "settled" })
@@ -112,9 +112,9 @@ const both = Effect.fnUntraced(function* (move: Move) {
 
 /** Why a move cannot begin: a sentence for each reason. Only reads. */
 export const check = (move: Move): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  inRealTime(Effect.scoped(Effect.flatMap(both(move), obstaclesOf)))
+  inRealTime(Effect.scoped(Effect.flatMap(both(move), unmetBy)))
 
-/** Moves a cell, or goes on with a move that was stopped. */
+/** Moves a cell, or resumes a move that was stopped. */
 export const moveCell = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   Effect.gen(function* () {
     const ends = yield* both(move)
@@ -127,7 +127,7 @@ export const moveCell = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
     if (place.state === "left") {
       if (place.move_id === null) return "nothing"
       yield* finish(ends, place.move_id)
-    } else yield* copyAndSwitch(ends, place)
+    } else yield* copyAndCutOver(ends, place)
     return "moved"
   }).pipe(Effect.scoped, inRealTime)
 
@@ -143,7 +143,7 @@ const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, move_id: string)
   if (place.state === "arriving" && place.move_id === move_id) yield* target.step(Target.clear)
 }, Effect.scoped)
 
-/** Undoes a move that is not decided. If the new place does not answer, what is there must be removed by hand. */
+/** Undoes a move before its cutover. If the new place does not answer, what the move has made there must be removed by hand. */
 export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   Effect.gen(function* () {
     const source = yield* connect("old", move.from)

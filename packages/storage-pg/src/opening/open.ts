@@ -48,7 +48,7 @@ const make = Effect.fnUntraced(function* (options: MovableOptions) {
   yield* database.atEachPlace((connection) =>
     Effect.gen(function* () {
       yield* listen(name, connection, database.schema, hints.notify)
-      // What was announced meanwhile at either place was not heard.
+      // Hints that were sent during the move were lost.
       if (has_moved) yield* hints.notify([{ about: "everything" }])
       has_moved = true
     })

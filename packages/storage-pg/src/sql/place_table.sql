@@ -1,11 +1,11 @@
--- Where a cell is. A schema has this table since its first move, at the old place as at the new one. Hosts read it when their
--- statements no longer find their tables, and when they start.
+-- What a place (a schema of a database) says about its cell. The first move creates this table at both places. Hosts read it when
+-- they start, and when a statement does not find its tables.
 create schema if not exists quotewire;
 
 -- One row. `state` is
 -- - `live`: the cell is here;
 -- - `leaving`: it is still here, and is being copied to another place;
--- - `held`: its tables are put aside, for a moment. The cell is here again if the move is not decided by `held_until`;
+-- - `held`: its tables are renamed away for a moment. If the move is not decided by `held_until`, the cell is here again;
 -- - `left`: it is at the other place of the same `move_id`;
 -- - `arriving`: it is being copied to here. It is here as soon as the other place says `left`.
 create table if not exists quotewire.place (
@@ -20,7 +20,7 @@ create table if not exists quotewire.place (
   held_until timestamptz
 );
 
--- Replicated like the other tables: a row that has arrived shows that all before it has arrived.
+-- Replicated like the other tables: when a row has arrived, everything before it has arrived.
 create table if not exists quotewire.move_mark (
   id text primary key
 );

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { type Port, workspace } from "./hosts.ts"
 import { step } from "./moves.ts"
 
-/** What hosts have done while a cell moved. */
+/** Load on hosts while a cell moves, which checks what it reads. */
 export class Load {
   isOver = false
   readonly accepted = new Map<number, number>()

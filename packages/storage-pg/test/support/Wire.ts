@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-/** A wire to a server that can be cut without anybody being told: bytes are swallowed, and nothing is closed. */
+/** A TCP proxy to a server that can simulate a network partition: bytes are dropped, and no connection is closed. */
 export class Wire {
   private readonly pairs = new Set<readonly [Socket, Socket]>()
   private readonly server: Server
@@ -11,7 +11,7 @@ export class Wire {
     this.server = server
   }
 
-  /** Lays a wire to a port of this machine. */
+  /** Opens a proxy to a port of this machine. */
   static to(port: number): Promise<Wire> {
     return new Promise((resolve) => {
       const server = createServer((near) => {
@@ -38,18 +38,18 @@ export class Wire {
     return typeof address === "object" && address !== null ? address.port : 0
   }
 
-  /** From now on nothing comes through, of old connections and of new ones. */
+  /** Drops everything from now on, on old connections and new ones. */
   silence(): void {
     this.silent = true
   }
 
-  /** From now on there are no connections: old ones are closed, and new ones at once. */
+  /** Refuses connections from now on: closes the old ones, and new ones at once. */
   refuse(): void {
     this.refusing = true
     for (const pair of this.pairs) for (const socket of pair) socket.destroy()
   }
 
-  /** New connections come through again. What was sent meanwhile is lost, so old ones stay dead. */
+  /** Lets new connections through again. What was sent meanwhile is lost, so old ones stay dead. */
   restore(): void {
     this.refusing = false
     if (!this.silent) return

@@ -57,7 +57,7 @@ export const movableCell: Effect.Effect<MovableCell, PgStorage.DatabaseRefused, 
 export const openCells = (cells: PgCells.AllCells): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
   Effect.map(Layer.build(PgCells.layer(cells)), Context.get(Storage.Storage))
 
-/** A writer's next step: a version of its record, with an event and a job that tell of it. */
+/** The next change of a writer: a version of its record, with an event and a job. */
 export const step = (writer: number, version: number): Change.Change =>
   stepIn(workspace((writer % 4) + 1), writer, version)
 

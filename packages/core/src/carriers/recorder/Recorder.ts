@@ -96,7 +96,7 @@ export const make = Effect.gen(function* () {
 
 const none: ReadonlyArray<never> = []
 
-/** Tells the program of an exchange. A failure of its function is logged. */
+/** Reports an exchange to the program. A failure of the program's function is logged. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
   callHook(
     () => onExchange(summary),
@@ -107,7 +107,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     }
   )
 
-/** The number of the next exchange of a request that can come again and again; null above the bound. */
+/** The number of the next exchange of a request, if exchanges of its kind can repeat; null above the bound. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
   Effect.map(
     storage.page({

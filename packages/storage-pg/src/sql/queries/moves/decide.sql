@@ -1,4 +1,4 @@
--- Decides the move: from now on the cell is at the other place. No row if the hold with the mark $1 was over before.
+-- Decides the move: from now on the cell is at the other place. No row if the hold with the mark $1 has run out.
 update quotewire.place set state = 'left', held_until = null
 where state = 'held' and mark = $1 and clock_timestamp() < held_until
 returning mark;

@@ -1,7 +1,7 @@
--- Holds the cell: no statement of a host finds its tables any more, neither to write nor to read. What was under way is
--- finished before. The mark is the last row that is replicated.
+-- Holds the cell: from now on no statement of a host finds the tables, neither to write nor to read. Statements that were running
+-- have ended, because all tables are locked first. The mark is the last row that is replicated.
 --
--- The locks of all tables together may take as long as `statement_timeout`, since statements of hosts wait behind them.
+-- `statement_timeout` bounds the wait for all locks together, because statements of hosts wait behind them.
 do $$
 declare
   table_name name;

@@ -1,4 +1,4 @@
--- Ends a hold without a move: the cell is here again. A host does this only when the hold is overdue.
+-- Ends a hold without a cutover: the cell is here again. A host does this only when the hold is overdue.
 do $$
 begin
   -- Several hosts may do this at once. With the lock first, they wait for each other, and never in a circle.

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { closed, textOf } from "./model/Server.ts"
 
 /** What a client has sent to the host. */
-export interface Seen {
+export interface Recorded {
   /** The methods of its messages, in the order in which they came first. */
   readonly methods: Set<string>
   /** The protocol versions in its headers. */
@@ -15,10 +15,10 @@ export interface Seen {
   readonly refused: Set<string>
 }
 
-/** A way to the host that notes what goes through it. */
-export interface Watch {
+/** A reverse proxy before the host, which records what passes through it. */
+export interface RecordingProxy {
   readonly url: string
-  readonly seen: Seen
+  readonly recorded: Recorded
   readonly close: () => Promise<void>
 }
 
@@ -34,24 +34,24 @@ const Message = Schema.Struct({
 })
 const isMessage = Schema.is(Message)
 
-/** Opens a way to a host for one client. */
-export const open = async (base_url: string): Promise<Watch> => {
-  const seen: Seen = { methods: new Set(), versions: new Set(), names: new Set(), refused: new Set() }
-  const note = (request: IncomingMessage, body: string) => {
+/** Starts a proxy for one client. */
+export const open = async (base_url: string): Promise<RecordingProxy> => {
+  const recorded: Recorded = { methods: new Set(), versions: new Set(), names: new Set(), refused: new Set() }
+  const record = (request: IncomingMessage, body: string) => {
     const version = request.headers["mcp-protocol-version"]
-    if (typeof version === "string") seen.versions.add(version)
+    if (typeof version === "string") recorded.versions.add(version)
     const message: unknown = body === "" ? null : JSON.parse(body)
     if (!isMessage(message)) return
-    seen.methods.add(message.method)
+    recorded.methods.add(message.method)
     const info = message.params?.clientInfo ?? message.params?._meta?.["io.modelcontextprotocol/clientInfo"]
-    if (info !== undefined) seen.names.add(`${info.name} ${info.version}`)
+    if (info !== undefined) recorded.names.add(`${info.name} ${info.version}`)
   }
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await textOf(request)
-    note(request, body)
+    record(request, body)
     const headers = Object.entries(request.headers).flatMap(
       ([name, value]): ReadonlyArray<[string, string]> =>
-        typeof value === "string" && !own.has(name) ? [[name, value]] : []
+        typeof value === "string" && !hop_by_hop.has(name) ? [[name, value]] : []
     )
     const method = request.method ?? "GET"
     const answer = await fetch(`${base_url}${request.url}`, {
@@ -59,11 +59,11 @@ export const open = async (base_url: string): Promise<Watch> => {
       headers,
       ...(method !== "GET" && method !== "HEAD" && body !== "" && { body })
     })
-    if (answer.status >= 400) seen.refused.add(`${method} ${request.url} ${answer.status}`)
+    if (answer.status >= 400) recorded.refused.add(`${method} ${request.url} ${answer.status}`)
     const text = await answer.text()
     const agreed = /"protocolVersion":"([\d-]+)"/.exec(text)?.[1]
-    if (agreed !== undefined) seen.versions.add(agreed)
-    const kept = [...answer.headers].filter(([name]) => !own.has(name))
+    if (agreed !== undefined) recorded.versions.add(agreed)
+    const kept = [...answer.headers].filter(([name]) => !hop_by_hop.has(name))
     response.writeHead(answer.status, Object.fromEntries(kept)).end(text)
   }
   const server = createServer((request, response) => {
@@ -71,8 +71,15 @@ export const open = async (base_url: string): Promise<Watch> => {
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, seen, close: () => closed(server) }
+  return { url: `http://127.0.0.1:${port}`, recorded, close: () => closed(server) }
 }
 
-/** The headers that belong to one connection. */
-const own = new Set(["host", "connection", "content-length", "transfer-encoding", "content-encoding", "keep-alive"])
+/** The headers that belong to one connection, which are not passed on. */
+const hop_by_hop = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "content-encoding",
+  "keep-alive"
+])

@@ -12,8 +12,8 @@ export interface Ends {
   readonly new: Target.Facts
 }
 
-/** Why a move cannot begin: a sentence for each reason, with what to do. */
-export const obstacles = ({ new: to, old: from }: Ends): ReadonlyArray<string> =>
+/** The preconditions of a move that are not met: a sentence for each, with what to do. */
+export const unmet = ({ new: to, old: from }: Ends): ReadonlyArray<string> =>
   [
     from.version < oldest_version && "The old server is older than PostgreSQL 14: upgrade it first.",
     to.version < oldest_version && "The new server is older than PostgreSQL 14: take a newer one.",

@@ -1,8 +1,8 @@
 import type { Costs } from "./Costs.ts"
 import * as F from "./Fleet.ts"
 
-/** What a fleet needs, computed. */
-export interface Sums {
+/** What a fleet needs, by formulas instead of a simulation. */
+export interface Estimate {
   /** Busy cores of all servers. */
   readonly database_cores: number
   readonly host_cores: number
@@ -14,29 +14,29 @@ export interface Sums {
   readonly announcements_per_second: number
 }
 
-/** What a host opens in each cell at most. */
+/** The most connections that a host opens to each cell. */
 const connections_per_pair = 9
 
-/** How many changes a statement has: those that came while the statement before was under way, or one. */
-const gathered = (change_rate: number, { commit, round_trip_us }: Costs): number => {
+/** How many changes a statement has: those that arrived while the statement before was running, at least one. */
+const batchSize = (change_rate: number, { commit, round_trip_us }: Costs): number => {
   let changes = 1
-  // Larger statements take longer, so more changes come meanwhile.
+  // A fixed point: larger statements take longer, so more changes arrive meanwhile.
   for (let step = 0; step < 100; step++) {
-    const came = (change_rate * (round_trip_us + commit.statement_us + changes * commit.change_us)) / 1e6
-    changes = Math.min(F.max_changes, came + Math.exp(-came))
+    const arrived = (change_rate * (round_trip_us + commit.statement_us + changes * commit.change_us)) / 1e6
+    changes = Math.min(F.max_changes, arrived + Math.exp(-arrived))
   }
   return changes
 }
 
-/** Computes what a fleet needs, for as long as nothing has to queue. */
-export const sumsOf = (fleet: F.Fleet, costs: Costs): Sums => {
+/** Estimates what a fleet needs, as long as nothing has to queue. */
+export const estimateOf = (fleet: F.Fleet, costs: Costs): Estimate => {
   const pairs = fleet.hosts * fleet.cells_per_host
   const changes_per_second = fleet.starts_per_second * F.changes_per_request
   const change_rate = changes_per_second / pairs
-  const changes_per_statement = gathered(change_rate, costs)
+  const changes_per_statement = batchSize(change_rate, costs)
   const statements = changes_per_second / changes_per_statement
 
-  // Starts and choices make jobs, and so announcements, but at most one in so many microseconds from each host.
+  // Starts and choices make jobs, and so announcements. Each host limits the rate of its announcements.
   const hint_rate = (2 * fleet.starts_per_second) / pairs
   const announcements_per_second = pairs / (1 / hint_rate + F.announce_every_us / 1e6)
   const listeners = F.hostsPerCell(fleet)

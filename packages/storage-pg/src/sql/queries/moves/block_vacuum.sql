@@ -1,5 +1,5 @@
--- Keeps vacuum away from the tables until the end of the transaction: `hold` would wait for it, and hosts behind `hold`. While
--- this waits itself, hosts do not, and PostgreSQL cancels an autovacuum that is in the way after a second.
+-- Blocks vacuum of the tables until the end of the transaction. Otherwise `hold` would wait for a vacuum, and hosts for `hold`.
+-- Hosts do not wait for this statement, and PostgreSQL cancels an autovacuum that blocks it after a second.
 do $$
 declare
   table_name name;

@@ -12,7 +12,7 @@ const refused = (message: string) => new DatabaseRefused({ reason: "cell", messa
 
 /** How to move a cell. */
 export interface MoveOptions {
-  /** Told after each step. */
+  /** Called after each step. */
   readonly onProgress?: (progress: Progress) => Effect.Effect<void>
 }
 
@@ -34,8 +34,8 @@ export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArr
   Effect.flatMap(moveOf(cells, name, {}), moves.check)
 
 /**
- * Moves a cell from its `url` to its `moves_to`, while hosts use it. They follow it by themselves, if they were started with
- * both addresses; a call waits for less than a second. A move that was stopped goes on where it was.
+ * Moves a cell from its `url` to its `moves_to` while hosts use it, and resumes a move that was stopped. Hosts that were started
+ * with both addresses fail over by themselves; their calls wait for less than a second.
  */
 export const move = (
   cells: Cells,
@@ -43,7 +43,7 @@ export const move = (
   options: MoveOptions = {}
 ): Effect.Effect<moves.Outcome, DatabaseRefused> => Effect.flatMap(moveOf(cells, name, options), moves.moveCell)
 
-/** Undoes a move that was stopped before the cell was at its new place, and removes everything that it has made. */
+/** Undoes a move that was stopped before its cutover, and removes everything that it has made. */
 export const undoMove = (
   cells: Cells,
   name: string,

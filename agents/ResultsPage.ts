@@ -1,10 +1,10 @@
 import * as Report from "./Report.ts"
 import type { Run } from "./Run.ts"
 
-/** A result to show: which client's model reads it, and which of the journey it is. */
+/** A result that the page shows: of which client, and which result of the journey. */
 interface Shown {
   readonly client: string
-  /** The place of the result in the journey; the last ones are counted from the end. */
+  /** The index of the result in the journey; negative from the end. */
   readonly at: number
   readonly title: string
 }
@@ -23,7 +23,7 @@ export const shown: ReadonlyArray<Shown> = [
   { client: "genkit-1", at: -1, title: "genkit: one quote" }
 ]
 
-/** How much of a result is shown, in lines of how many characters. */
+/** How many characters of a result the page shows, in lines of at most 110. */
 const most_characters = 1_200
 const line = /.{1,110}/g
 
@@ -34,7 +34,7 @@ export const page = (runs: ReadonlyArray<Run>): string =>
       const run = runs.find((one) => one.client.id === client)
       const result = run?.heard.conversation?.results.at(at)
       if (result === undefined) throw new Error(`${client} has no result ${at}. Run all clients.`)
-      const text = Report.steady(result)
+      const text = Report.normalized(result)
       const rest = text.length - most_characters
       const more = rest > 0 ? `\n\nAnd ${rest.toLocaleString("en-US")} more characters.` : ""
       const lines = text.slice(0, most_characters).trimEnd().replaceAll(line, "$&\n").replaceAll("\n\n", "\n").trimEnd()

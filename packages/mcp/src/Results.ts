@@ -1,0 +1,43 @@
+import type { Json } from "@quotewire/core"
+import { Effect } from "effect"
+import * as Form from "./asking/Form.ts"
+import type { RpcError } from "./JsonRpc.ts"
+import * as Protocol from "./Protocol.ts"
+import type { ToolResult } from "./Tool.ts"
+
+/** The result of a message: the text of a result, an error of the protocol, or nothing. */
+export type ServerAnswer =
+  | { readonly _tag: "result"; readonly text: string }
+  | { readonly _tag: "error"; readonly error: RpcError }
+  | { readonly _tag: "nothing" }
+
+/** Encodes results. `info` is the server's description of itself, which modern results repeat. */
+export const make = (info: object) => {
+  /** What every result ends with, by era. */
+  const ends: Readonly<Record<Protocol.Era, string>> = {
+    modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
+    legacy: "}"
+  }
+  const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
+    _tag: "result",
+    text: text.slice(0, -1) + ends[era]
+  })
+  // Concatenated: the parts of a tool result are JSON text already, and can be large.
+  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
+    const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
+    return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
+  }
+  /** A result that asks the person: the program sends the call again, with the answer and the state. */
+  const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
+    const inputRequests = { [name]: { method: Form.method, params: form } }
+    const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
+    return { _tag: "result", text: JSON.stringify(result) }
+  }
+  /** The result of a call whose tool must not ask. */
+  const calledWithoutQuestion = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
+    "form" in result ? Effect.die("A tool has asked the person without a round") : Effect.succeed(called(result, era))
+  return { complete, called, asked, calledWithoutQuestion }
+}
+
+/** The encoders of one server. */
+export type Results = ReturnType<typeof make>
