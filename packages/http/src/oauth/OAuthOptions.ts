@@ -114,7 +114,26 @@ const decode = Input.decoder(Options)
 
 /** Checks the options. The error names every wrong one, and repeats no value. */
 export const check = (options: unknown): Result.Result<OAuthSettings, Error> =>
-  Result.mapError(decode(options), ({ found }) => found.map(({ message, path }) => `${under(path)}: ${message}`)).pipe(
+  checkNaming(options, ({ message, path }) => `${under(path)}: ${message}`)
+
+/** Reads the options from JSON. The error repeats nothing of it, not even names that are not those of options. */
+export const fromJson = (text: string): Result.Result<OAuthSettings, Error> =>
+  Result.flatMap(
+    Result.try({ try: (): unknown => JSON.parse(text), catch: () => new Error("oauth: Must be JSON.") }),
+    (options) =>
+      checkNaming(options, ({ message, path }) => {
+        const known = knownPart(path)
+        return known === path
+          ? `${under(path)}: ${message}`
+          : `${under(known)}: Has a field that is wrong or not known.`
+      })
+  )
+
+const checkNaming = (
+  options: unknown,
+  describe: (wrong: { readonly path: string; readonly message: string }) => string
+): Result.Result<OAuthSettings, Error> =>
+  Result.mapError(decode(options), ({ found }) => [...new Set(found.map(describe))]).pipe(
     Result.flatMap((decoded) =>
       Result.map(ruleOf(decoded), (organization) => ({
         issuer: decoded.issuer,
@@ -130,12 +149,14 @@ export const check = (options: unknown): Result.Result<OAuthSettings, Error> =>
     Result.mapError((faults) => new Error(faults.join(" ")))
   )
 
-/** Reads the options from JSON. */
-export const fromJson = (text: string): Result.Result<OAuthSettings, Error> =>
-  Result.flatMap(
-    Result.try({ try: (): unknown => JSON.parse(text), catch: () => new Error("oauth: Must be JSON.") }),
-    check
-  )
+const names: ReadonlyArray<string> = [...Object.keys(Options.fields), "claim", "ids"]
+
+/** The beginning of a path that has only names of options. */
+const knownPart = (path: string): string => {
+  const parts = path.split(".")
+  const unknown = parts.findIndex((part) => !names.includes(part) && !/^\d+$/.test(part))
+  return unknown < 0 ? path : parts.slice(0, unknown).join(".")
+}
 
 const under = (path: string): string => (path === "" ? "oauth" : `oauth.${path}`)
 
