@@ -1,6 +1,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Redacted, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import * as Citus from "../citus/Citus.ts"
 import { connectionOf, type DatabaseOptions } from "../connection/Database.ts"
 import {
   addressOf,
@@ -54,14 +55,7 @@ export const incompatibility = ({ found, serves_from, known }: SchemaStatus): Da
 const exists = "select to_regclass('quotewire.migration') is not null as found"
 const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 
-/** Runs a statement of this package in the schema of the options. */
-type Run = (
-  sql: string,
-  params?: ReadonlyArray<unknown>,
-  prepare?: boolean
-) => Effect.Effect<PgConnection.Result, SqlError>
-
-const statusOn = Effect.fnUntraced(function* (run: Run) {
+const statusOn = Effect.fnUntraced(function* (run: Citus.Run) {
   const [{ found }] = readExists((yield* run(exists)).rows)
   const rows = found ? (yield* run(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
   return readStatus(rows, yield* KnownMigrations)
@@ -74,7 +68,7 @@ const wrongSchemaName = new DatabaseRefused({
 
 const onConnection = <A>(
   options: DatabaseOptions,
-  use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
+  use: (run: Citus.Run) => Effect.Effect<A, SqlError | DatabaseRefused>
 ): Effect.Effect<A, DatabaseRefused> => {
   const { schema = default_schema, url } = options
   if (addressOf(Redacted.value(url)) === null) return Effect.fail(wrongAddress)
@@ -93,6 +87,12 @@ const onConnection = <A>(
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   onConnection(options, statusOn)
 
+/** The state of a schema, and what keeps it. */
+export const examine = (
+  options: DatabaseOptions
+): Effect.Effect<{ readonly status: SchemaStatus; readonly engine: Citus.Engine }, DatabaseRefused> =>
+  onConnection(options, (run) => Effect.all({ status: statusOn(run), engine: Citus.engineOf(run) }))
+
 // One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
@@ -102,7 +102,7 @@ const migrationTable = statements("migration_table.sql")
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
-const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
+const apply = Effect.fnUntraced(function* (run: Citus.Run, migration: Migration) {
   for (const statement of migration.statements) yield* run(statement, [], false)
   yield* run("insert into quotewire.migration (number, name, serves_from) values ($1, $2, $3)", [
     migration.number,
@@ -112,7 +112,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
 })
 
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
-const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run) {
+const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Citus.Run) {
   // Building an index may take long, and so may whoever else migrates.
   for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
@@ -124,6 +124,7 @@ const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Ru
       Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options, migration.name, error)))
     )
   }
+  yield* Citus.distribute(run, found === 0)
   yield* run("commit")
   return pending.map(({ name }) => name)
 })

@@ -30,10 +30,11 @@ export interface Opened {
 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(options))
+  const { engine, status } = yield* DatabaseSchema.examine(options)
+  const refusal = DatabaseSchema.incompatibility(status)
   if (refusal !== null) return yield* refusal
 
-  const database = yield* Database.make(options)
+  const database = yield* Database.make(options, engine)
   const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
