@@ -33,6 +33,16 @@ export const engineOf = (run: Run): Effect.Effect<Engine, SqlError> =>
     return (yield* isInstalled(run)) && (yield* isDistributed(run)) ? "citus" : "postgresql"
   })
 
+const notDistributed = `select from pg_proc p
+  where p.pronamespace = to_regnamespace('quotewire') and not exists (
+    select from pg_dist_object o
+    where o.classid = 'pg_proc'::regclass and o.objid = p.oid and o.colocationid is not null
+  )`
+
+/** Whether calls of all functions run on the server of the tables. Elsewhere they are slow, and some fail. */
+export const isComplete = (run: Run): Effect.Effect<boolean, SqlError> =>
+  Effect.map(find(run, notDistributed), (found) => !found)
+
 const distribution = statements("citus/distribute.sql")
 
 /**

@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* (
         resume(answerOf(exit))
       })
       return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined
-    }).pipe(Effect.catchTag("SqlError", refused))
+    }).pipe(Effect.catchTag("SqlError", refused(engine)))
 
   return {
     schema,

@@ -87,11 +87,24 @@ const onConnection = <A>(
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   onConnection(options, statusOn)
 
-/** The state of a schema, and what keeps it. */
-export const examine = (
-  options: DatabaseOptions
-): Effect.Effect<{ readonly status: SchemaStatus; readonly engine: Citus.Engine }, DatabaseRefused> =>
-  onConnection(options, (run) => Effect.all({ status: statusOn(run), engine: Citus.engineOf(run) }))
+const halfDistributed = new DatabaseRefused({
+  reason: "half_made_schema",
+  message:
+    "Citus has distributed the schema, but not all of its functions: run quotewire migrate, or PgStorage.migrate, first."
+})
+
+/** Finds out what keeps a schema. Fails if this program cannot use it. */
+export const examine = (options: DatabaseOptions): Effect.Effect<Citus.Engine, DatabaseRefused> =>
+  onConnection(
+    options,
+    Effect.fnUntraced(function* (run) {
+      const refusal = incompatibility(yield* statusOn(run))
+      if (refusal !== null) return yield* refusal
+      const engine = yield* Citus.engineOf(run)
+      if (engine === "citus" && !(yield* Citus.isComplete(run))) return yield* halfDistributed
+      return engine
+    })
+  )
 
 // One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"

@@ -30,11 +30,7 @@ export interface Opened {
 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const { engine, status } = yield* DatabaseSchema.examine(options)
-  const refusal = DatabaseSchema.incompatibility(status)
-  if (refusal !== null) return yield* refusal
-
-  const database = yield* Database.make(options, engine)
+  const database = yield* Database.make(options, yield* DatabaseSchema.examine(options))
   const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
