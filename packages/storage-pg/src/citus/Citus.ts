@@ -2,11 +2,11 @@ import type { PgConnection } from "@effect/sql-pg"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Columns from "../rows/Columns.ts"
-import { statements } from "../sql/files.ts"
+import { query, statements } from "../sql/files.ts"
 
 /*
  * What differs on a server with the extension Citus, where a schema can be distributed: its tables are on one of several
- * servers, and Citus can move them. Everything about it is here and in `sql/citus/`.
+ * servers, and Citus can move them. All of it is here and in `sql/citus/`.
  */
 
 /** What keeps a schema: PostgreSQL alone, or Citus, which has distributed it. */
@@ -20,39 +20,38 @@ export type Run = (
 ) => Effect.Effect<PgConnection.Result, SqlError>
 
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
-const find = (run: Run, condition: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(`select exists (${condition}) as found`), ({ rows }) => readFound(rows)[0].found)
+const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
 
-const isInstalled = (run: Run) => find(run, "select from pg_extension where extname = 'citus'")
-const isDistributed = (run: Run) =>
-  find(run, "select from pg_dist_schema where schemaid = to_regnamespace('quotewire')")
+const installed = "select exists (select from pg_extension where extname = 'citus') as found"
+const distributed = "select exists (select from pg_dist_schema where schemaid = to_regnamespace('quotewire')) as found"
+const undistributed = query("undistributed")
+const distribution = statements("citus/distribute.sql")
 
 /** Finds out what keeps a schema. */
 export const engineOf = (run: Run): Effect.Effect<Engine, SqlError> =>
   Effect.gen(function* () {
-    return (yield* isInstalled(run)) && (yield* isDistributed(run)) ? "citus" : "postgresql"
+    return (yield* finds(run, installed)) && (yield* finds(run, distributed)) ? "citus" : "postgresql"
   })
 
-const notDistributed = `select from pg_proc p
-  where p.pronamespace = to_regnamespace('quotewire') and not exists (
-    select from pg_dist_object o
-    where o.classid = 'pg_proc'::regclass and o.objid = p.oid and o.colocationid is not null
-  )`
-
-/** Whether calls of all functions run on the server of the tables. Elsewhere they are slow, and some fail. */
+/** Whether calls of all functions of a distributed schema run on the server of its tables. Elsewhere some fail. */
 export const isComplete = (run: Run): Effect.Effect<boolean, SqlError> =>
-  Effect.map(find(run, notDistributed), (found) => !found)
+  Effect.map(finds(run, undistributed), (found) => !found)
 
-const distribution = statements("citus/distribute.sql")
+/** Begins a migration: the limits that the migration sets hold on all servers. */
+export const beginMigration = (run: Run): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
+    if (yield* finds(run, installed)) yield* run("set local citus.propagate_set_commands = 'local'")
+  })
 
 /**
- * Distributes a schema that was just made, and what a migration has added to one that is distributed. Without Citus, and for a
+ * Ends a migration: distributes a schema that is new, and what was added to one that is distributed. Without Citus, and for a
  * schema that an operator has not distributed, it does nothing.
  */
-export const distribute = (run: Run, isNew: boolean): Effect.Effect<void, SqlError> =>
+export const endMigration = (run: Run, isNew: boolean): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
-    if (!(yield* isInstalled(run))) return
-    if (!isNew && !(yield* isDistributed(run))) return
+    if (!(yield* finds(run, installed))) return
+    if (!isNew && !(yield* finds(run, distributed))) return
     for (const statement of distribution) yield* run(statement, [], false)
   })
 

@@ -127,7 +127,9 @@ const apply = Effect.fnUntraced(function* (run: Citus.Run, migration: Migration)
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
 const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Citus.Run) {
   // Building an index may take long, and so may whoever else migrates.
-  for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
+  yield* run("begin")
+  yield* Citus.beginMigration(run)
+  for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
   const { found } = yield* statusOn(run)
@@ -137,7 +139,7 @@ const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Ci
       Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options, migration.name, error)))
     )
   }
-  yield* Citus.distribute(run, found === 0)
+  yield* Citus.endMigration(run, found === 0)
   yield* run("commit")
   return pending.map(({ name }) => name)
 })
