@@ -126,20 +126,18 @@ const apply = Effect.fnUntraced(function* (run: Citus.Run, migration: Migration)
 
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
 const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Citus.Run) {
-  // Building an index may take long, and so may whoever else migrates.
   yield* run("begin")
   yield* Citus.beginMigration(run)
+  // Building an index may take long, and so may whoever else migrates.
   for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
   const { found } = yield* statusOn(run)
   const pending = (yield* KnownMigrations).slice(found)
-  for (const migration of pending) {
-    yield* apply(run, migration).pipe(
-      Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options, migration.name, error)))
-    )
-  }
-  yield* Citus.endMigration(run, found === 0)
+  const orRefuse = (name: string, step: Effect.Effect<void, SqlError>) =>
+    Effect.catchTag(step, "SqlError", (error) => Effect.fail(migrationRefusalOf(options, name, error)))
+  for (const migration of pending) yield* orRefuse(migration.name, apply(run, migration))
+  yield* orRefuse("for Citus", Citus.endMigration(run, found === 0))
   yield* run("commit")
   return pending.map(({ name }) => name)
 })
