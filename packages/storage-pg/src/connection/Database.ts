@@ -2,6 +2,8 @@ import type { PgConnection } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, Fiber, FiberSet, type Redacted, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Engine } from "../citus/Citus.ts"
+import * as DatabaseSchema from "../migrations/Schema.ts"
 import * as LivePlace from "../moves/LivePlace.ts"
 import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
@@ -38,6 +40,8 @@ export interface PlacedDatabase extends Database {
 /** Pools at the place where the database is. */
 interface Current {
   readonly url: Redacted.Redacted<string>
+  readonly engine: Engine
+  readonly connection: PgConnection.Config
   readonly pools: Pools.Pools
   readonly scope: Scope.Closeable
 }
@@ -53,17 +57,18 @@ const suspect_every_ms = 1_000
 export const make = Effect.fnUntraced(function* (
   options: LivePlace.MovableOptions,
   url: Redacted.Redacted<string>
-): Effect.fn.Return<PlacedDatabase, SqlError, Scope.Scope> {
+): Effect.fn.Return<PlacedDatabase, SqlError | DatabaseRefused, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = yield* inRealTime(FiberSet.makeRuntime())
   const everywhere: Array<AtPlace<unknown>> = []
-  const at = (url: Redacted.Redacted<string>): Pools.DatabaseOptions => ({ ...options, url })
   const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
+    const at = { ...options, url }
+    const engine = yield* DatabaseSchema.examine(at)
     const own = yield* Scope.fork(scope)
-    const pools = yield* Scope.provide(Pools.make(at(url)), own)
-    return { url, pools, scope: own }
+    const pools = yield* Scope.provide(Pools.make(at, engine), own)
+    return { url, engine, connection: Pools.connectionOf(at, engine), pools, scope: own }
   })
-  const useAt = <E>(use: AtPlace<E>, { scope, url }: Current) => Scope.provide(use(Pools.connectionOf(at(url))), scope)
+  const useAt = <E>(use: AtPlace<E>, { connection, scope }: Current) => Scope.provide(use(connection), scope)
 
   let current: Current = yield* openAt(url)
 
@@ -89,12 +94,14 @@ export const make = Effect.fnUntraced(function* (
     })
 
   const look = LivePlace.find(options).pipe(
-    Effect.tapError(tell),
-    Effect.mapError(() => unavailable),
-    Effect.flatMap((url) => {
-      refusal = null
-      return url === current.url ? Effect.void : Effect.mapError(moveTo(url), () => unavailable)
-    })
+    Effect.flatMap((url) => (url === current.url ? Effect.void : moveTo(url))),
+    Effect.andThen(
+      Effect.sync(() => {
+        refusal = null
+      })
+    ),
+    Effect.tapErrorTag("DatabaseRefused", tell),
+    Effect.mapError(() => unavailable)
   )
 
   const lookOnce = shared(run, look)
@@ -116,7 +123,7 @@ export const make = Effect.fnUntraced(function* (
               return Effect.andThen(follow(used), statement(how, follows - 1)(sql, params))
             }
             if (isLost(error)) suspect()
-            return refused(error)
+            return refused(error, used.engine)
           },
           StorageUnavailable: (error) => {
             suspect()
