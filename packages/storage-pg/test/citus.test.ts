@@ -1,13 +1,24 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Storage } from "@quotewire/core"
 import { StorageContract, StorageModel } from "@quotewire/core/testing"
-import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Exit, Fiber, Schema } from "effect"
+import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { Effect, Exit, Fiber, Redacted, Schema } from "effect"
 import { Client } from "pg"
+import { PostgresServer } from "../../../test/support/PostgresServer.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
-import { type CitusSchema, citus_url, emptyAll, needed, oneCell, scopedSchema, twoCells } from "./support/citus.ts"
+import {
+  type CitusSchema,
+  citus_url,
+  emptyAll,
+  emptySchema,
+  needed,
+  oneCell,
+  scopedSchema,
+  twoCells
+} from "./support/citus.ts"
 import { eventually, open, workspace } from "./support/hosts.ts"
+import { openCells } from "./support/moves.ts"
 
 /** A claim so late that every cell is asked: what was known about the emptied ones is forgotten. */
 const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now: 1e12, lease_ms: 1, limit: 0 }))
@@ -70,6 +81,49 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
       assert.deepStrictEqual(
         events.map(({ number }) => number),
         events.map((_, place) => place + 1)
+      )
+    })
+  )
+
+  it.live("a cell that Citus keeps is not moved by a command, which names the call that does it", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedSchema
+      const call = `select citus_schema_move('${options.schema}', 'host', port)`
+      for (const cell of [options, { ...options, moves_to: options.url }]) {
+        const cells: PgCells.AllCells = [{ name: "home", ...cell }]
+        assert.include((yield* PgCells.checkMove(cells, "home")).join(), call)
+        const { message, reason } = yield* Effect.flip(PgCells.move(cells, "home"))
+        assert.strictEqual(reason, "move")
+        assert.include(message, call)
+      }
+    })
+  )
+
+  it.live("a cell moves from a plain server to the coordinator, and can then be distributed", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* emptySchema
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() => PostgresServer.start({ durable: false, settings: { wal_level: "logical" } })),
+        (server) => Effect.promise(() => server.remove())
+      )
+      const old = { ...options, name: "home", url: Redacted.make(server.url("postgres")) }
+      const cells: PgCells.AllCells = [{ ...old, moves_to: options.url }]
+      yield* PgCells.add(cells, "home", 1)
+      const host = yield* openCells(cells)
+      yield* host.commit(write(0))
+      assert.deepStrictEqual(yield* PgCells.checkMove(cells, "home"), [])
+      yield* PgCells.move(cells, "home")
+      yield* host.commit(write(1))
+
+      yield* query(`select citus_schema_distribute('${options.schema}')`, url)
+      const moved: PgCells.AllCells = [{ ...old, url: options.url }]
+      yield* PgCells.migrate(moved)
+      const later = yield* openCells(moved)
+      yield* later.commit(write(2))
+      const { events } = yield* later.feed({ workspace_id: workspace(1), after: 0, limit: 10 })
+      assert.deepStrictEqual(
+        events.map(({ id }) => id),
+        ["evt_0", "evt_1", "evt_2"]
       )
     })
   )

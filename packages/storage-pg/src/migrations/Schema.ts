@@ -117,7 +117,8 @@ const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Ru
   const orRefuse = (name: string, step: Effect.Effect<void, SqlError>) =>
     Effect.catchTag(step, "SqlError", (error) => Effect.fail(migrationRefusalOf(options, name, error)))
   for (const migration of pending) yield* orRefuse(migration.name, apply(run, migration))
-  yield* orRefuse("for Citus", Citus.endMigration(run, found === 0))
+  // What arrives by a move cannot be distributed before it is there.
+  if (!isTarget) yield* orRefuse("for Citus", Citus.endMigration(run, found === 0))
   yield* run("commit")
   return pending.map(({ name }) => name)
 })
