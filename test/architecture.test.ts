@@ -195,7 +195,8 @@ describe("modules of the core", () => {
 
   it("that are no services name services only in `make`, as parts of one", () => {
     const wiring = [
-      ...["index", "layer", "operations", "embedding/embed", "embedding/serviceLayer", "calls/Pipeline"],
+      ...["index", "layer", "hosting", "operations", "embedding/embed", "embedding/serviceLayer"],
+      ...["calls/Pipeline", "calls/identify"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     const isPart = (code: string) => /^export const make = Effect\./m.test(code)

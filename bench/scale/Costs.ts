@@ -4,7 +4,7 @@ export interface Costs {
   readonly commit: { readonly statement_us: number; readonly change_us: number; readonly host_change_us: number }
   /** A claim, whatever it finds; each job that it finds. */
   readonly claim: { readonly statement_us: number; readonly job_us: number; readonly host_us: number }
-  /** A statement that adds to shared counts in the first cell, and each count in it. */
+  /** A statement that adds to shared counts, and each count in it. */
   readonly counts: { readonly statement_us: number; readonly count_us: number }
   /** A statement that announces commits, and its arrival at each host that listens. */
   readonly hint: { readonly statement_us: number; readonly listener_us: number; readonly host_us: number }

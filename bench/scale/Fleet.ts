@@ -2,7 +2,7 @@
 export interface Fleet {
   readonly hosts: number
   readonly cells: number
-  /** Servers of databases. Cells are spread over them evenly; the first server also has the first cell. */
+  /** Servers of databases. Cells are spread over them evenly. */
   readonly servers: number
   readonly cores_per_server: number
   /** How many cells each host serves. The hosts that serve the same cells are a group, and callers are sent to the right group. */

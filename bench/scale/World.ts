@@ -36,6 +36,8 @@ export interface Pair {
   /** Whether the host has heard that the cell may have work. */
   isHinted: boolean
   asked_at: number
+  /** What the host has to add to shared counts. */
+  counts: number
 }
 
 export interface Cell {
@@ -78,7 +80,8 @@ export const make = (fleet: F.Fleet, random: () => number): World => {
         announced_at: -F.announce_every_us,
         isAnnouncing: false,
         isHinted: false,
-        asked_at: -random() * F.look_again_us
+        asked_at: -random() * F.look_again_us,
+        counts: 0
       }
       host.pairs.push(pair)
       cell.pairs.push(pair)

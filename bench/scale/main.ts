@@ -45,9 +45,8 @@ const columns = [
   "simulated",
   "host cores: sum",
   "simulated",
-  "of these for counts",
   "connections of a server",
-  "busiest server",
+  "load of the busiest server",
   "start p99",
   "job late, p99",
   "ended"
@@ -62,7 +61,6 @@ const rowOf = (fleet: Fleet, sums: Sums, seen: Simulated): ReadonlyArray<string>
   whole(seen.database_cores),
   whole(sums.host_cores),
   whole(seen.host_cores),
-  whole(sums.count_cores),
   `${whole(sums.listening_connections)} to ${whole(sums.most_connections)}`,
   percent(seen.server_load),
   `${seen.start_p99_ms.toFixed(1)} ms`,

@@ -142,7 +142,7 @@ class Simulation {
         break
       case "counts":
         this.#events.add(this.#now + F.counts_every_us, event)
-        this.#sendCounts()
+        this.#sendCounts(event.host)
         break
       case "announce":
         this.#announce(event.pair)
@@ -167,6 +167,7 @@ class Simulation {
     const pair = host.pairs[Math.floor(this.#random() * host.pairs.length)]
     if (pair === undefined) return
     this.#note("begun")
+    pair.counts += F.counts_per_start
     this.#submit(pair, { request: { began_at: this.#now, answers: 0 }, step: "start" })
   }
 
@@ -280,12 +281,14 @@ class Simulation {
     this.#look(host)
   }
 
-  /** What one host adds to the shared counts, which are in the first cell. */
-  #sendCounts(): void {
-    const counts = (F.counts_per_start * F.counts_every_us) / this.#arrivals_every_us
+  /** Adds what a host has counted, in each cell with one statement, or several if it is much. */
+  #sendCounts(host: World.Host): void {
     const { count_us, statement_us } = this.#costs.counts
-    const statements = Math.ceil(counts / F.max_counts)
-    this.#world.servers[0]?.use(this.#now, statements * statement_us + counts * count_us)
+    for (const pair of host.pairs) {
+      const statements = Math.ceil(pair.counts / F.max_counts)
+      pair.cell.server.use(this.#now, statements * statement_us + pair.counts * count_us)
+      pair.counts = 0
+    }
   }
 
   #result(before: ReadonlyMap<Cores, number>): Simulated {

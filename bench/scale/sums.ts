@@ -5,8 +5,6 @@ import * as F from "./Fleet.ts"
 export interface Sums {
   /** Busy cores of all servers. */
   readonly database_cores: number
-  /** Those of the first server that are busy with the shared counts of all cells. */
-  readonly count_cores: number
   readonly host_cores: number
   /** Connections of one server: each host keeps one that listens in every cell that it serves, and opens up to eight more. */
   readonly listening_connections: number
@@ -52,10 +50,10 @@ export const sumsOf = (fleet: F.Fleet, costs: Costs): Sums => {
   const jobs_per_second = fleet.starts_per_second * (1 + F.carriers)
 
   const counts = fleet.starts_per_second * F.counts_per_start
-  const counts_per_send = (counts * F.counts_every_us) / 1e6 / fleet.hosts
-  const sends = (fleet.hosts * 1e6) / F.counts_every_us
-  const count_us =
-    counts * costs.counts.count_us + sends * Math.ceil(counts_per_send / F.max_counts) * costs.counts.statement_us
+  // A host sends to each cell in which it has counted something since.
+  const starts_between = ((fleet.starts_per_second / pairs) * F.counts_every_us) / 1e6
+  const sends = ((pairs * 1e6) / F.counts_every_us) * (1 - Math.exp(-starts_between))
+  const count_us = counts * costs.counts.count_us + sends * costs.counts.statement_us
   const database_us =
     count_us +
     statements * costs.commit.statement_us +
@@ -70,7 +68,6 @@ export const sumsOf = (fleet: F.Fleet, costs: Costs): Sums => {
   const cells_per_server = fleet.cells / fleet.servers
   return {
     database_cores: database_us / 1e6,
-    count_cores: count_us / 1e6,
     host_cores: host_us / 1e6,
     listening_connections: listeners * cells_per_server,
     most_connections: listeners * cells_per_server * connections_per_pair,

@@ -6,7 +6,7 @@ import { sendWith, withIssuer } from "./support/issuer.ts"
 
 const other = "https://other.example/keys"
 
-/** What would serve as any document of the issuer. */
+/** What serves for every document of the issuer. */
 const moved = { issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [] }
 
 describe("the keys of the issuer", () => {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Cell, Change, Storage } from "@quotewire/core"
+import { type Cell, Change, type Ids, Storage } from "@quotewire/core"
 import { Array, Effect } from "effect"
 import * as CellList from "../src/cells/CellList.ts"
 import { chooseCell } from "../src/cells/choice.ts"
-import { type All, claimAt, claimed, contents, job, placedIn, work } from "./support/cellCalls.ts"
+import { type All, claimAt, claimed, contents, job, losable, placedIn, work } from "./support/cellCalls.ts"
 import { fourInMemory, join, memory } from "./support/cells.ts"
 import { type Port, workspace } from "./support/hosts.ts"
 
@@ -64,16 +64,51 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("leaves organizations, keys and counts in the first cell", () =>
+  it.effect("leaves organizations and keys in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
       yield* storage.commit(Change.make(Storage.directoryWorkspace, { jobs: [job(10)] }))
-      const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
-      const counts = [1, 2].map((place) => ({ ...count, workspace_id: workspace(place) }))
-      assert.deepStrictEqual(yield* storage.addCounts(10, counts), [2, 2])
-      assert.deepStrictEqual(yield* cells[0].storage.addCounts(10, counts), [4, 4])
       assert.deepStrictEqual(yield* contents(cells), [[Storage.directoryWorkspace], [], [], []])
+    })
+  )
+
+  const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
+  const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
+
+  it.effect("adds counts in the cells of their workspaces, and those of no workspace in the first cell", () =>
+    Effect.gen(function* () {
+      const cells = yield* fourInMemory
+      const storage = yield* join(cells)
+      const places = yield* Effect.forEach(cells, (cell) => Effect.map(placedIn(storage, cell), workspace))
+      const counts = [...places, Storage.directoryWorkspace, workspace(999)].map(countOf)
+      assert.deepStrictEqual(yield* storage.addCounts(10, counts), [2, 2, 2, 2, 2, 2])
+      const found = yield* Effect.forEach(cells, ({ storage }) =>
+        storage.addCounts(
+          10,
+          counts.map((one) => ({ ...one, added: 0 }))
+        )
+      )
+      assert.deepStrictEqual(found, [
+        [2, 0, 0, 0, 2, 2],
+        [0, 2, 0, 0, 0, 0],
+        [0, 0, 2, 0, 0, 0],
+        [0, 0, 0, 2, 0, 0]
+      ])
+    })
+  )
+
+  it.effect("adds counts of a cell that is lost in the first cell", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const { port, set } = losable(second.storage)
+      const storage = yield* join([first, { ...second, storage: port }, ...others])
+      const counts = [countOf(workspace(yield* placedIn(storage, second)))]
+      assert.deepStrictEqual(yield* storage.addCounts(10, counts), [2])
+      set(true)
+      assert.deepStrictEqual(yield* storage.addCounts(10, counts), [2])
+      assert.deepStrictEqual(yield* first.storage.addCounts(10, counts), [4])
     })
   )
 

@@ -1,11 +1,10 @@
-import { Cause, Clock, Context, Effect, Exit, identity, Option, Result } from "effect"
-import { Access, type Credentials } from "../access/Access.ts"
+import { Clock, Context, Effect, Exit, identity, Result } from "effect"
+import type { Access } from "../access/Access.ts"
 import { Allowance } from "../access/Allowance.ts"
-import type { Caller, Grant } from "../access/Caller.ts"
+import type { Caller } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { type LineSet, Lines } from "../lines/Lines.ts"
-import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
@@ -13,18 +12,15 @@ import * as Json from "../wire/Json.ts"
 import type { Call, PersonsAnswer } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
+import { authenticate, type RequestHead } from "./identify.ts"
 import type * as Operation from "./Operation.ts"
+import { type Refusal, refuse, toApiError } from "./Refusal.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
 import { type AskedRevision, Revisions } from "./Revision.ts"
 
 export type { PersonsAnswer } from "./Call.ts"
-
-/** What a host knows about every request. */
-export interface RequestHead {
-  readonly request_id: RequestId
-  readonly credentials: Credentials
-}
+export { identify, identifyGrant, type RequestHead } from "./identify.ts"
 
 /** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
@@ -122,37 +118,6 @@ export const logUnrouted = (
     )
   })
 
-/**
- * Identifies the caller without calling an operation. A host uses it if what it offers depends on the caller.
- *
- * It refuses like `call`.
- */
-export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
-  Effect.contextWith((services: Context.Context<Access | Allowance>) =>
-    Effect.catchCause(authenticate(services, request.credentials), (cause) =>
-      refuse("identify", request.request_id, cause)
-    )
-  )
-
-/**
- * Identifies the caller of a token, which the host verifies.
- *
- * Failing with `authentication_failed` counts against the address, like a wrong key. An address that has reached its limit is
- * refused before the token is verified.
- */
-export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
-  { credentials: { address }, request_id }: RequestHead,
-  verified: Effect.Effect<G, E>
-): Effect.Effect<{ readonly caller: Caller; readonly grant: G }, ApiError.ApiError | E, Access | Allowance> =>
-  Effect.gen(function* () {
-    const access = yield* Access
-    const allowance = yield* Allowance
-    yield* allowance.mayAuthenticate(address)
-    const grant = yield* countFailure(allowance, address, verified)
-    const caller = yield* Effect.catchCause(access.admit(grant), (cause) => refuse("identify", request_id, cause))
-    return { caller, grant }
-  })
-
 /** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entry). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
@@ -232,31 +197,6 @@ const notFound = Effect.fail(ApiError.make("not_found"))
 
 /** The cost of a request that matches no operation. */
 const unrouted_cost: Cost = { other: 1 }
-
-/**
- * Identifies the caller of any request, and counts an invalid key against its address.
- *
- * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
- * storage. Only recently used valid keys still pass.
- */
-const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
-  const access = Context.get(services, Access)
-  const allowance = Context.get(services, Allowance)
-  const known = countFailure(allowance, credentials.address, access.authenticate(credentials))
-  return access.mayBeGuessed(credentials)
-    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
-    : known
-}
-
-/** Counts a failed authentication against its address. */
-const countFailure = <A, E extends { readonly _tag: string }, R>(
-  allowance: Allowance["Service"],
-  address: string,
-  identifying: Effect.Effect<A, E, R>
-) =>
-  Effect.tapError(identifying, (error) =>
-    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
-  )
 
 const enterUnrouted = Effect.fnUntraced(function* (
   services: Context.Context<EntryServices>,
@@ -382,29 +322,3 @@ const replyOf = <Output>(
 const hasAuthority = (authority: Operation.Authority, caller: Caller): boolean =>
   authority.callers.includes(caller.kind) &&
   (authority.environment === undefined || authority.environment === caller.environment)
-
-type Refusal = ApiError.ApiError | StorageUnavailable
-
-/** The refusal in a cause; null if it holds a defect. */
-const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
-  const failure = Cause.findErrorOption(cause)
-  if (Option.isNone(failure)) return null
-  const error = failure.value
-  return error._tag === "StorageUnavailable"
-    ? ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
-    : error
-}
-
-const refuse = (
-  operation: string,
-  request_id: string,
-  cause: Cause.Cause<Refusal>
-): Effect.Effect<never, ApiError.ApiError> => {
-  const error = toApiError(cause)
-  if (error !== null) return Effect.fail(error)
-  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-  return Effect.logError("A call has failed", cause).pipe(
-    Effect.annotateLogs({ operation, request_id }),
-    Effect.andThen(Effect.fail(ApiError.make("internal_error")))
-  )
-}

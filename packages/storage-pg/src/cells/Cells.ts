@@ -3,6 +3,7 @@ import { type Array, Effect, type Scope } from "effect"
 import * as CellSet from "./CellSet.ts"
 import { type CellSource, type CellState, unavailable, type WrongCell } from "./CellState.ts"
 import * as Claims from "./Claims.ts"
+import * as Counts from "./Counts.ts"
 import * as Placements from "./Placements.ts"
 
 type Port = Storage.Storage["Service"]
@@ -10,8 +11,7 @@ type Port = Storage.Storage["Service"]
 /**
  * Makes one storage of several, which are called cells. Every workspace lives in one cell.
  *
- * The first cell also keeps the organizations, the keys, the shared counts and the list of where workspaces live, so nothing
- * works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
+ * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any other cell may be unavailable, and may become available later: until then only calls for its
  * workspaces fail. `workspaces` needs all cells.
  *
  * Work is claimed from the cells in `work_cells` alone, by default from all.
@@ -87,7 +87,7 @@ export const make = <E>(
       claim: (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query.workspace_id, query)),
       release,
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
-      addCounts: home.addCounts,
+      addCounts: Counts.make({ cellOf, home, home_name }),
       watch,
       workspaces: (after, limit) =>
         Effect.map(

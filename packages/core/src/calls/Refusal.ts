@@ -1,0 +1,31 @@
+import { Cause, Effect, Option } from "effect"
+import type { StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+
+/** Why a call is refused. */
+export type Refusal = ApiError.ApiError | StorageUnavailable
+
+/** The refusal in a cause; null if it holds a defect. */
+export const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
+  const failure = Cause.findErrorOption(cause)
+  if (Option.isNone(failure)) return null
+  const error = failure.value
+  return error._tag === "StorageUnavailable"
+    ? ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+    : error
+}
+
+/** Fails with the refusal in a cause. A defect is logged, and answered as `internal_error`. */
+export const refuse = (
+  operation: string,
+  request_id: string,
+  cause: Cause.Cause<Refusal>
+): Effect.Effect<never, ApiError.ApiError> => {
+  const error = toApiError(cause)
+  if (error !== null) return Effect.fail(error)
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  return Effect.logError("A call has failed", cause).pipe(
+    Effect.annotateLogs({ operation, request_id }),
+    Effect.andThen(Effect.fail(ApiError.make("internal_error")))
+  )
+}

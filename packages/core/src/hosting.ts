@@ -1,0 +1,179 @@
+import { Effect } from "effect"
+import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
+import type { Allowance } from "./access/Allowance.ts"
+import type { Environment } from "./access/Caller.ts"
+import { areEqual, Seal } from "./access/Seal.ts"
+import type { Workspaces } from "./access/Workspaces.ts"
+import type { IdempotentCalls } from "./calls/IdempotentCalls.ts"
+import type { RequestLog } from "./calls/RequestLog.ts"
+import type { Revisions } from "./calls/Revision.ts"
+import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
+import type { Connections } from "./carriers/Connections.ts"
+import type { Consumers } from "./consuming/Consumers.ts"
+import type { Events } from "./events/Events.ts"
+import type { Feedback } from "./feedback/Feedback.ts"
+import { Carriers } from "./quoting/asking/Carriers.ts"
+import type { Erasures } from "./quoting/erasing/Erasures.ts"
+import type { QuoteRequests } from "./quoting/QuoteRequests.ts"
+import type { QuoteStarts } from "./quoting/QuoteStarts.ts"
+import { type Destination, Quotes } from "./quoting/Quotes.ts"
+import type { Retention } from "./runner/Retention.ts"
+import type { Runner } from "./runner/Runner.ts"
+import type { Sandbox } from "./sandbox/Sandbox.ts"
+import * as CellReadiness from "./storage/CellReadiness.ts"
+import { LongPolls } from "./storage/Hints.ts"
+import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
+import type { Timelines } from "./timeline/Timelines.ts"
+import type { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
+import type { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
+import * as ApiError from "./wire/ApiError.ts"
+import type { Ids } from "./wire/Ids.ts"
+
+/*
+ * What a host asks of a running service besides calls.
+ */
+
+export type { Destination }
+
+/** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
+export type Services =
+  | Access
+  | Allowance
+  | IdempotentCalls
+  | CarrierAdapters
+  | Carriers
+  | Connections
+  | Consumers
+  | Deliveries
+  | Erasures
+  | Events
+  | EventSubscriptions
+  | Feedback
+  | Ids
+  | QuoteRequests
+  | QuoteStarts
+  | Quotes
+  | RequestLog
+  | Retention
+  | Revisions
+  | Runner
+  | Sandbox
+  | Seal
+  | LongPolls
+  | Timelines
+  | Workspaces
+
+/** Resolves the token of `/go/<token>` to the carrier's page, or to a page that says why the link is dead. */
+export const go = (token: string): Effect.Effect<Destination, never, Services> =>
+  Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
+    Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
+  )
+
+const tryLater: Destination = {
+  _tag: "page",
+  status: 503,
+  title: "This link cannot be followed now",
+  message: "Try again in a minute."
+}
+
+/** Accepts a carrier's callback, unparsed. Answers false if it is not genuine. Refuses if the carrier must send it again. */
+export const carrierCallback = (
+  carrier_id: string,
+  callback: CarrierCallback
+): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
+  Effect.flatMap(Carriers, (carriers) => carriers.callback(carrier_id, callback)).pipe(
+    Effect.catchTag(["StorageUnavailable", "CallbackTooEarly"], ({ retry_after_seconds }) =>
+      Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
+    )
+  )
+
+/**
+ * Signs text that a host hands out and must recognize later, on any host.
+ *
+ * `purpose` separates uses: a signature for one purpose is not valid for another.
+ */
+export const sign = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
+  Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
+
+/** Whether `sign` made this signature for this purpose and text, with a seal key that is still in the settings. */
+export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
+  Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
+    Effect.map((mac) => mac !== null && areEqual(mac, signature))
+  )
+
+/** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose reads it. */
+export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
+  Effect.flatMap(Seal, (seal) => seal.seal(purpose, text))
+
+/** The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks. Both are logged. */
+export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
+  Effect.flatMap(Seal, (seal) => Effect.orElseSucceed(seal.open(purpose, sealed), () => null))
+
+/**
+ * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that this
+ * process lacks. Otherwise a sentence that says what is wrong.
+ */
+export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
+  const seal = yield* Seal
+  if (yield* seal.isMissingKey) return missing_key
+  yield* Effect.flatMap(Storage, (storage) => storage.ready)
+  return true
+}).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
+
+const missing_key =
+  "Something is sealed with a key that this host does not have: start it again with every seal key in use."
+
+/** Which cells of the storage can be used now; empty if it has none. */
+export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
+  Storage,
+  ({ cells = [] }) => CellReadiness.ask(cells)
+)
+
+/** The environments in which this host has a carrier to ask. */
+export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(
+  CarrierAdapters,
+  environmentsOf
+)
+
+/** The ids of the carriers that this host can ask, by environment. */
+export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyArray<string> }, never, CarrierAdapters> =
+  Effect.map(CarrierAdapters, (adapters) => {
+    const idsIn = (environment: Environment) =>
+      adapters.filter(({ environments }) => environments.includes(environment)).map(({ carrier }) => carrier.id)
+    return { sandbox: idsIn("sandbox"), live: idsIn("live") }
+  })
+
+/** A key as it is made, and what is to be said about it. */
+export interface CreatedKey extends IssuedKey {
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** Makes a key as `Access` does, and warns if no carrier can be asked in its environment. */
+export const createKey = Effect.fnUntraced(function* (options: Parameters<Access["Service"]["createKey"]>[0]) {
+  const issued = yield* (yield* Access).createKey(options)
+  const { environment } = options
+  const warnings = (yield* environments).includes(environment) ? [] : [noCarriers(environment)]
+  return { ...issued, warnings } satisfies CreatedKey
+})
+
+const noCarriers = (environment: Environment): string =>
+  `This program has no ${environment} carriers: quote requests with this key end without quotes, unless another program with its own carriers serves the same storage.`
+
+/**
+ * Whether someone can call in live although this host has no live carrier: with a live key, or without a key if keyless
+ * callers act in live. Requests that they start end without a quote.
+ */
+export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, Services> = Effect.gen(function* () {
+  if ((yield* environments).includes("live")) return false
+  const keyless = yield* KeylessWorkspace
+  return keyless?.environment === "live" || (yield* (yield* Access).hasKeyIn("live"))
+})
+
+/**
+ * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
+ * process is about to stop; it cannot be undone.
+ */
+export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
+  LongPolls,
+  (longPolls) => longPolls.stop
+)

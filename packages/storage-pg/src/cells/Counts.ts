@@ -1,0 +1,49 @@
+import type { Ids, Storage } from "@quotewire/core"
+import { Effect } from "effect"
+import type { CellState } from "./CellState.ts"
+
+type Port = Storage.Storage["Service"]
+
+/** Options of counts. */
+export interface Options {
+  /** The first cell. */
+  readonly home: Port
+  readonly home_name: string
+  /** The cell of a workspace; undefined if the settings do not have it. */
+  readonly cellOf: (workspace_id: Ids.WorkspaceId) => Effect.Effect<CellState | undefined, Storage.StorageUnavailable>
+}
+
+/**
+ * Adds each count in the cell of its workspace, so that no cell counts for all others.
+ *
+ * Counts of a cell that cannot be reached are added in the first cell meanwhile. So its limits are less exact for that time,
+ * and those of other cells do not suffer.
+ */
+export const make =
+  ({ cellOf, home, home_name }: Options): Port["addCounts"] =>
+  (now, tallies) =>
+    Effect.gen(function* () {
+      const cells = yield* Effect.forEach(tallies, ({ workspace_id }) => cellOf(workspace_id), {
+        concurrency: "unbounded"
+      })
+      const totals = new Map<Storage.Tally, number>()
+      const addIn = Effect.fnUntraced(function* (storage: Port, own: ReadonlyArray<Storage.Tally>) {
+        const added = yield* storage.addCounts(now, own)
+        for (const [index, total] of added.entries()) {
+          const tally = own[index]
+          if (tally !== undefined) totals.set(tally, total)
+        }
+      })
+      const byCell = Map.groupBy(tallies.entries(), ([index]) => cells[index])
+      yield* Effect.forEach(
+        byCell,
+        ([cell, entries]) => {
+          const own = entries.map(([, tally]) => tally)
+          const storage = cell === undefined || cell.isAway || cell.name === home_name ? null : cell.storage
+          if (storage === null) return addIn(home, own)
+          return Effect.catchTag(addIn(storage, own), "StorageUnavailable", () => addIn(home, own))
+        },
+        { concurrency: "unbounded", discard: true }
+      )
+      return tallies.map((tally) => totals.get(tally) ?? 0)
+    })
