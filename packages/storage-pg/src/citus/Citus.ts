@@ -3,14 +3,12 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Run } from "../connection/Session.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
+import type { Engine } from "./Engine.ts"
 
 /*
  * What differs on a server with the extension Citus, where a schema can be distributed: its tables are on one of several
  * servers, and Citus can move them. All of it is here and in `sql/citus/`.
  */
-
-/** What keeps a schema: PostgreSQL alone, or Citus, which has distributed it. */
-export type Engine = "postgresql" | "citus"
 
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
@@ -47,9 +45,3 @@ export const endMigration = (run: Run, isNew: boolean): Effect.Effect<void, SqlE
     if (!isNew && !(yield* finds(run, distributed))) return
     for (const statement of distribution) yield* run(statement, [], false)
   })
-
-/**
- * How a connection plans its statements. PostgreSQL plans those with arrays nearly every time unless told to plan once. Citus
- * sends a call to the server of the tables only where it plans with the values of the call.
- */
-export const planCacheMode = (engine: Engine): string => (engine === "citus" ? "auto" : "force_generic_plan")

@@ -1,6 +1,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Citus from "../citus/Citus.ts"
+import type { Engine } from "../citus/Engine.ts"
 import { DatabaseRefused, migrationRefusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
@@ -66,7 +67,7 @@ const halfDistributed = new DatabaseRefused({
 })
 
 /** Finds out what keeps a schema. Fails if this program cannot use it. */
-export const examine = (options: DatabaseOptions): Effect.Effect<Citus.Engine, DatabaseRefused> =>
+export const examine = (options: DatabaseOptions): Effect.Effect<Engine, DatabaseRefused> =>
   using(
     options,
     Effect.fnUntraced(function* (run) {
