@@ -78,7 +78,7 @@ describe("packages", () => {
             finding(
               path,
               target === null
-                ? !/^@quotewire\/[^/]+\/(?!(?:client|testing)$)/.test(specifier)
+                ? !/^@quotewire\/[^/]+\/(?!(?:client|program|stdio|testing)$)/.test(specifier)
                 : target.startsWith(`packages/${name}/src/`),
               `must not import ${specifier}`
             )

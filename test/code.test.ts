@@ -7,7 +7,7 @@ import { read, sources } from "./support/sources.ts"
  */
 
 describe("the code", () => {
-  const folders = ["agents", "packages", "test", "e2e", "bench", "examples", "scripts"]
+  const folders = ["agent-programs", "agents", "packages", "test", "e2e", "bench", "examples", "scripts"]
   const programs = folders.flatMap((folder) => sources(folder, ".ts"))
   const shipped = programs.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
   const self = "test/code.test.ts"

@@ -35,7 +35,7 @@ describe("rooms", () => {
     "config"
   ]
   /** What stands above the wiring at the root: those who call the service, and the list of what is exported. */
-  const above = ["client", "embedding", "index.ts"]
+  const above = ["client", "embedding", "index.ts", "program"]
   const floors = [...order, "the root", ...above]
   const roomOf = (path: string) => {
     const [first = "", ...rest] = inCore(path).split("/")

@@ -4,7 +4,7 @@ import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
-import * as Telemetry from "./Telemetry.ts"
+import * as Measuring from "./Measuring.ts"
 import { version } from "./version.ts"
 
 /** The settings of the HTTP host. */
@@ -12,7 +12,7 @@ export type HostOptions = Pick<
   HostSettings,
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
 > &
-  Telemetry.MetricsSettings & {
+  Measuring.MetricsSettings & {
     /** The issuer whose tokens the agent endpoint accepts; by default there is none. */
     readonly oauth?: OAuthSettings | null
   }
@@ -25,12 +25,12 @@ export const serve = (
   settings: HostOptions,
   rest: RestMode = "rest"
 ): Effect.Effect<Http.Host["Service"], CommandFailed, ServiceApi.Services | Scope.Scope> =>
-  Effect.flatMap(Telemetry.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
+  Effect.flatMap(Measuring.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
     Effect.map(Context.get(Http.Host)),
     Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-const layerOf = (settings: HostOptions, rest: RestMode, hooks: Telemetry.MetricsHooks) =>
+const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.MetricsHooks) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
       Http.layer<ServiceApi.Services>({

@@ -1,56 +1,57 @@
 import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
-import { carriers } from "./commands/carriers.ts"
-import { cells } from "./commands/cells.ts"
-import { connections } from "./commands/connections.ts"
-import { dev } from "./commands/dev.ts"
-import { erase } from "./commands/erase.ts"
-import { events } from "./commands/events.ts"
-import { keys } from "./commands/keys.ts"
-import { listen } from "./commands/listen.ts"
-import { mcp } from "./commands/mcp.ts"
-import { migrate } from "./commands/migrate.ts"
-import { organizations } from "./commands/organizations.ts"
-import { quotes } from "./commands/quotes.ts"
-import { requests } from "./commands/requests.ts"
-import { serve } from "./commands/serve.ts"
-import { trigger } from "./commands/trigger.ts"
-import { work } from "./commands/work.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
 
-/** The command with its subcommands. */
-export const quotewire = Command.make("quotewire").pipe(
-  Command.withDescription("An insurance quoting service"),
-  Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([
-    dev,
-    serve,
-    work,
-    mcp,
-    listen,
-    trigger,
-    events,
-    quotes,
-    requests,
-    migrate,
-    organizations,
-    keys,
-    connections,
-    carriers,
-    erase,
-    cells
-  ])
-)
+/** The subcommands, in the order of the help. Each is a module of its own, so that a process loads only the one that it runs. */
+const subcommands = {
+  dev: async () => (await import("./commands/dev.ts")).dev,
+  serve: async () => (await import("./commands/serve.ts")).serve,
+  work: async () => (await import("./commands/work.ts")).work,
+  mcp: async () => (await import("./commands/mcp.ts")).mcp,
+  listen: async () => (await import("./commands/listen.ts")).listen,
+  trigger: async () => (await import("./commands/trigger.ts")).trigger,
+  events: async () => (await import("./commands/events.ts")).events,
+  quotes: async () => (await import("./commands/quotes.ts")).quotes,
+  requests: async () => (await import("./commands/requests.ts")).requests,
+  migrate: async () => (await import("./commands/migrate.ts")).migrate,
+  organizations: async () => (await import("./commands/organizations.ts")).organizations,
+  keys: async () => (await import("./commands/keys.ts")).keys,
+  connections: async () => (await import("./commands/connections.ts")).connections,
+  carriers: async () => (await import("./commands/carriers.ts")).carriers,
+  erase: async () => (await import("./commands/erase.ts")).erase,
+  cells: async () => (await import("./commands/cells.ts")).cells
+}
+
+const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
+
+/** The subcommand that is called. Help, completions, and suggestions for a mistyped word need all of them; the version none. */
+const needed = ([word = "", ...rest]: ReadonlyArray<string>) => {
+  if (word === "--version" && rest.length === 0) return []
+  const isOne = isSubcommand(word) && !rest.some((argument) => argument.startsWith("--completions"))
+  return isOne ? [subcommands[word]] : Object.values(subcommands)
+}
+
+/** The command, with those of its subcommands that these arguments need. */
+export const load = (args: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.promise(() => Promise.all(needed(args).map((subcommand) => subcommand()))),
+    (loaded) =>
+      Command.make("quotewire").pipe(
+        Command.withDescription("An insurance quoting service"),
+        Command.withSharedFlags({ verbose }),
+        Command.withSubcommands(loaded)
+      )
+  )
 
 // Standard output is for the results of a command.
 const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
 /** Runs the command, and says in one sentence why it failed. It never repeats an argument. */
 export const run = (args: ReadonlyArray<string>) =>
-  Command.runWith(quotewire, { version })(args).pipe(
+  Effect.flatMap(load(args), (quotewire) => Command.runWith(quotewire, { version })(args)).pipe(
     Effect.provideService(CliConfig.CliConfig, {
       builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions]
     }),

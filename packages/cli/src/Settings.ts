@@ -1,5 +1,5 @@
-import { Allowance, ApiKey, HttpAddress, Signature, WebhookAddress } from "@quotewire/core"
-import { ClientAddress, OAuth } from "@quotewire/http"
+import { ApiKey, HttpAddress, Limits, Signature, WebhookAddress } from "@quotewire/core/program"
+import { ClientAddress } from "@quotewire/http/program"
 import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 
@@ -197,26 +197,12 @@ export const no_limits = toggle("no-limits", "Turn rate limits off, for load tes
 export const limits = text("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
   Flag.withDefault("{}"),
   Flag.filterMap(
-    (json) => Result.getSuccess(Allowance.readLimits(json)),
+    (json) => Result.getSuccess(Limits.readLimits(json)),
     (json) => settingError("limits", `be JSON that names limits; ${wrongIn(json)}`)
   )
 )
 
-const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.readLimits(json), () => ""))
-
-/** The issuer whose tokens the agent endpoint accepts. */
-export const oauth = text("oauth", "Issuer of access tokens for the agent endpoint, as JSON; none by default").pipe(
-  Flag.filterMap(
-    (json) => Result.getSuccess(OAuth.fromJson(json)),
-    (json) => settingError("oauth", `be JSON such as ${oauth_example}; ${wrongOAuth(json)}`)
-  ),
-  Flag.optional
-)
-
-const oauth_example = '{"issuer":"https://login.example.com","environment":"live","organization_id":"org_…"}'
-
-const wrongOAuth = (json: string): string =>
-  Result.merge(Result.mapBoth(OAuth.fromJson(json), { onSuccess: () => "", onFailure: ({ message }) => message }))
+const wrongIn = (json: string): string => Result.merge(Result.map(Limits.readLimits(json), () => ""))
 
 /** The proxies that are trusted to report a caller's address. */
 export const trust_proxy = text(

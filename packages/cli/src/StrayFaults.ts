@@ -1,4 +1,4 @@
-import { Fault } from "@quotewire/core"
+import { Fault } from "@quotewire/core/program"
 import { Cause, Effect, Layer } from "effect"
 
 /*

@@ -6,7 +6,7 @@ import { Cause, Effect, Exit, Option } from "effect"
 import { CliError } from "effect/cli"
 import { WrongUsage } from "./CommandErrors.ts"
 import { run } from "./Program.ts"
-import * as Worker from "./processes/Worker.ts"
+import * as Role from "./processes/Role.ts"
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
@@ -40,7 +40,7 @@ run(process.argv.slice(2)).pipe(
     teardown: (exit, end) => {
       end(exitCode(exit))
       // The channel to its primary would keep a worker running.
-      if (Worker.role() !== "alone") process.exit(exitCode(exit))
+      if (Role.role() !== "alone") process.exit(exitCode(exit))
     }
   })
 )

@@ -5,7 +5,7 @@ import { ApiKey } from "@quotewire/core"
 import { ConfigProvider, Console, Effect, Exit } from "effect"
 import { CliOutput, Command, type HelpDoc } from "effect/cli"
 import { afterAll, beforeAll } from "vitest"
-import { quotewire, run } from "../src/Program.ts"
+import { load, run } from "../src/Program.ts"
 import { variableOf } from "../src/Settings.ts"
 
 /*
@@ -101,7 +101,8 @@ const helpOf = Effect.fnUntraced(function* (path: ReadonlyArray<string>) {
         if (event._tag === "Help") help = event.helpDoc
       })
   }
-  yield* Command.runWith(quotewire, { version: "" })([...path, "--help"]).pipe(
+  const args = [...path, "--help"]
+  yield* Effect.flatMap(load(args), (quotewire) => Command.runWith(quotewire, { version: "" })(args)).pipe(
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provide(NodeServices.layer)
   )

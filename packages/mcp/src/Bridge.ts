@@ -1,7 +1,5 @@
-import { ApiError } from "@quotewire/core"
 import { Effect, Option, Ref, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 
@@ -35,7 +33,7 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
       }
     })
     const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
-      const request = HttpClientRequest.post(`${base_url}${path}`).pipe(
+      const request = HttpClientRequest.post(`${base_url}${Protocol.path}`).pipe(
         HttpClientRequest.setHeaders(yield* headersOf(message)),
         HttpClientRequest.bodyText(line, "application/json")
       )
@@ -55,7 +53,14 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
   }
 )
 
-const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(ApiError.ErrorEnvelope))
+/** What the bridge reads of an error. The rest is passed on as it is, also from a host that is newer than this program. */
+const Envelope = Schema.Struct({
+  error: Schema.StructWithRest(Schema.Struct({ code: Schema.String, message: Schema.String }), [
+    Schema.Record(Schema.String, Schema.Unknown)
+  ])
+})
+
+const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(Envelope))
 const readAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ jsonrpc: Schema.Literal("2.0") })))
 
 /** Passes a message on. Anything else that the host, or a proxy before it, answers becomes an error message. */
@@ -70,5 +75,5 @@ const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
 const unreachable = (id: JsonRpc.Id, base_url: string): string =>
   refused(id, `The host at ${base_url} gives no answer.`)
 
-const refused = (id: JsonRpc.Id, message: string, data?: ApiError.ErrorEnvelope): string =>
+const refused = (id: JsonRpc.Id, message: string, data?: typeof Envelope.Type): string =>
   JsonRpc.failure({ id, error: { code: JsonRpc.codes.refused, message, ...(data !== undefined && { data }) } })

@@ -5,9 +5,6 @@ import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
 
-/** The path of the endpoint. */
-export const path = "/v1/mcp"
-
 /** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
@@ -63,7 +60,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const answerOne = messageWith(settings)
   const answerBatch = batchWith(answerOne)
   return {
-    paths: [path, `${path}/`],
+    paths: [Protocol.path, `${Protocol.path}/`],
     request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
     answer_headers: ["Mcp-Session-Id"],
     only_post: JsonRpc.failure(onlyPost),

@@ -1,7 +1,6 @@
 import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
 import type * as Peer from "./asking/Peer.ts"
-import { path } from "./Endpoint.ts"
 import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
@@ -77,7 +76,7 @@ const introductionOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.F
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",
-  route: path,
+  route: Protocol.path,
   status: 200,
   user_agent: null,
   client_name: client?.name ?? null,

@@ -2,6 +2,9 @@ import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import { codes, type Fields, type Id, isId, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
 
+/** The path of the endpoint over HTTP. */
+export const path = "/v1/mcp"
+
 /** The revisions of MCP without a handshake, newest first. Every request is self-contained. */
 export const modern = ["2026-07-28"] as const
 

@@ -3,14 +3,17 @@ import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
 import type { OAuthSettings } from "@quotewire/http"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
+import * as OAuthSetting from "../agents/OAuthSetting.ts"
 import { CommandFailed } from "../CommandErrors.ts"
 import * as ConfigFile from "../ConfigFile.ts"
 import * as CarrierList from "../carriers/CarrierList.ts"
 import * as Database from "../Database.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
+import type * as Measuring from "../Measuring.ts"
 import type { Ready } from "../processes/Messages.ts"
 import * as Primary from "../processes/Primary.ts"
+import * as Role from "../processes/Role.ts"
 import * as Worker from "../processes/Worker.ts"
 import * as Service from "../Service.ts"
 import * as Settings from "../Settings.ts"
@@ -26,7 +29,7 @@ const flags = {
   keyless_environment: StorageSettings.keyless_environment,
   migrate: StorageSettings.migrate,
   no_worker: StorageSettings.no_worker,
-  oauth: Settings.oauth,
+  oauth: OAuthSetting.oauth,
   processes: Settings.processes
 }
 
@@ -46,7 +49,7 @@ export const serve = Command.make("serve", flags, (settings) => run(settings)).p
 
 /** Serves in this process, starts and supervises workers (`--processes`), or serves as one of these workers. */
 const run = (settings: ServeSettings) => {
-  const role = Worker.role()
+  const role = Role.role()
   const telemetry = Telemetry.layer(settings)
   if (role !== "alone") {
     const worker = { ...settings, migrate: settings.migrate && role === "first", metrics_are_collected: true }
@@ -99,7 +102,7 @@ const announce =
     })
 
 /** Serves until the scope closes. Returns when the host listens. */
-const host = Effect.fnUntraced(function* (settings: ServeSettings & Telemetry.MetricsSettings) {
+const host = Effect.fnUntraced(function* (settings: ServeSettings & Measuring.MetricsSettings) {
   const config = yield* ConfigFile.load(settings.config)
   const storedAt = yield* Database.addressOf(settings)
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(storedAt), Database.printMigrations)

@@ -5,6 +5,7 @@ import { CommandFailed } from "../CommandErrors.ts"
 import * as ConfigFile from "../ConfigFile.ts"
 import * as Database from "../Database.ts"
 import type { HostSettings } from "../HostSettings.ts"
+import * as Measuring from "../Measuring.ts"
 import * as Service from "../Service.ts"
 import * as Settings from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
@@ -50,7 +51,7 @@ const run = Effect.fnUntraced(function* (settings: WorkSettings) {
     Database.dependencies(storedAt, settings, config, Effect.succeed(settings.base_url))
   )
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
-  yield* Telemetry.measure(settings).pipe(
+  yield* Measuring.measure(settings).pipe(
     Effect.provideContext(core),
     Effect.mapError(({ message }) => new CommandFailed({ message }))
   )

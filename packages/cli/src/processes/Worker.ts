@@ -1,17 +1,7 @@
-import cluster from "node:cluster"
 import { Metrics } from "@quotewire/http"
 import { Deferred, Effect, type Scope } from "effect"
 import type { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as Messages from "./Messages.ts"
-
-/** The variable that marks the workers of a primary. A cluster of another program does not set it for its own. */
-export const worker_variable = "QUOTEWIRE_WORKER"
-
-/** What this process is: the first worker of a primary, a later one, or a process of its own. */
-export const role = (): "alone" | "first" | "later" => {
-  const variable = cluster.isWorker ? process.env[worker_variable] : undefined
-  return variable === "first" || variable === "later" ? variable : "alone"
-}
 
 /** How long the primary may take to let this process exit, in milliseconds. */
 const longest_leave_ms = 1_000

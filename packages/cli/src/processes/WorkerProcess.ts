@@ -4,7 +4,7 @@ import { Deferred, Effect } from "effect"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as MergedMetrics from "./MergedMetrics.ts"
 import * as Messages from "./Messages.ts"
-import { worker_variable } from "./Worker.ts"
+import { worker_variable } from "./Role.ts"
 
 /** A worker, seen from the primary. */
 export interface WorkerProcess {

@@ -1,7 +1,10 @@
-import { type FinishedCall, type Pipeline, WebhookAddress } from "@quotewire/core"
+import type { FinishedCall, Pipeline } from "@quotewire/core"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import type { Header, Headers, Incoming } from "./Route.ts"
+import type { Proxies, TrustedProxies } from "./TrustedProxies.ts"
+
+export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type TrustedProxies } from "./TrustedProxies.ts"
 
 /*
  * Everything that the host knows of a request before its body: who calls and from where, in which revision, on which route.
@@ -65,32 +68,6 @@ export const key = (authorization: string | null): string | null => {
 }
 
 const bearer = /^bearer +([^\s,]+) *$/i
-
-/** The proxies in front of the host that are trusted: a number of them in a row, or those in these networks. */
-export type TrustedProxies = { readonly hops: number } | { readonly networks: ReadonlyArray<IpNetwork.IpNetwork> }
-
-/** The headers in which proxies tell the address of their client. */
-export const proxyHeaders = ["x-forwarded-for", "forwarded"] as const
-export type ProxyHeader = (typeof proxyHeaders)[number]
-
-/** The trusted proxies and their header. */
-export interface Proxies {
-  readonly trusted: TrustedProxies
-  /** The header that the proxies write. The other one is ignored, because any client can send it. */
-  readonly header: ProxyHeader
-}
-
-const max_hops = 16
-
-/** Parses a number of proxies, or networks such as `10.0.0.0/8,fd00::/8`; null if it is neither. */
-export const readTrusted = (text: string): TrustedProxies | null => {
-  if (/^[0-9]{1,2}$/.test(text)) {
-    const hops = Number(text)
-    return hops >= 1 && hops <= max_hops ? { hops } : null
-  }
-  const networks = WebhookAddress.readNetworks(text)
-  return networks === null || networks.length === 0 ? null : { networks }
-}
 
 /**
  * The address by which a request's caller is counted. Of an IPv6 address it is the 64-bit network, which one caller owns.

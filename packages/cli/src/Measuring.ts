@@ -1,0 +1,24 @@
+import type { Quotewire } from "@quotewire/core"
+import { type Handler, type Http, Metrics } from "@quotewire/http"
+import { Effect, Option, type Scope } from "effect"
+import type { HostSettings } from "./HostSettings.ts"
+
+/** What a host must measure; empty if metrics are off. */
+export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
+
+/** Where a process serves its metrics. */
+export interface MetricsSettings extends Pick<HostSettings, "host" | "metrics_port"> {
+  /** Another process collects the metrics of this one and serves them, so this one only measures. */
+  readonly metrics_are_collected?: boolean
+}
+
+/** Serves metrics if they are configured. Otherwise nothing is measured. */
+export const measure = Effect.fnUntraced(function* ({
+  host,
+  metrics_are_collected = false,
+  metrics_port
+}: MetricsSettings): Effect.fn.Return<MetricsHooks, Http.CannotListen, Quotewire.Services | Scope.Scope> {
+  if (Option.isNone(metrics_port)) return {}
+  if (!metrics_are_collected) yield* Metrics.serve({ host, port: metrics_port.value })
+  return { onAnswered: yield* Metrics.onAnswered }
+})

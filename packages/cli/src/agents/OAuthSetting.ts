@@ -1,0 +1,18 @@
+import { OAuth } from "@quotewire/http"
+import { Result } from "effect"
+import { Flag } from "effect/cli"
+import { settingError, text } from "../Settings.ts"
+
+/** The issuer whose tokens the agent endpoint accepts. */
+export const oauth = text("oauth", "Issuer of access tokens for the agent endpoint, as JSON; none by default").pipe(
+  Flag.filterMap(
+    (json) => Result.getSuccess(OAuth.fromJson(json)),
+    (json) => settingError("oauth", `be JSON such as ${oauth_example}; ${wrongOAuth(json)}`)
+  ),
+  Flag.optional
+)
+
+const oauth_example = '{"issuer":"https://login.example.com","environment":"live","organization_id":"org_…"}'
+
+const wrongOAuth = (json: string): string =>
+  Result.merge(Result.mapBoth(OAuth.fromJson(json), { onSuccess: () => "", onFailure: ({ message }) => message }))

@@ -1,0 +1,1 @@
+import "./t2.mjs"; import "../core/dist/wire/HttpAddress.js"

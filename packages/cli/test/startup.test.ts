@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { runInProcess } from "./support/inProcess.ts"
+
+/*
+ * Agent programs can start a process for each call, so a command loads no more than it runs.
+ */
+
+const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
+
+/** A module that prints what was loaded, when the process ends. */
+const hooks = `import { registerHooks } from "node:module"
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.on("exit", () => console.log(loaded.join("\\n")))`
+
+/** Runs the command with an empty standard input. Gives the files of the packages that it has loaded. */
+const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  execFileSync(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(hooks)}`, program, ...args], {
+    input: "",
+    encoding: "utf8"
+  })
+    .split("\n")
+    .filter((url) => url.startsWith("file:"))
+
+const service =
+  /\/(?:storage-(?:pg|memory)|core\/dist\/(?:quoting|webhooks\/deliveries|lines|carriers)|undici|jose|pg)\//
+
+describe("a process", () => {
+  it("that forwards to a host does not load the service, its hosts and its storages", () => {
+    const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
+    assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/Bridge.js")))
+    assert.deepStrictEqual(
+      loaded.filter((url) => service.test(url)),
+      []
+    )
+  })
+
+  it("that prints the version loads no command", () => {
+    const loaded = loadedBy("--version")
+    assert.isTrue(loaded.some((url) => url.endsWith("/cli/dist/Program.js")))
+    assert.deepStrictEqual(
+      loaded.filter((url) => service.test(url) || url.includes("/cli/dist/commands/")),
+      []
+    )
+  })
+})
+
+describe("a command that is loaded alone", () => {
+  it.effect("has the same help, completions and suggestions as all others", () =>
+    Effect.gen(function* () {
+      const { out } = yield* runInProcess(["--help"], {})
+      const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name = ""]) => name)
+      assert.includeMembers(names, ["dev", "serve", "mcp", "cells"])
+      for (const name of names) {
+        const alone = yield* runInProcess([name, "--help"], {})
+        // A flag before the word makes the command load every subcommand.
+        const among = yield* runInProcess(["--verbose", name, "--help"], {})
+        assert.strictEqual(alone.how, "done")
+        assert.deepStrictEqual(alone, among, name)
+      }
+      const completions = yield* runInProcess(["mcp", "--completions", "bash"], {})
+      assert.include(completions.out, "organizations")
+      assert.include((yield* runInProcess(["mpc"], {})).err, "the closest is mcp")
+    })
+  )
+})

@@ -1,0 +1,11 @@
+/**
+ * What a program needs before it starts the service, or without starting it: reading its settings, and logging its own faults.
+ * It loads nothing of the service, so that commands which only call a host start soon.
+ */
+
+export * as ApiKey from "../access/Directory.ts"
+export * as Limits from "../access/Limits.ts"
+export * as Fault from "../concurrency/Fault.ts"
+export * as Signature from "../webhooks/Signature.ts"
+export * as WebhookAddress from "../webhooks/WebhookAddress.ts"
+export * as HttpAddress from "../wire/HttpAddress.ts"

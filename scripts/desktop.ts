@@ -1,0 +1,36 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { packExtension } from "@anthropic-ai/mcpb"
+import { build } from "rolldown"
+
+/*
+ * Packs the desktop bundle: `npm run desktop` writes `quotewire.mcpb`. It holds the manifest and one file of JavaScript, which
+ * forwards to a host, so nothing is fetched when somebody installs it.
+ */
+
+const fileAt = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+
+/** Writes the bundle to a file. Fails if the manifest is not valid. */
+export const packDesktop = async (file: string): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), "quotewire-desktop-"))
+  try {
+    await build({
+      input: fileAt("agent-programs/desktop/server.ts"),
+      platform: "node",
+      logLevel: "warn",
+      output: { file: join(folder, "server.mjs"), format: "esm", minify: true, codeSplitting: false }
+    })
+    for (const name of ["agent-programs/desktop/manifest.json", "LICENSE"]) {
+      copyFileSync(fileAt(name), join(folder, name.replace(/.*\//, "")))
+    }
+    const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
+    if (!isPacked)
+      throw new Error("mcpb has refused the bundle: npx mcpb validate agent-programs/desktop/manifest.json")
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await packDesktop(fileAt("quotewire.mcpb"))

@@ -1,0 +1,223 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, sep } from "node:path"
+import { getMcpConfigForManifest, unpackExtension, v0_3, validateManifest } from "@anthropic-ai/mcpb"
+import { assert, describe, it } from "@effect/vitest"
+import { Client } from "@modelcontextprotocol/client"
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { Effect, Schema } from "effect"
+import { parse } from "yaml"
+import { packDesktop } from "../scripts/desktop.ts"
+import { installLinks } from "../scripts/installLinks.ts"
+import { manifest, read, root } from "./support/sources.ts"
+
+/*
+ * What makes the service known to agent programs: the registry of MCP servers, a desktop bundle, links, a plugin and an extension.
+ * `npm run agents` checks the plugin and the extension with the programs themselves.
+ */
+
+const { version } = manifest("packages/cli")
+const json = (path: string): unknown => JSON.parse(read(path).text)
+const decoded = <A>(schema: Schema.Decoder<A>, path: string): A =>
+  Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(json(path))
+
+/** Settings of a bundle, as the desktop program passes them. */
+const startOf = async (folder: string, user_config: Record<string, string>) => {
+  const manifest = v0_3.McpbManifestSchema.parse(JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")))
+  const config = await getMcpConfigForManifest({
+    manifest,
+    extensionPath: folder,
+    systemDirs: {},
+    userConfig: user_config,
+    pathSeparator: sep
+  })
+  return config ?? assert.fail("a required setting is missing")
+}
+
+const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "quotewire-desktop-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+/** A host for agents; it ends with the scope. */
+const host = Effect.gen(function* () {
+  const program = join(root, "packages/cli/bin/quotewire.js")
+  const child = spawn(process.execPath, [program, "mcp", "--http", "--json"], { stdio: ["ignore", "pipe", "ignore"] })
+  yield* Effect.addFinalizer(() => Effect.sync(() => child.kill("SIGKILL")))
+  const [bytes] = yield* Effect.promise(() => once(child.stdout, "data"))
+  return Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ base_url: Schema.String })))(String(bytes))
+})
+
+describe("the desktop bundle", () => {
+  it("has a manifest that mcpb accepts, of the version of the packages", () => {
+    assert.isTrue(validateManifest(join(root, "agent-programs/desktop/manifest.json")))
+    const { version: packed, user_config } = v0_3.McpbManifestSchema.parse(json("agent-programs/desktop/manifest.json"))
+    assert.strictEqual(packed, version)
+    assert.isTrue(user_config?.api_key?.sensitive)
+  })
+
+  it.live("serves a desktop program from what is in it, with and without a key", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "quotewire.mcpb")
+      yield* Effect.promise(() => packDesktop(file))
+      const outputDir = join(folder, "installed")
+      assert.isTrue(yield* Effect.promise(() => unpackExtension({ mcpbPath: file, outputDir, silent: true })))
+      assert.isFalse(existsSync(join(outputDir, "node_modules")))
+      const { base_url } = yield* host
+      const { args = [], env = {} } = yield* Effect.promise(() => startOf(outputDir, { base_url }))
+      const client = new Client({ name: "a-desktop", version: "1" })
+      yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
+      const command = process.execPath
+      yield* Effect.promise(() => client.connect(new StdioClientTransport({ command, args, env })))
+      const { tools } = yield* Effect.promise(() => client.listTools())
+      assert.include(
+        tools.map(({ name }) => name),
+        "start_quote_request"
+      )
+      const wrong = yield* Effect.promise(() => startOf(outputDir, { base_url, api_key: "secret-key" }))
+      const child = spawn(command, wrong.args ?? [], { env: wrong.env, stdio: ["ignore", "ignore", "pipe"] })
+      let told = ""
+      child.stderr.on("data", (bytes) => {
+        told += bytes
+      })
+      assert.deepStrictEqual(yield* Effect.promise(() => once(child, "close")), [2, null])
+      assert.include(told, "The API key must be complete")
+      assert.notInclude(told, "secret-key")
+    })
+  )
+})
+
+/** The rules of the registry that matter here. Its own validator is a program in Go, and its schema is not on npm. */
+const Text = Schema.String.check(Schema.isMinLength(1))
+const Version = Schema.String.check(Schema.isPattern(/^\d+\.\d+\.\d+$/))
+const Input = Schema.Struct({
+  description: Schema.optionalKey(Text),
+  format: Schema.optionalKey(Schema.Literals(["string", "number", "boolean", "filepath"])),
+  isRequired: Schema.optionalKey(Schema.Boolean),
+  isSecret: Schema.optionalKey(Schema.Boolean)
+})
+const Variables = Schema.Record(Text, Input)
+const Server = Schema.Struct({
+  $schema: Schema.Literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
+  name: Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/), Schema.isMaxLength(200)),
+  title: Text.check(Schema.isMaxLength(100)),
+  description: Text.check(Schema.isMaxLength(100)),
+  version: Version,
+  packages: Schema.NonEmptyArray(
+    Schema.Struct({
+      registryType: Schema.Literal("npm"),
+      registryBaseUrl: Schema.Literal("https://registry.npmjs.org"),
+      identifier: Text,
+      version: Version,
+      runtimeHint: Schema.Literal("npx"),
+      transport: Schema.Struct({ type: Schema.Literal("stdio") }),
+      packageArguments: Schema.Array(Schema.Struct({ type: Schema.Literal("positional"), value: Text })),
+      environmentVariables: Schema.Array(Schema.Struct({ name: Text, ...Input.fields }))
+    })
+  ),
+  remotes: Schema.Array(
+    Schema.Struct({
+      type: Schema.Literal("streamable-http"),
+      url: Schema.String.check(Schema.isPattern(/^https:\/\/\S+$/)),
+      variables: Variables,
+      headers: Schema.Array(Schema.Struct({ name: Text, value: Text, variables: Variables, ...Input.fields }))
+    })
+  )
+})
+
+describe("the entry in the registry of MCP servers", () => {
+  const server = decoded(Server, "packages/cli/server.json")
+
+  it("names the package and its version, and the package names it", () => {
+    assert.strictEqual(server.version, version)
+    assert.deepStrictEqual(
+      server.packages.map(({ identifier, version }) => [identifier, version]),
+      [["@quotewire/cli", version]]
+    )
+    assert.strictEqual(
+      Object.entries(json("packages/cli/package.json") ?? {}).find(([name]) => name === "mcpName")?.[1],
+      server.name
+    )
+  })
+
+  it("declares every variable of its templates, and keys as secrets", () => {
+    for (const { headers, url, variables } of server.remotes) {
+      for (const [template, declared] of [
+        [url, variables] as const,
+        ...headers.map((h) => [h.value, h.variables] as const)
+      ]) {
+        const named = Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => name)
+        assert.sameMembers(named, Object.keys(declared))
+      }
+      assert.isTrue(headers.every(({ isSecret }) => isSecret))
+    }
+    const key = server.packages[0].environmentVariables.find(({ name }) => name === "QUOTEWIRE_API_KEY")
+    assert.isTrue(key?.isSecret)
+  })
+})
+
+describe("the plugin and the extension", () => {
+  const server = {
+    command: "npx",
+    args: ["-y", `--package=@quotewire/cli@${version}`, "quotewire", "mcp"]
+  }
+  const Named = Schema.Struct({ name: Schema.String, version: Schema.String })
+  const Servers = Schema.Struct({
+    mcpServers: Schema.Struct({
+      quotewire: Schema.Struct({ command: Schema.String, args: Schema.Array(Schema.String) })
+    })
+  })
+  const of = <A>(schema: Schema.Decoder<A>, path: string) => Schema.decodeUnknownSync(schema)(json(path))
+
+  it("have the version of the packages, and start the command of that version", () => {
+    for (const path of ["claude-code/.claude-plugin/plugin.json", "gemini/gemini-extension.json"]) {
+      assert.deepStrictEqual(of(Named, `agent-programs/${path}`), { name: "quotewire", version: version ?? "" })
+    }
+    for (const path of ["claude-code/.mcp.json", "gemini/gemini-extension.json"]) {
+      assert.deepStrictEqual(of(Servers, `agent-programs/${path}`).mcpServers.quotewire, server)
+    }
+  })
+
+  it("are where the marketplace looks for them", () => {
+    const Marketplace = Schema.Struct({
+      plugins: Schema.NonEmptyArray(Schema.Struct({ name: Schema.String, source: Schema.String }))
+    })
+    for (const { name, source } of of(Marketplace, "agent-programs/.claude-plugin/marketplace.json").plugins) {
+      assert.strictEqual(of(Named, join("agent-programs", source, ".claude-plugin/plugin.json")).name, name)
+    }
+  })
+
+  it("give models the same instructions, with what the skill is for", () => {
+    const { text } = read("agent-programs/claude-code/skills/quote-insurance/SKILL.md")
+    const [, head = "", body = ""] = /^---\n([\s\S]*?)\n---\n\n([\s\S]*)$/.exec(text) ?? []
+    const Frontmatter = Schema.Struct({
+      name: Schema.Literal("quote-insurance"),
+      description: Text.check(Schema.isMaxLength(1024))
+    })
+    Schema.decodeUnknownSync(Frontmatter, { onExcessProperty: "error" })(parse(head))
+    assert.strictEqual(body, read("agent-programs/gemini/GEMINI.md").text)
+  })
+})
+
+describe("a link that adds a host to a program", () => {
+  const links = installLinks("https://shop.example/insurance/")
+  const url = "https://shop.example/insurance/v1/mcp"
+
+  it("holds the address of the endpoint", () => {
+    for (const link of [links.cursor, links.cursor_web]) {
+      const query = new URL(link).searchParams
+      assert.strictEqual(query.get("name"), "quotewire")
+      assert.deepStrictEqual(JSON.parse(atob(query.get("config") ?? "")), { url })
+    }
+    assert.deepStrictEqual(JSON.parse(decodeURIComponent(links.vscode.replace("vscode:mcp/install?", ""))), {
+      name: "quotewire",
+      type: "http",
+      url
+    })
+    const query = new URL(links.vscode_web).searchParams
+    assert.deepStrictEqual(JSON.parse(query.get("config") ?? ""), { type: "http", url })
+  })
+})
