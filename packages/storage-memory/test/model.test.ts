@@ -8,6 +8,6 @@ describe("random histories", () => {
     "memory does what the model does",
     [StorageModel.histories],
     ([history]) => StorageModel.compare(history).pipe(Effect.provide(MemoryStorage.layer)),
-    { arbitrary: { runs: 400, size: 120 } }
+    { arbitrary: { runs: 400, size: 120 }, timeout: 120_000 }
   )
 })

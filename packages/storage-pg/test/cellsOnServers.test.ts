@@ -21,6 +21,6 @@ layer(storage, { timeout: 60_000 })("four cells on two servers keep the rules of
     "in random histories",
     [StorageModel.histories],
     ([history]) => onEmpty(StorageModel.compare(history)),
-    { arbitrary: { runs: 10, size: 60 }, timeout: 120_000 }
+    { arbitrary: { runs: 10, size: 60 }, timeout: 300_000 }
   )
 })

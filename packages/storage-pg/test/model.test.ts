@@ -2,11 +2,11 @@ import { layer } from "@effect/vitest"
 import { StorageModel } from "@quotewire/core/testing"
 import { onEmpty, storage } from "./support/storage.ts"
 
-layer(storage)("random histories", (it) => {
+layer(storage, { timeout: "60 seconds" })("random histories", (it) => {
   it.effect.prop(
     "PostgreSQL does what the model does",
     [StorageModel.histories],
     ([history]) => onEmpty(StorageModel.compare(history)),
-    { arbitrary: { runs: 60, size: 80 }, timeout: 120_000 }
+    { arbitrary: { runs: 60, size: 80 }, timeout: 300_000 }
   )
 })

@@ -2,6 +2,8 @@ import type { PgConnection } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, Fiber, FiberSet, type Redacted, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Engine } from "../citus/Engine.ts"
+import * as DatabaseSchema from "../migrations/Schema.ts"
 import * as LivePlace from "../moves/LivePlace.ts"
 import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
@@ -39,6 +41,8 @@ export interface PlacedDatabase extends Database {
 /** The pools at the place where the database is now. */
 interface Current {
   readonly url: Redacted.Redacted<string>
+  readonly engine: Engine
+  readonly connection: PgConnection.Config
   readonly pools: Pools.Pools
   readonly scope: Scope.Closeable
 }
@@ -54,17 +58,18 @@ const suspect_every_ms = 1_000
 export const make = Effect.fnUntraced(function* (
   options: LivePlace.MovableOptions,
   url: Redacted.Redacted<string>
-): Effect.fn.Return<PlacedDatabase, SqlError, Scope.Scope> {
+): Effect.fn.Return<PlacedDatabase, SqlError | DatabaseRefused, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = yield* inRealTime(FiberSet.makeRuntime())
   const uses: Array<AtPlace<unknown>> = []
-  const at = (url: Redacted.Redacted<string>): Pools.DatabaseOptions => ({ ...options, url })
   const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
+    const at = { ...options, url }
+    const engine = yield* DatabaseSchema.examine(at)
     const own = yield* Scope.fork(scope)
-    const pools = yield* Scope.provide(Pools.make(at(url)), own)
-    return { url, pools, scope: own }
+    const pools = yield* Scope.provide(Pools.make(at, engine), own)
+    return { url, engine, connection: Pools.connectionOf(at, engine), pools, scope: own }
   })
-  const useAt = <E>(use: AtPlace<E>, { scope, url }: Current) => Scope.provide(use(Pools.connectionOf(at(url))), scope)
+  const useAt = <E>(use: AtPlace<E>, { connection, scope }: Current) => Scope.provide(use(connection), scope)
 
   let current: Current = yield* openAt(url)
 
@@ -90,12 +95,14 @@ export const make = Effect.fnUntraced(function* (
     })
 
   const findAgain = LivePlace.find(options).pipe(
-    Effect.tapError(logRefusal),
-    Effect.mapError(() => unavailable),
-    Effect.flatMap((url) => {
-      refusal = null
-      return url === current.url ? Effect.void : Effect.mapError(failOver(url), () => unavailable)
-    })
+    Effect.flatMap((url) => (url === current.url ? Effect.void : failOver(url))),
+    Effect.andThen(
+      Effect.sync(() => {
+        refusal = null
+      })
+    ),
+    Effect.tapErrorTag("DatabaseRefused", logRefusal),
+    Effect.mapError(() => unavailable)
   )
 
   const refresh = coalesced(run, findAgain)
@@ -117,7 +124,7 @@ export const make = Effect.fnUntraced(function* (
               return Effect.andThen(follow(used), statement(how, retries - 1)(sql, params))
             }
             if (isLost(error)) suspectMove()
-            return refused(error)
+            return refused(error, used.engine)
           },
           StorageUnavailable: (error) => {
             suspectMove()

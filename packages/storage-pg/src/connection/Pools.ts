@@ -2,6 +2,7 @@ import { type PgConnection, PgPool } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { type Engine, planCacheMode } from "../citus/Engine.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { unavailable } from "./StatementRefused.ts"
@@ -46,7 +47,7 @@ export interface Pools {
 }
 
 /** The settings of every connection. */
-export const connectionOf = (options: DatabaseOptions): PgConnection.Config => ({
+export const connectionOf = (options: DatabaseOptions, engine: Engine = "postgresql"): PgConnection.Config => ({
   url: options.url,
   types: wireTypes,
   applicationName: "quotewire",
@@ -54,8 +55,7 @@ export const connectionOf = (options: DatabaseOptions): PgConnection.Config => (
   keepAlive: "10 seconds",
   startupParameters: {
     statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
-    // Plans each statement once for each connection. Otherwise PostgreSQL plans those with arrays nearly every time.
-    plan_cache_mode: "force_generic_plan"
+    plan_cache_mode: planCacheMode(engine)
   },
   // A page of the feed can be large.
   maxMessageSize: 256 * 1_024 * 1_024
@@ -63,9 +63,10 @@ export const connectionOf = (options: DatabaseOptions): PgConnection.Config => (
 
 /** Opens pools. Connections are opened when they are needed, and again when they are lost. */
 export const make = Effect.fnUntraced(function* (
-  options: DatabaseOptions
+  options: DatabaseOptions,
+  engine: Engine
 ): Effect.fn.Return<Pools, SqlError, Scope.Scope> {
-  const connection = connectionOf(options)
+  const connection = connectionOf(options, engine)
   const schema = options.schema ?? default_schema
   const rewrite = inSchema(schema)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })

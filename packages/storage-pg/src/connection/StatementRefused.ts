@@ -1,6 +1,7 @@
 import { Storage } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Engine } from "../citus/Engine.ts"
 
 /** When a caller should try again after a lost database. */
 const retry_after_seconds = 2
@@ -20,9 +21,10 @@ const passing = [
   "25P03", // idle for too long
   "25P04", // a transaction that takes too long
   "40", // serialization, deadlock: rolled back
-  "55P03", // a lock was not available in time
-  "XX" // internal errors of PostgreSQL
+  "55P03" // a lock was not available in time
 ]
+/** Internal errors of PostgreSQL. Citus gives this class to most of its errors, so there it says nothing. */
+const internal = "XX"
 
 /** The SQLSTATE of a failure; undefined if the server did not answer. */
 export const stateOf = ({ reason }: SqlError): string | undefined => {
@@ -39,9 +41,10 @@ export const isLost = (error: SqlError): boolean =>
 /** Whether a statement was not run because its tables or functions are not there, as while a database is moved. */
 export const isWithoutTables = (error: SqlError): boolean => ["3F000", "42P01", "42883"].includes(stateOf(error) ?? "")
 
-const passes = (error: SqlError): boolean => {
+const passes = (error: SqlError, engine: Engine): boolean => {
   if (error.reason._tag === "ConnectionError") return true
   const state = stateOf(error)
+  if (state?.startsWith(internal)) return engine === "postgresql"
   return state !== undefined && passing.some((start) => state.startsWith(start))
 }
 
@@ -58,5 +61,5 @@ export class StatementRefused extends Error {
 }
 
 /** Translates the failure of a statement: `StorageUnavailable` if it is temporary, otherwise a defect. */
-export const refused = (error: SqlError): Effect.Effect<never, Storage.StorageUnavailable> =>
-  passes(error) ? Effect.fail(unavailable) : Effect.die(new StatementRefused(error, stateOf(error)))
+export const refused = (error: SqlError, engine: Engine): Effect.Effect<never, Storage.StorageUnavailable> =>
+  passes(error, engine) ? Effect.fail(unavailable) : Effect.die(new StatementRefused(error, stateOf(error)))

@@ -1,4 +1,7 @@
 import { Effect, Schedule, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Citus from "../citus/Citus.ts"
+import type { Engine } from "../citus/Engine.ts"
 import { DatabaseRefused, migrationRefusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
@@ -57,6 +60,25 @@ const statusOn = Effect.fnUntraced(function* (run: Run) {
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   using(options, statusOn)
 
+const halfDistributed = new DatabaseRefused({
+  reason: "half_made_schema",
+  message:
+    "Citus has distributed the schema, but not all of its functions: run quotewire migrate, or PgStorage.migrate, first."
+})
+
+/** Finds out what keeps a schema. Fails if this program cannot use it. */
+export const examine = (options: DatabaseOptions): Effect.Effect<Engine, DatabaseRefused> =>
+  using(
+    options,
+    Effect.fnUntraced(function* (run) {
+      const refusal = incompatibility(yield* statusOn(run))
+      if (refusal !== null) return yield* refusal
+      const engine = yield* Citus.engineOf(run)
+      if (engine === "citus" && !(yield* Citus.isComplete(run))) return yield* halfDistributed
+      return engine
+    })
+  )
+
 // One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
@@ -83,19 +105,21 @@ const moving = new DatabaseRefused({
 
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
 const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run, isTarget: boolean) {
+  yield* run("begin")
+  yield* Citus.beginMigration(run)
   // Building an index may take long, and so may whoever else migrates.
-  for (const statement of ["begin", "set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
+  for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
   const { state } = yield* Place.read(run)
   if (!["empty", "settled", isTarget ? "arriving" : "live"].includes(state)) return yield* moving
   const { found } = yield* statusOn(run)
   const pending = (yield* KnownMigrations).slice(found)
-  for (const migration of pending) {
-    yield* apply(run, migration).pipe(
-      Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options, migration.name, error)))
-    )
-  }
+  const orRefuse = (name: string, step: Effect.Effect<void, SqlError>) =>
+    Effect.catchTag(step, "SqlError", (error) => Effect.fail(migrationRefusalOf(options, name, error)))
+  for (const migration of pending) yield* orRefuse(migration.name, apply(run, migration))
+  // What arrives by a move cannot be distributed before it is there.
+  if (!isTarget) yield* orRefuse("for Citus", Citus.endMigration(run, found === 0))
   yield* run("commit")
   return pending.map(({ name }) => name)
 })

@@ -11,7 +11,6 @@ import * as Announcer from "../hints/Announcer.ts"
 import { listen } from "../hints/Listener.ts"
 import * as Claimer from "../jobs/Claimer.ts"
 import { makeRelease } from "../jobs/release.ts"
-import * as DatabaseSchema from "../migrations/Schema.ts"
 import * as LivePlace from "../moves/LivePlace.ts"
 import * as Reader from "../reads/Reader.ts"
 import { someRowsReader } from "../rows/Columns.ts"
@@ -35,11 +34,7 @@ export interface Opened {
 export interface MovableOptions extends Options, LivePlace.MovableOptions {}
 
 const make = Effect.fnUntraced(function* (options: MovableOptions) {
-  const url = yield* LivePlace.find(options)
-  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status({ ...options, url }))
-  if (refusal !== null) return yield* refusal
-
-  const database = yield* Database.make(options, url)
+  const database = yield* Database.make(options, yield* LivePlace.find(options))
   const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)

@@ -55,7 +55,9 @@ export class Load {
   readonly claim = (storage: Port) =>
     Effect.gen({ self: this }, function* () {
       while (!this.isOver) {
-        const { jobs } = yield* storage.claim({ now: 1_000_000, lease_ms: 1_000_000, limit: 20 })
+        const claim = storage.claim({ now: 1_000_000, lease_ms: 1_000_000, limit: 20 })
+        // A claim that takes longer than a second is given up, and comes again.
+        const { jobs } = yield* Effect.retry(claim, { while: ({ _tag }) => _tag === "StorageUnavailable" })
         for (const { number, workspace_id } of jobs) {
           assert.isFalse(this.claimed.has(`${workspace_id} ${number}`), "a job is leased twice")
           this.claimed.add(`${workspace_id} ${number}`)

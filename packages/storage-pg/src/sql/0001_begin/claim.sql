@@ -80,12 +80,13 @@ begin
   into jobs_workspace, jobs_number, lanes_workspace, lanes_name
   from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false) t;
 
+  -- Apart, because Citus refuses a query in which a function queries.
+  next_at := (
+    select least(l.ready_at, case when lanes_name is null then l.lease_ends_at end) from quotewire.lane l
+    where l.workspace_id = of_workspace and l.name = 'ordered'
+  );
   next_at := least(
-    (
-      select least(l.ready_at, case when lanes_name is null then l.lease_ends_at end) from quotewire.lane l
-      where l.workspace_id = of_workspace and l.name = 'ordered'
-    ),
-    quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
+    next_at, quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
   );
   is_busy := exists (
     select from quotewire.job j

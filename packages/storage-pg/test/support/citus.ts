@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto"
+import { Cell, type Storage } from "@quotewire/core"
+import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { statements } from "../../../../test/support/TestDatabase.ts"
+
+/** The database to use on the coordinator of a Citus cluster; undefined if there is none. */
+export const citus_url = process.env.QUOTEWIRE_TEST_CITUS_URL
+
+/** Why tests on Citus are skipped. They are named after it. */
+export const needed = "needs QUOTEWIRE_TEST_CITUS_URL, the address of a database on the coordinator of a Citus cluster"
+
+/** A schema of a test's own in the database of the cluster. */
+export interface CitusSchema {
+  readonly url: string
+  readonly options: { readonly url: Redacted.Redacted<string>; readonly schema: string }
+}
+
+/** A schema that does not exist yet, for as long as the scope lives. */
+export const emptySchema: Effect.Effect<CitusSchema, never, Scope.Scope> = Effect.gen(function* () {
+  const url = citus_url ?? ""
+  const schema = `quotewire_${randomUUID().replaceAll("-", "")}`
+  yield* Effect.addFinalizer(() => Effect.promise(() => statements(url, `drop schema if exists ${schema} cascade`)))
+  return { url, options: { url: Redacted.make(url), schema } }
+})
+
+/** A schema for as long as the scope lives, migrated and so distributed. */
+export const scopedSchema: Effect.Effect<CitusSchema, PgStorage.DatabaseRefused, Scope.Scope> = Effect.tap(
+  emptySchema,
+  ({ options }) => PgStorage.migrate(options)
+)
+
+/** The schemas of a group of tests. */
+export class Schemas extends Context.Service<Schemas, ReadonlyArray<CitusSchema>>()("test/CitusSchemas") {}
+
+/** A storage in a schema of its own. */
+export const oneCell: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
+  Effect.map(scopedSchema, (schema) => Layer.merge(PgStorage.layer(schema.options), Layer.succeed(Schemas, [schema])))
+)
+
+/** A storage of two cells, each a schema of its own. */
+export const twoCells: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
+  Effect.gen(function* () {
+    const schemas = [yield* emptySchema, yield* emptySchema] as const
+    const cells: PgCells.AllCells = [
+      { name: "first", ...schemas[0].options },
+      { name: "second", ...schemas[1].options }
+    ]
+    for (const { name } of cells) yield* PgCells.add(cells, name, 1)
+    return Layer.merge(PgCells.layer(cells), Layer.succeed(Schemas, schemas))
+  })
+)
+
+const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
+
+/** Empties all schemas. They stay cells. */
+export const emptyAll = Effect.flatMap(Schemas, (schemas) =>
+  Effect.forEach(schemas, ({ options, url }) => {
+    const deletes = tables.map(
+      (table) => `delete from ${options.schema}.${table} where workspace_id <> '${Cell.cellsWorkspace}'`
+    )
+    return Effect.promise(() => statements(url, ...deletes))
+  })
+)
