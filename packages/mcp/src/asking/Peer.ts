@@ -3,7 +3,7 @@ import * as Form from "./Form.ts"
 
 /** The program at the other end of a transport that carries messages both ways. */
 export interface Peer {
-  /** Puts a form before the person who uses the program. */
+  /** Puts a form before the person who uses the program. It counts as closed if too many are open already. */
   readonly ask: Form.Ask
   /** Tells the program something that needs no answer. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
@@ -20,6 +20,9 @@ export interface Connected extends Peer {
 /** How long a person has to answer, in milliseconds. */
 const answer_ms = 10 * 60_000
 
+/** The most forms that are open at once. A person reads one; and calls that wait for forms must not take all slots. */
+const max_open = 16
+
 /** Makes the peer of a transport, given how a message is sent to it. */
 export const make = (send: (text: string) => Effect.Effect<unknown>): Connected => {
   const open = new Map<string, Deferred.Deferred<Form.Answer>>()
@@ -30,7 +33,7 @@ export const make = (send: (text: string) => Effect.Effect<unknown>): Connected 
 
   const ask: Form.Ask = (form) =>
     Effect.suspend(() => {
-      if (isGone) return Effect.succeed(Form.closed)
+      if (isGone || open.size >= max_open) return Effect.succeed(Form.closed)
       const id = `ask-${++asked}`
       const answer = Deferred.makeUnsafe<Form.Answer>()
       open.set(id, answer)
