@@ -1,12 +1,12 @@
-import { ApiError, type Caller, Ids, Input, Json, Lines } from "@quotewire/core"
+import { ApiError, type Caller, Ids, Json, Lines } from "@quotewire/core"
 import { Effect, Option, Predicate } from "effect"
 import * as Form from "./asking/Form.ts"
 import type * as Peer from "./asking/Peer.ts"
 import * as RequestState from "./asking/RequestState.ts"
 import { codes, failure, type Id, type Message, type RpcError, result } from "./JsonRpc.ts"
+import * as LenientArguments from "./LenientArguments.ts"
 import * as Protocol from "./Protocol.ts"
 import type { Tool, ToolCall, ToolResult } from "./Tool.ts"
-import * as ToolInput from "./ToolInput.ts"
 
 /** Settings of a server. */
 export interface Settings<R> {
@@ -173,7 +173,7 @@ const makeCall = <R>(
       if (!Predicate.isObject(args)) return noArguments
       const call = { ...rest, ...progressOf(message, notify), args }
       if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.ended(era))
-      if (ToolInput.isTooDeep(args)) return tooDeep
+      if (LenientArguments.isTooDeep(args)) return tooDeep
       return ask === null ? askInResult(tool, call, params, results, asking) : askMeanwhile(tool, call, ask, results)
     })
   }
@@ -264,7 +264,9 @@ const unknownTool = invalid("The member params.name must name a tool of tools/li
 const staleState = invalid(
   "params.requestState does not belong to this call, or has expired. Send the call again without it."
 )
-const tooDeep = invalid(`The member params.arguments must not be nested deeper than ${Input.max_depth} levels.`)
+const tooDeep = invalid(
+  `The member params.arguments must not be nested deeper than ${LenientArguments.max_depth} levels.`
+)
 const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({

@@ -1,5 +1,4 @@
-import { type ApiError, Input } from "@quotewire/core"
-import { Predicate } from "effect"
+import type { ApiError } from "@quotewire/core"
 import type { Fields } from "./JsonRpc.ts"
 import type { Arguments as Sent } from "./Tool.ts"
 
@@ -61,11 +60,6 @@ export const split = (spec: Arguments, args: Sent): SplitArguments => {
     wrong
   }
 }
-
-/** Whether arguments are nested deeper than any input may be. Check this before anything walks them without a bound. */
-export const isTooDeep = (args: unknown, depth = 0): boolean =>
-  Predicate.isObjectOrArray(args) &&
-  (depth > Input.max_depth || Object.values(args).some((member) => isTooDeep(member, depth + 1)))
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
