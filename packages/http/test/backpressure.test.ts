@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Http, Route } from "@quotewire/http"
+import { type Answer, Http, Route } from "@quotewire/http"
 import { Deferred, Effect } from "effect"
 import { services, start } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
@@ -11,6 +11,9 @@ type Limits = Pick<Http.Settings<never>, "read_timeout_ms" | "max_unread_bytes">
 
 /** More than the kernel keeps for a connection. */
 const large = Buffer.alloc(24 * 1024 * 1024, "a")
+
+/** Writes a body in pieces, as for server-sent events. */
+const writingLarge: Answer.Streamed = (write) => Effect.sync(() => write(large.toString("latin1")))
 
 const routesOf = (noted: { started: number }, gate: Effect.Effect<void>, onHangUp: Effect.Effect<void>) => {
   const answer = (body: string | Uint8Array) =>
@@ -21,6 +24,9 @@ const routesOf = (noted: { started: number }, gate: Effect.Effect<void>, onHangU
   return [
     Route.make("GET", "/large", () => answer(large)),
     Route.make("GET", "/small", () => answer("small")),
+    Route.make("GET", "/streamed", () =>
+      Effect.succeed({ status: 200, headers: {}, body: null, stream: writingLarge })
+    ),
     Route.make("GET", "/gate", () => Effect.andThen(gate, answer("gate"))),
     Route.make("GET", "/never", () => Effect.onInterrupt(Effect.never, () => onHangUp))
   ]
@@ -130,6 +136,14 @@ describe("unread answers", () => {
       yield* sendUnread(port, get("/large").repeat(1_000))
       yield* closed(sockets[0])
       assert.isAtMost(noted.started, 32)
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+
+  it.live("close their connection, too, if they were made in pieces", () =>
+    Effect.gen(function* () {
+      const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
+      yield* sendUnread(port, get("/streamed"))
+      yield* closed(sockets[0])
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 

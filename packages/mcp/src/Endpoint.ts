@@ -123,7 +123,7 @@ const messageWith = <R>(settings: Settings<R>) => {
       ask: null,
       notify: null
     }
-    if (reportsProgress(posted, message)) return yield* streamed(server, message, sender)
+    if (reportsProgress(posted, message)) return yield* streamed(server, posted, message, sender)
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
@@ -139,16 +139,24 @@ const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
-  (headers.accept ?? "").includes("text/event-stream")
+  acceptsEvents(headers.accept ?? "")
+
+/** Whether an `Accept` header names events, and not only to exclude them. */
+const acceptsEvents = (accept: string): boolean =>
+  accept.split(",").some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
 
 /** Answers a call with server-sent events: first its progress, at the end its answer. */
-const streamed = <R>(server: Server.Server<R>, message: JsonRpc.Message, sender: Server.Sender) =>
-  Effect.contextWith((context: Context.Context<R | Ids.Ids>) => {
+const streamed = <R>(server: Server.Server<R>, posted: Posted, message: JsonRpc.Message, sender: Server.Sender) =>
+  Effect.contextWith((context: Context.Context<R | Ids.Ids | Pipeline.PipelineServices>) => {
     const events = (send: (text: string) => void) => {
       const notify = (method: string, params: object) =>
         Effect.sync(() => send(JSON.stringify({ jsonrpc: "2.0", method, params })))
       // The status 200 was sent already, so a challenge to sign in is not possible any more.
       return server.answer(message, { ...sender, obtainable_kinds: [], notify }).pipe(
+        // A call that has reached a tool is logged by its operation.
+        Effect.tap(({ _tag }) =>
+          _tag === "error" ? note(posted, { ...sender.transport, status: 200 }, null) : Effect.void
+        ),
         Effect.catch((error) => {
           const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)
           return Effect.succeed(Server.refused(envelope))

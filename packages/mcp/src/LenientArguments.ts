@@ -47,7 +47,12 @@ const objectIn = (text: string): unknown => {
 }
 
 /** The deepest nesting that inputs may have. The check of the input refuses deeper objects. */
-const max_depth = 32
+export const max_depth = 32
+
+/** Whether arguments are nested deeper than any input may be. Check this before anything walks them without a bound. */
+export const isTooDeep = (args: unknown, depth = 0): boolean =>
+  Predicate.isObjectOrArray(args) &&
+  (depth > max_depth || Object.values(args).some((member) => isTooDeep(member, depth + 1)))
 
 /** Removes members of objects that are null. Items of lists stay, because removing one would renumber the others. */
 const removeNulls = (value: unknown, depth = 0): void => {

@@ -4,6 +4,7 @@ import * as Form from "./asking/Form.ts"
 import type * as Peer from "./asking/Peer.ts"
 import * as RequestState from "./asking/RequestState.ts"
 import { codes, failure, type Id, type Message, result } from "./JsonRpc.ts"
+import * as LenientArguments from "./LenientArguments.ts"
 import * as Protocol from "./Protocol.ts"
 import type { ServerAnswer } from "./Results.ts"
 import * as Results from "./Results.ts"
@@ -140,6 +141,7 @@ const makeCall = <R>(
       if (!Predicate.isObject(args)) return noArguments
       const call = { ...rest, ...progressOf(message, notify), args }
       if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
+      if (LenientArguments.isTooDeep(args)) return tooDeep
       return ask === null ? askInResult(tool, call, params, results, asking) : askDuringCall(tool, call, ask, results)
     })
   }
@@ -234,6 +236,9 @@ const invalid = (message: string): Effect.Effect<ServerAnswer> =>
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
 const staleState = invalid(
   "params.requestState does not belong to this call, or has expired. Send the call again without it."
+)
+const tooDeep = invalid(
+  `The member params.arguments must not be nested deeper than ${LenientArguments.max_depth} levels.`
 )
 const noArguments = invalid("The member params.arguments must be an object.")
 

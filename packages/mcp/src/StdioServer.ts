@@ -44,8 +44,12 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
       )
+      // When the pipe has broken, nobody takes answers. Whoever waits to write one must end, too.
       const writing = yield* Effect.forkScoped(
-        Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false }))
+        Effect.ensuring(
+          Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false })),
+          Queue.shutdown(answers)
+        )
       )
       yield* Effect.raceFirst(Fiber.join(writing), reading)
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe has broken", error)))

@@ -63,7 +63,10 @@ describe("a call that waits", () => {
           [7, undefined]
         ]
       )
-      assert.strictEqual((yield* get("application/json")).body.id, 7)
+      for (const accept of ["application/json", "application/json, text/event-stream;q=0", "text/event-streams"]) {
+        assert.strictEqual((yield* get(accept)).body.id, 7)
+      }
+      assert.strictEqual((yield* get("Text/Event-Stream; q=0.5")).body.at(-1).id, 7)
     }).pipe(Effect.provide(layer()))
   )
 

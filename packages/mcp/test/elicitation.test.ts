@@ -107,6 +107,21 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("is told that its arguments are nested too deep, also with the state of a question", () =>
+    Effect.gen(function* () {
+      // JSON.stringify could not write it.
+      const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
+      for (const retry of [{}, { requestState: "a~b" }]) {
+        const params = { name: tool, arguments: startWith(1, { application: "deep" }), ...retry }
+        const { body } = yield* (yield* Agents).send({
+          headers: modernHeaders("tools/call", tool),
+          body: JSON.stringify(modern("tools/call", params, forms)).replace('"deep"', deep)
+        })
+        assert.include(body.error.message, "params.arguments")
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("asks for missing facts with the words of the line, and needs no argument for them", () =>
     Effect.gen(function* () {
       yield* at
@@ -247,6 +262,27 @@ describe("a person who declines", () => {
         }).pipe(Effect.provide(layer()))
     )
   }
+
+  it.effect("holds for its request_key, also without the facts that the person gave in a form", () =>
+    Effect.gen(function* () {
+      const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
+      const facts = yield* send(args)
+      const told = { action: "accept", content: { "dwelling.type": "condo" } }
+      const agreement = yield* send(args, answering(facts, told))
+      assert.include((yield* send(args, answering(agreement, { action: "decline" }))).content[0].text, "said no")
+      const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+      const again = [
+        send(args),
+        send(args, answering(facts, told)),
+        send({ ...startWith(1), ...forged }, { capabilities: {} })
+      ]
+      for (const attempt of yield* Effect.all(again)) {
+        assert.include(attempt.content[0].text, "said no")
+        assert.strictEqual(attempt.structuredContent.error.retry_action.type, "none")
+      }
+      yield* noStart
+    }).pipe(Effect.provide(layer()))
+  )
 
   it.effect("is not assumed when a form is closed, but nothing starts", () =>
     Effect.gen(function* () {

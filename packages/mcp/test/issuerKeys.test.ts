@@ -67,6 +67,28 @@ describe("the keys of the issuer", () => {
     )
   )
 
+  it.effect("are loaded once, although the caller that needed them first has left", () =>
+    withIssuer(
+      Effect.fnUntraced(function* ({ answerWith, keys, requested, token }) {
+        let open = () => {}
+        const gate = new Promise<void>((resolve) => {
+          open = resolve
+        })
+        yield* answerWith(async () => {
+          await gate
+          return Response.json({ ...moved, keys })
+        })
+        const leaving = yield* Effect.forkChild(sendWith(yield* token()), { startImmediately: true })
+        while (requested.length === 0) yield* Effect.yieldNow
+        yield* Effect.forkChild(Fiber.interrupt(leaving), { startImmediately: true })
+        const staying = yield* Effect.forkChild(sendWith(yield* token()), { startImmediately: true })
+        open()
+        assert.strictEqual((yield* Fiber.join(staying)).status, 200)
+        assert.lengthOf(requested, 2)
+      })
+    )
+  )
+
   it.effect("are not waited for longer than five seconds", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, requested, token }) {
@@ -89,6 +111,7 @@ describe("the keys of the issuer", () => {
             : Response.json(moved, { status: 302, headers: { location: other } }),
         async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
         async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://other.example/keys" }),
+        async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://127.other.example/keys" }),
         async () => new Response("<html>")
       ],
       (answer) =>

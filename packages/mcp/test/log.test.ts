@@ -42,6 +42,19 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("logs a call of an unknown tool once, whether it is answered with events or not", () =>
+    Effect.gen(function* () {
+      const call = toolsCall("no_such_tool")
+      const message = { ...call, params: { ...call.params, _meta: { progressToken: 1 } } }
+      for (const accept of ["application/json", "text/event-stream"]) yield* send({ message, headers: { accept } })
+      const entries = yield* logged
+      assert.deepStrictEqual(
+        entries.map(({ route, status }: Record<string, unknown>) => [route, status].join(" ")),
+        ["/v1/mcp 200", "/v1/mcp 200"]
+      )
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("has the client of every era by its description of itself, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })

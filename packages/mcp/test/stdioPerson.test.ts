@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Access, operations, type Quotewire, type Storage } from "@quotewire/core"
 import { Applications, LongPolls, World } from "@quotewire/core/testing"
-import { asking, Local, StdioServer, Tools } from "@quotewire/mcp"
+import { asking, type JsonRpc, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { DateTime, Effect, Fiber } from "effect"
+import { DateTime, Deferred, Effect, Fiber, PlatformError, Sink, Stdio, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { advanced } from "./support/journey.ts"
 import { program } from "./support/program.ts"
@@ -111,6 +111,52 @@ describe("a program on standard input and output that shows forms", () => {
       }).pipe(Effect.provide(world))
     )
   }
+})
+
+/** More calls than run at once. */
+const many = Array.from({ length: 1_100 }, (_, id) => id)
+
+/** A service whose calls put a form before the person, except `ping`, which is answered at once. */
+const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Settings<never> => ({
+  answer: ({ id, method }, _line, peer) => {
+    begun.push(id)
+    const form = { message: "Well?", requestedSchema: { type: "object", properties: {}, required: [] } } as const
+    return Effect.map(method === "ping" ? Effect.succeed({}) : peer.ask(form), (result) =>
+      JSON.stringify({ jsonrpc: "2.0", id, result })
+    )
+  },
+  wake: Effect.void
+})
+const lineOf = (id: unknown, method: string) => `${JSON.stringify({ jsonrpc: "2.0", id, method })}\n`
+
+describe("more forms than a person can read", () => {
+  it.effect("do not keep the program from being heard", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(askingAlways()), layer))
+      yield* write(many.map((id) => lineOf(id, "ask")).join("") + lineOf("p", "ping"))
+      while ((yield* read).id !== "p");
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("do not keep the service alive when nobody reads what it writes, and the pipe breaks", () =>
+    Effect.gen(function* () {
+      const broken = yield* Deferred.make<void, PlatformError.PlatformError>()
+      const begun: Array<JsonRpc.Id | null> = []
+      // More answers than the service keeps for a program that reads none.
+      const lines = lineOf("form", "ask") + many.map((id) => lineOf(id, "ping")).join("")
+      const stdin = Stream.concat(Stream.make(new TextEncoder().encode(lines)), Stream.never)
+      const stuck = Sink.fromEffect(Deferred.await(broken))
+      const served = yield* Effect.forkChild(
+        Effect.provide(StdioServer.serve(askingAlways(begun)), Stdio.layerTest({ stdin, stdout: () => stuck }))
+      )
+      while (begun.length <= many.length) yield* Effect.yieldNow
+      yield* Deferred.fail(broken, PlatformError.systemError({ _tag: "Unknown", module: "Stdio", method: "write" }))
+      yield* Fiber.join(served)
+    })
+  )
 })
 
 describe("the progress of a call that waits", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Agents, layer } from "./support/agents.ts"
+import { Agents, layer, modern, modernHeaders } from "./support/agents.ts"
 import { measured } from "./support/journey.ts"
 
 describe("what a model has to read, in tokens of four characters", () => {
@@ -28,9 +28,15 @@ describe("the declaration of a start", () => {
   it.effect("stays whole in Codex without a key: it empties the objects inside a declaration of over 5,000 bytes", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
-      const { body } = yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
-      const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
-      assert.isAtMost(withoutDescriptions(start.inputSchema).length, 5_000)
+      for (const sent of [
+        { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
+        { headers: modernHeaders("tools/list"), message: modern("tools/list", {}, { elicitation: { form: {} } }) }
+      ]) {
+        const { body } = yield* send(sent)
+        const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
+        assert.isAtMost(withoutDescriptions(start.inputSchema).length, 5_000)
+        assert.isBelow(JSON.stringify(body.result.tools).length / 4, 3_000)
+      }
     }).pipe(Effect.provide(layer()))
   )
 

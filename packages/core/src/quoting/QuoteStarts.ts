@@ -91,11 +91,12 @@ const makeDecide = Effect.gen(function* () {
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
+    // Before the input is compared: a repeat lacks the facts that the person gave in a form.
+    if (kept?.declined_at !== undefined) return yield* Consent.declined
     if (kept !== null && !(yield* Fingerprint.matches(seal, kept.fingerprint, call.sent))) return yield* usedOtherwise
     if (kept !== null && kept.quote_request_id !== null) {
       return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
     }
-    if (kept?.declined_at !== undefined) return yield* Consent.declined
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
     const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, call.sent))

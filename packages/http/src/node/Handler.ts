@@ -84,9 +84,8 @@ const makeUnsafe = <R>(
     const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
     try {
       if (answer.stream !== undefined) {
-        Sending.begin(response, answer, extra)
-        const write = (text: string) => void response.write(text)
-        pipelined.onHangUp = answering.stream(exchange, answer.stream, write, () => response.end())
+        const { end, write } = Sending.begin(response, answer, extra, offer)
+        pipelined.onHangUp = answering.stream(exchange, answer.stream, write, end)
         return
       }
       Sending.send(request, response, answer, extra, offer)

@@ -47,11 +47,38 @@ export const send = (
   linger(request, () => response.end())
 }
 
-/** Begins an answer whose body is written later. Does nothing if the response is over. */
-export const begin = (response: ServerResponse, answer: Answer, extra: Readonly<Record<string, string>>): void => {
-  if (isOver(response)) return
-  response.writeHead(answer.status, { ...extra, ...answer.headers })
-  response.flushHeaders()
+/** The rest of an answer that was begun. */
+interface Begun {
+  readonly write: (text: string) => void
+  readonly end: () => void
+}
+
+/**
+ * Begins an answer whose body is written later. Does nothing if the response is over.
+ *
+ * `give` is called at the end, with the length of the body: between two pieces the caller may have taken everything.
+ */
+export const begin = (
+  response: ServerResponse,
+  answer: Answer,
+  extra: Readonly<Record<string, string>>,
+  give: (bytes: number) => void
+): Begun => {
+  let length = 0
+  if (!isOver(response)) {
+    response.writeHead(answer.status, { ...extra, ...answer.headers })
+    response.flushHeaders()
+  }
+  return {
+    write: (text) => {
+      length += Buffer.byteLength(text)
+      response.write(text)
+    },
+    end: () => {
+      give(length)
+      response.end()
+    }
+  }
 }
 
 const lengthOf = (body: Answer["body"]): number =>

@@ -155,12 +155,15 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Reads from the claims of a token what it grants. */
 const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: JWTPayload) {
+  // The type of a claim is what the library hopes for: it does not check this one.
+  const sub: unknown = payload.sub
+  if (!Predicate.isString(sub) || sub === "") return yield* invalid("The access token names nobody (sub).")
   const kind = kindOf(settings.scopes, payload)
   if (kind === null) return yield* new InsufficientScope()
   const organization_id = organizationOf(settings.organization, payload)
   if (organization_id === null) return yield* ApiError.make("forbidden", { message: no_organization })
   const { environment, issuer } = settings
-  const grant: Caller.Grant = { environment, kind, organization_id, subject: JSON.stringify([issuer, payload.sub]) }
+  const grant: Caller.Grant = { environment, kind, organization_id, subject: JSON.stringify([issuer, sub]) }
   return grant
 })
 

@@ -56,16 +56,11 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): Issu
         Effect.map((find): KeySet => ({ find, loaded_at: now })),
         Effect.catchTag("Unloadable", ({ reason }) =>
           Effect.as(Effect.logWarning(`The keys of the OAuth issuer could not be loaded: ${reason}`), last)
-        ),
-        // An interrupted attempt does not count: the next caller may load at once.
-        Effect.onInterrupt(() =>
-          Effect.sync(() => {
-            attempted_at = Number.NEGATIVE_INFINITY
-          })
         )
       )
       return last
-    }).pipe(turn.withPermit)
+      // It goes on without the caller that began it. Otherwise callers that leave could cause one attempt after the other.
+    }).pipe(Effect.uninterruptible, turn.withPermit)
 
   const current = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis

@@ -19,7 +19,7 @@ const isIssuer = (text: string): boolean =>
   })
 
 const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.")
+  hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
 /** Whether keys may be loaded from an address: encrypted, or from this machine. */
 export const isSafeAddress = (text: string): boolean =>

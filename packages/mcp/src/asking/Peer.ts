@@ -3,7 +3,7 @@ import * as Form from "./Form.ts"
 
 /** The program at the other end of a transport that carries messages both ways. */
 export interface Peer {
-  /** Shows a form to the person who uses the program. */
+  /** Shows a form to the person who uses the program. It counts as closed if too many are open already. */
   readonly ask: Form.Ask
   /** Sends the program a notification. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
@@ -20,6 +20,9 @@ export interface Connected extends Peer {
 /** How long a person has to answer, in milliseconds. */
 const answer_ms = 10 * 60_000
 
+/** The most forms that are open at once: calls that wait for forms must not take all slots. */
+const max_open = 16
+
 /** Makes the peer of a transport. `send` sends the text of one message. */
 export const make = (send: (text: string) => Effect.Effect<unknown>): Connected => {
   const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
@@ -30,7 +33,7 @@ export const make = (send: (text: string) => Effect.Effect<unknown>): Connected 
 
   const ask: Form.Ask = (form) =>
     Effect.suspend(() => {
-      if (isDisconnected) return Effect.succeed(Form.closed)
+      if (isDisconnected || pending.size >= max_open) return Effect.succeed(Form.closed)
       const id = `ask-${++asked}`
       const answer = Deferred.makeUnsafe<Form.Answer>()
       pending.set(id, answer)
