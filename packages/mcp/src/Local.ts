@@ -6,6 +6,7 @@ import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
+import * as View from "./views/View.ts"
 
 /** Settings of a service for one local program. */
 export interface Settings<R> extends Server.Settings<R> {
@@ -28,9 +29,13 @@ export const make = <R>(
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
-      const { client, elicits } =
+      const { client, elicits, shows_views } =
         era === "modern"
-          ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
+          ? {
+              client: Protocol.clientNamedIn(message),
+              elicits: Protocol.elicitsIn(message),
+              shows_views: Protocol.showsViewsIn(message)
+            }
           : yield* Ref.get(introduced)
       const ask = era === "modern" ? null : peer.ask
       const request_id = (yield* Ids.Ids).request()
@@ -49,6 +54,7 @@ export const make = <R>(
               obtainable_kinds: [],
               era,
               elicits,
+              shows_views,
               ask,
               notify: peer.notify
             },
@@ -65,14 +71,16 @@ export const make = <R>(
 interface Introduced {
   readonly client: Protocol.Client | null
   readonly elicits: boolean
+  readonly shows_views: boolean
 }
 
-const nobody: Introduced = { client: null, elicits: false }
+const nobody: Introduced = { client: null, elicits: false, shows_views: false }
 
 /** Programs of revisions before 2025-06-18 do not know forms, whatever they declare. */
 const introductionOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Introduced => ({
   client: Protocol.clientOf(clientInfo),
-  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities)
+  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities),
+  shows_views: View.canShow(capabilities)
 })
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({

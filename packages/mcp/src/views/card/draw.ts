@@ -1,0 +1,116 @@
+import { count, words } from "../../answers/phrases.ts"
+import { type Drawing, drawQuote } from "./drawQuote.ts"
+import { type Child, element, list, longest_name, moment, theirs } from "./elements.ts"
+import type { Quote, QuoteRequest, Result } from "./Result.ts"
+
+/** What the page shows. */
+export interface Drawn {
+  readonly title: string
+  /** How it stands, in a sentence that screen readers announce. */
+  readonly state: ReadonlyArray<Child>
+  readonly body: ReadonlyArray<Child>
+}
+
+/** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
+export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fees">): Drawn => {
+  if (result._tag === "message") return { title: result.title, state: [theirs(result.text)], body: [] }
+  const { facts, questions, quotes, request } = result
+  const shared = sharedBy(quotes)
+  const own = { ...drawing, premium_includes_fees: facts.premium_includes_fees }
+  return {
+    title: titleOf(request, quotes.length),
+    state: request === null ? [] : stateOf(request, quotes.length, drawing.timeZone),
+    body: [
+      ...section(
+        "question",
+        "A carrier asks",
+        list(
+          "",
+          questions.map(({ question }) => [theirs(question)])
+        )
+      ),
+      ...(quotes.length === 0
+        ? []
+        : [
+            list(
+              "quotes",
+              quotes.map((quote) => [drawQuote(quote, (label) => shared.has(label), own)])
+            )
+          ]),
+      ...section(
+        "assumed",
+        "Assumed for every quote, so check that it is true",
+        list(
+          "",
+          [...shared].map((label) => [theirs(label)])
+        )
+      ),
+      ...section("others", "Carriers without a quote", list("", request === null ? [] : withoutQuote(request))),
+      ...section(
+        "notices",
+        "Good to know",
+        list(
+          "",
+          facts.notices.map((notice) => [notice])
+        )
+      )
+    ]
+  }
+}
+
+/** A section with a list, or nothing if the list is empty. */
+const section = (className: string, title: string, items: HTMLUListElement): ReadonlyArray<Child> =>
+  items.childElementCount === 0 ? [] : [element("section", className, element("h2", "", title), items)]
+
+/** What was assumed for all quotes, if there are several: it is written once. */
+const sharedBy = (quotes: ReadonlyArray<Quote>): ReadonlySet<string> => {
+  const [first, ...others] = quotes.map(({ evidence }) => new Set(evidence.assumptions.map(({ label }) => label)))
+  if (first === undefined || others.length === 0) return new Set()
+  return new Set([...first].filter((label) => others.every((labels) => labels.has(label))))
+}
+
+const titleOf = (request: QuoteRequest | null, quotes: number): string => {
+  if (request === null) return "A quote"
+  if (quotes > 0) return count(quotes, "quote")
+  return request.status === "completed" || request.status === "failed" ? "No quotes" : "No quotes yet"
+}
+
+const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undefined): ReadonlyArray<Child> => {
+  const asked = request.carriers.filter(({ outcome }) => outcome !== "not_asked")
+  const answered = asked.filter(({ outcome }) => outcome !== "pending").length
+  return [
+    theirs(request.status_details.message),
+    ...(request.status === "in_progress" && asked.length > 0
+      ? [` ${answered} of ${count(asked.length, "carrier")} answered.`]
+      : []),
+    ...(quotes > 1 ? [" The order is not a ranking."] : []),
+    " As of ",
+    moment(request.updated_at, timeZone),
+    "."
+  ]
+}
+
+/** The carriers without a quote, each with the reason. */
+const withoutQuote = ({ carriers }: QuoteRequest): ReadonlyArray<ReadonlyArray<Child>> =>
+  carriers
+    .filter(({ outcome }) => outcome !== "quoted")
+    .map((result) => [element("strong", "", theirs(result.carrier.name, longest_name)), " ", ...whyNot(result)])
+
+const whyNot = ({
+  message,
+  missing_facts,
+  outcome,
+  reason
+}: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
+  if (outcome === "pending") return ["has not answered yet."]
+  const said = message !== null ? theirs(message) : theirs(reason === null ? "no reason given" : words(reason))
+  const facts = missing_facts.length === 0 ? [] : [" (", theirs(missing_facts.join(", ")), ")"]
+  return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
+}
+
+const titles: Readonly<Record<string, string>> = {
+  declined: "declined: ",
+  needs_information: "has a question: ",
+  no_answer: "gave no answer: ",
+  not_asked: "was not asked: "
+}
