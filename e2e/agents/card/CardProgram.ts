@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto"
+import { Applications } from "@quotewire/core/testing"
+import { Context, Effect, Layer } from "effect"
+import type { FrameLocator, Page } from "playwright-core"
+import { startBrowser } from "../../../test/support/browser.ts"
+import { AgentHosts } from "../host.ts"
+import type { Program, Showing } from "./page.ts"
+import { serveProgram } from "./serve.ts"
+
+/** What the script of the page leaves for `evaluate`. */
+declare const globalThis: { program: Program }
+
+export type ToolResult = Parameters<Program["send"]>[0]
+
+/** A program in a browser that shows the pages of tools, and a host that it calls. */
+export class CardProgram extends Context.Service<
+  CardProgram,
+  {
+    readonly page: Page
+    /** The page of the tool. */
+    readonly card: FrameLocator
+    /** Requests to other addresses than the program's own and the host's. */
+    readonly strays: ReadonlyArray<string>
+    /** Opens the page of a tool, and waits until it is ready. */
+    readonly open: (tool: string, showing?: Partial<Pick<Showing, "context" | "opensLinks">>) => Effect.Effect<void>
+    readonly call: (name: string, args: Record<string, unknown>) => Effect.Effect<ToolResult>
+    readonly send: (result: ToolResult) => Effect.Effect<void>
+    readonly change: (context: Showing["context"]) => Effect.Effect<void>
+    readonly cancel: Effect.Effect<void>
+    /** The addresses that the program was asked to open. */
+    readonly opened: Effect.Effect<ReadonlyArray<string>>
+    /** Starts a request that plays a scenario; nothing has been answered yet. */
+    readonly start: (line: "personal_auto" | "renters", scenario: string) => Effect.Effect<string>
+    readonly advance: (seconds: number) => Effect.Effect<void>
+  }
+>()("e2e/CardProgram") {}
+
+const context: Showing["context"] = { theme: "light", timeZone: "America/Chicago" }
+
+const make = Effect.gen(function* () {
+  const { base_urls, keys } = yield* AgentHosts
+  const [base_url] = base_urls
+  const [browser, served] = yield* Effect.all(
+    [
+      Effect.acquireRelease(Effect.promise(startBrowser), (browser) => Effect.promise(() => browser.close())),
+      Effect.acquireRelease(Effect.promise(serveProgram), ({ close }) => Effect.sync(close))
+    ],
+    { concurrency: 2 }
+  )
+  const page = yield* Effect.promise(() => browser.newPage())
+  const strays: Array<string> = []
+  const known = [served.address, served.sandbox, `${base_url}/v1/mcp`, "about:"]
+  page.on("request", (request) => {
+    if (!known.some((address) => request.url().startsWith(address))) strays.push(request.url())
+  })
+  yield* Effect.promise(() => page.goto(served.address))
+  yield* Effect.promise(() => page.waitForFunction(() => "program" in globalThis))
+
+  const post = (path: string, body: object) =>
+    Effect.promise(() =>
+      fetch(`${base_url}${path}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${keys.server}`,
+          "content-type": "application/json",
+          "idempotency-key": randomUUID()
+        },
+        body: JSON.stringify(body)
+      }).then((response): Promise<{ readonly id: string }> => response.json())
+    )
+  return CardProgram.of({
+    page,
+    card: page.frameLocator("iframe").frameLocator("iframe"),
+    strays,
+    open: (tool, { context: given = context, opensLinks = true } = {}) =>
+      Effect.promise(() =>
+        page.evaluate((showing) => globalThis.program.open(showing), {
+          endpoint: `${base_url}/v1/mcp`,
+          key: keys.server,
+          sandbox: served.sandbox,
+          tool,
+          context: given,
+          opensLinks
+        })
+      ),
+    call: (name, args) =>
+      Effect.promise(() => page.evaluate(({ args, name }) => globalThis.program.call(name, args), { name, args })),
+    send: (result) => Effect.promise(() => page.evaluate((result) => globalThis.program.send(result), result)),
+    change: (context) => Effect.promise(() => page.evaluate((context) => globalThis.program.change(context), context)),
+    cancel: Effect.promise(() => page.evaluate(() => globalThis.program.cancel())),
+    opened: Effect.promise(() => page.evaluate(() => globalThis.program.opened())),
+    start: (line, scenario) =>
+      Effect.map(
+        post("/v1/quote-requests", {
+          line,
+          scenario,
+          consent_receipt_id: "receipt-0001",
+          ...(line === "personal_auto" && { credit_disclosure_receipt_id: "receipt-0002" }),
+          application: Applications.smallest[line]
+        }),
+        ({ id }) => id
+      ),
+    advance: (seconds) => Effect.asVoid(post("/v1/sandbox/time", { seconds }))
+  })
+})
+
+/** Starts the browser, and opens the program in it. */
+export const cardProgram: Layer.Layer<CardProgram, never, AgentHosts> = Layer.effect(CardProgram, make)
