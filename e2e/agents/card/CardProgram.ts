@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { Applications } from "@quotewire/core/testing"
+import { connect } from "@quotewire/http/client"
 import { Context, Effect, Layer } from "effect"
 import type { FrameLocator, Page } from "playwright-core"
 import { startBrowser } from "../../../test/support/browser.ts"
@@ -31,7 +32,7 @@ export class CardProgram extends Context.Service<
     readonly opened: Effect.Effect<ReadonlyArray<string>>
     /** Starts a request that plays a scenario; nothing has been answered yet. */
     readonly start: (line: "personal_auto" | "renters", scenario: string) => Effect.Effect<string>
-    readonly advance: (seconds: number) => Effect.Effect<void>
+    readonly advance: (seconds: number) => Effect.Effect<unknown>
   }
 >()("e2e/CardProgram") {}
 
@@ -56,18 +57,7 @@ const make = Effect.gen(function* () {
   yield* Effect.promise(() => page.goto(served.address))
   yield* Effect.promise(() => page.waitForFunction(() => "program" in globalThis))
 
-  const post = (path: string, body: object) =>
-    Effect.promise(() =>
-      fetch(`${base_url}${path}`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${keys.server}`,
-          "content-type": "application/json",
-          "idempotency-key": randomUUID()
-        },
-        body: JSON.stringify(body)
-      }).then((response): Promise<{ readonly id: string }> => response.json())
-    )
+  const rest = connect({ base_url, key: keys.server })
   return CardProgram.of({
     page,
     card: page.frameLocator("iframe").frameLocator("iframe"),
@@ -90,17 +80,18 @@ const make = Effect.gen(function* () {
     cancel: Effect.promise(() => page.evaluate(() => globalThis.program.cancel())),
     opened: Effect.promise(() => page.evaluate(() => globalThis.program.opened())),
     start: (line, scenario) =>
-      Effect.map(
-        post("/v1/quote-requests", {
+      Effect.promise(async () => {
+        const started = await rest.start_quote_request({
           line,
           scenario,
+          request_key: randomUUID(),
           consent_receipt_id: "receipt-0001",
           ...(line === "personal_auto" && { credit_disclosure_receipt_id: "receipt-0002" }),
           application: Applications.smallest[line]
-        }),
-        ({ id }) => id
-      ),
-    advance: (seconds) => Effect.asVoid(post("/v1/sandbox/time", { seconds }))
+        })
+        return started.id
+      }),
+    advance: (seconds) => Effect.promise(() => rest.advance_time({ seconds }))
   })
 })
 

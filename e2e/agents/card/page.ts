@@ -39,7 +39,9 @@ const connected = async ({ endpoint, key }: Showing): Promise<Client> => {
   const extensions = { "io.modelcontextprotocol/ui": { mimeTypes: [RESOURCE_MIME_TYPE] } }
   const made = new Client({ name: "a-program", version: "1" }, { capabilities: { extensions } })
   await made.connect(
-    new StreamableHTTPClientTransport(new URL(endpoint), { requestInit: { headers: { authorization: `Bearer ${key}` } } })
+    new StreamableHTTPClientTransport(new URL(endpoint), {
+      requestInit: { headers: { authorization: `Bearer ${key}` } }
+    })
   )
   return made
 }
@@ -57,6 +59,7 @@ const pageOf = async (client: Client, tool: string) => {
 /** Shows the page of a tool, and waits until it is ready for results. */
 const open = async (showing: Showing): Promise<void> => {
   frame?.remove()
+  await bridge?.close()
   await client?.close()
   opened.length = 0
   const mcp = await connected(showing)
@@ -77,7 +80,8 @@ const open = async (showing: Showing): Promise<void> => {
     if (height !== undefined) around.style.height = `${height}px`
   }
   const ready = new Promise<void>((resolve) => {
-    host.onsandboxready = () => void host.sendSandboxResourceReady({ html, ...(meta.csp !== undefined && { csp: meta.csp }) })
+    host.onsandboxready = () =>
+      void host.sendSandboxResourceReady({ html, ...(meta.csp !== undefined && { csp: meta.csp }) })
     host.oninitialized = () => resolve()
   })
   around.src = showing.sandbox

@@ -1,7 +1,9 @@
 import { count, words } from "../../answers/phrases.ts"
-import { type Drawing, drawQuote } from "./drawQuote.ts"
+import { drawCover } from "./drawCover.ts"
+import { type Drawing, drawQuote, part, texts } from "./drawQuote.ts"
 import { type Child, element, list, longest_name, moment, theirs } from "./elements.ts"
 import type { Quote, QuoteRequest, Result } from "./Result.ts"
+import * as Shared from "./Shared.ts"
 
 /** What the page shows. */
 export interface Drawn {
@@ -15,58 +17,44 @@ export interface Drawn {
 export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fees">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [theirs(result.text)], body: [] }
   const { facts, questions, quotes, request } = result
-  const shared = sharedBy(quotes)
+  const shared = Shared.of(quotes)
   const own = { ...drawing, premium_includes_fees: facts.premium_includes_fees }
   return {
     title: titleOf(request, quotes.length),
     state: request === null ? [] : stateOf(request, quotes.length, drawing.timeZone),
     body: [
-      ...section(
-        "question",
-        "A carrier asks",
-        list(
-          "",
-          questions.map(({ question }) => [theirs(question)])
-        )
-      ),
+      ...section("question", "A carrier asks", textItems(questions.map(({ question }) => question))),
       ...(quotes.length === 0
         ? []
         : [
             list(
               "quotes",
-              quotes.map((quote) => [drawQuote(quote, (label) => shared.has(label), own)])
+              quotes.map((quote) => [drawQuote(quote, shared, own)])
             )
           ]),
-      ...section(
-        "assumed",
-        "Assumed for every quote, so check that it is true",
-        list(
-          "",
-          [...shared].map((label) => [theirs(label)])
-        )
-      ),
-      ...section("others", "Carriers without a quote", list("", request === null ? [] : withoutQuote(request))),
-      ...section(
-        "notices",
-        "Good to know",
-        list(
-          "",
-          facts.notices.map((notice) => [notice])
-        )
-      )
+      ...section("shared", "The same for every quote", sharedParts(quotes, shared)),
+      ...section("", "Carriers without a quote", request === null ? [] : listed(withoutQuote(request))),
+      ...section("notices", "Good to know", textItems([...shared.labels, ...facts.notices]))
     ]
   }
 }
 
-/** A section with a list, or nothing if the list is empty. */
-const section = (className: string, title: string, items: HTMLUListElement): ReadonlyArray<Child> =>
-  items.childElementCount === 0 ? [] : [element("section", className, element("h2", "", title), items)]
+/** A section, or nothing if it would be empty. */
+const section = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
+  children.length === 0 ? [] : [element("section", className, element("h2", "", title), ...children)]
 
-/** What was assumed for all quotes, if there are several: it is written once. */
-const sharedBy = (quotes: ReadonlyArray<Quote>): ReadonlySet<string> => {
-  const [first, ...others] = quotes.map(({ evidence }) => new Set(evidence.assumptions.map(({ label }) => label)))
-  if (first === undefined || others.length === 0) return new Set()
-  return new Set([...first].filter((label) => others.every((labels) => labels.has(label))))
+const listed = (items: ReadonlyArray<ReadonlyArray<Child>>): ReadonlyArray<Child> =>
+  items.length === 0 ? [] : [list("", items)]
+
+const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed(items.map((item) => [theirs(item)]))
+
+const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.Shared): ReadonlyArray<Child> => {
+  const cover = first === undefined ? [] : drawCover(first.coverage.subjects, (key) => shared.covers.has(key))
+  return [
+    ...(cover.length === 0 ? [] : [part("Cover", ...cover)]),
+    ...texts("Conditions", [...shared.conditions]),
+    ...texts("Assumed, so check that it is true", [...shared.assumptions])
+  ]
 }
 
 const titleOf = (request: QuoteRequest | null, quotes: number): string => {

@@ -1,6 +1,8 @@
 import { dollars, words } from "../../answers/phrases.ts"
+import { amounts, drawCover } from "./drawCover.ts"
 import { type Child, element, list, longest_name, moment, sentence, theirs } from "./elements.ts"
 import type { Quote } from "./Result.ts"
+import type { Shared } from "./Shared.ts"
 
 /** How quotes are drawn. */
 export interface Drawing {
@@ -13,14 +15,13 @@ export interface Drawing {
   readonly openLink: (url: string) => Promise<boolean>
 }
 
-/** One quote. Its parts stand in the same rows as those of the quotes beside it. */
-export const drawQuote = (quote: Quote, isShared: (label: string) => boolean, drawing: Drawing): HTMLElement => {
-  const { price, source } = quote
+/** One quote, without what all have in common. Its parts stand in the same rows as those of the quotes beside it. */
+export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLElement => {
+  const { price, source, status } = quote
   const { carrier, product } = source
-  const own = quote.evidence.assumptions.filter(({ label }) => !isShared(label))
   return element(
     "article",
-    quote.status === "inactive" ? "quote inactive" : "quote",
+    status === "inactive" ? "quote inactive" : "quote",
     element(
       "header",
       "",
@@ -31,95 +32,66 @@ export const drawQuote = (quote: Quote, isShared: (label: string) => boolean, dr
       "div",
       "",
       element("p", "price", price.display),
-      ...aboutPrice(quote).map((line) => element("p", "minor", line))
+      ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
     ),
-    part("Cover", ...coverOf(quote)),
-    part("Fees", ...feesOf(quote, drawing)),
-    element(
-      "div",
-      "terms",
-      ...(quote.coverage.conditions.length === 0
-        ? []
-        : [
-            part(
-              "Conditions",
-              list(
-                "",
-                quote.coverage.conditions.map((text) => [theirs(text)])
-              )
-            )
-          ]),
-      ...(own.length === 0
-        ? []
-        : [
-            part(
-              "Assumed",
-              list(
-                "",
-                own.map(({ label }) => [theirs(label)])
-              )
-            )
-          ])
-    ),
+    ...coverOf(quote, shared),
+    element("div", "", part("Fees", ...feesOf(quote, drawing)), ...termsOf(quote, shared)),
     element("footer", "", ...endOf(quote, drawing))
   )
 }
 
-const part = (title: string, ...children: ReadonlyArray<Child>): HTMLElement =>
+/** A titled part of a quote or of a section. */
+export const part = (title: string, ...children: ReadonlyArray<Child>): HTMLElement =>
   element("section", "", element("h3", "", title), ...children)
 
-/** How the price is billed, and the price of a month, which the service has worked out. */
-const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote): ReadonlyArray<string> => [
-  ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
-  ...(comparison === null ? [] : [`${dollars(comparison.amount)}: ${comparison.label}`]),
-  ...(evidence.label === "" ? [] : [evidence.label])
-]
-
-type Cover = Quote["coverage"]["subjects"][number]["coverages"][number]
-
-const coverOf = ({ coverage: { subjects } }: Quote): ReadonlyArray<Child> =>
-  subjects.length === 0
-    ? [element("p", "minor", "Not stated")]
-    : subjects.flatMap(({ coverages, kind, label }) => [
-        element("h4", "", label === null ? sentence(kind) : theirs(label, longest_name)),
-        element(
-          "dl",
-          "",
-          ...coverages.flatMap((cover) => [
-            element("dt", "", theirs(sentence(cover.code), longest_name)),
-            element("dd", "", extentOf(cover))
-          ])
-        )
-      ])
-
-const extentOf = ({ deductible, included, limit }: Cover): string => {
-  if (included === false) return "Not covered"
-  const amounts = [
-    ...(limit === null ? [] : [`up to ${dollars(limit)}`]),
-    ...(deductible === null ? [] : [`${dollars(deductible)} deductible`])
-  ].join(", ")
-  if (included === null) return amounts === "" ? "Unknown" : `Unknown; ${amounts}`
-  return amounts === "" ? "Covered" : amounts
-}
-
-const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: Drawing): ReadonlyArray<Child> =>
-  fees.length === 0
-    ? [element("p", "minor", "None stated")]
+/** A titled list of texts of carriers, or nothing. */
+export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArray<HTMLElement> =>
+  items.length === 0
+    ? []
     : [
-        element(
-          "dl",
-          "",
-          ...fees.flatMap(({ amount, code }) => [
-            element("dt", "", theirs(sentence(code), longest_name)),
-            element("dd", "", dollars(amount))
-          ])
-        ),
-        element(
-          "p",
-          "minor",
-          premium_includes_fees === true ? "The price includes them." : "Whether the price includes them is unknown."
+        part(
+          title,
+          list(
+            "",
+            items.map((item) => [theirs(item)])
+          )
         )
       ]
+
+/** How the price is billed, and the price of a month, which the service has worked out. */
+const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote, { labels }: Shared) => [
+  ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
+  ...(comparison === null ? [] : [`${dollars(comparison.amount)}: ${comparison.label}`]),
+  ...(evidence.label === "" || labels.has(evidence.label) ? [] : [theirs(evidence.label)])
+]
+
+const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
+  const own = drawCover(subjects, (key) => !covers.has(key))
+  if (own.length > 0) return [part(covers.size === 0 ? "Cover" : "Cover that differs", ...own)]
+  const said = covers.size === 0 ? "Not stated" : "The same in every quote, see below"
+  return [part("Cover", element("p", "minor", said))]
+}
+
+const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: Drawing): ReadonlyArray<Child> => {
+  if (fees.length === 0) return [element("p", "minor", "None stated")]
+  const included =
+    premium_includes_fees === true ? "The price includes them." : "It is unknown whether the price includes them."
+  return [
+    amounts(fees.map(({ amount, code }) => [theirs(sentence(code), longest_name), dollars(amount)])),
+    element("p", "minor", included)
+  ]
+}
+
+const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Shared): ReadonlyArray<HTMLElement> => [
+  ...texts(
+    "Conditions",
+    coverage.conditions.filter((text) => !conditions.has(text))
+  ),
+  ...texts(
+    "Assumed",
+    evidence.assumptions.map(({ label }) => label).filter((label) => !assumptions.has(label))
+  )
+]
 
 /** Whether the quote can still be taken, and how. */
 const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
@@ -142,7 +114,7 @@ const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
 const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
-  const address = element("p", "minor address", "To go on, open ", theirs(url))
+  const address = element("p", "minor", "To go on, open ", theirs(url))
   if (!isSecure(url)) return [address]
   const button = element("button", "", "Continue at ", theirs(source.carrier.name, longest_name))
   button.type = "button"
