@@ -5,11 +5,13 @@ import { agentHosts } from "./host.ts"
 
 const program = Layer.provideMerge(cardProgram, agentHosts())
 
-/** The page of the tool as text. */
-const text = Effect.gen(function* () {
+/** A part of the tool's page as a person reads it. */
+const textOf = Effect.fnUntraced(function* (part: string) {
   const { card } = yield* CardProgram
-  return yield* Effect.promise(() => card.locator("body").innerText())
+  // biome-ignore lint/performance/useDomNodeTextContent: the text with its lines, without what is hidden
+  return yield* Effect.promise(() => card.locator(part).first().innerText())
 })
+const text = textOf("body")
 
 /** The names of the carriers in the order of their quotes. */
 const carriers = Effect.gen(function* () {
@@ -95,7 +97,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
 
     it.effect("tells apart what differs between quotes, and what all have in common", () =>
       Effect.gen(function* () {
-        const { card, send } = yield* CardProgram
+        const { send } = yield* CardProgram
         const result = yield* shown("renters", "quotes_ready")
         yield* send(
           changed(result, ({ quotes: [first] }) => {
@@ -103,10 +105,10 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
             first.coverage.conditions.push("Needs a lock.")
           })
         )
-        const own = yield* Effect.promise(() => card.locator("article").first().innerText())
+        const own = yield* textOf("article")
         assert.match(own, /Cover that differs\s+Rented apartment in NY\s+Personal property\s+up to \$12,345\s+Fees/)
         assert.match(own, /Conditions\s+Needs a lock\./)
-        const common = yield* Effect.promise(() => card.locator(".shared").innerText())
+        const common = yield* textOf(".shared")
         assert.notInclude(common, "Personal property")
         assert.include(common, "Loss of use")
       })
@@ -171,7 +173,6 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
         const { card, opened, page, send, strays } = yield* CardProgram
         const result = yield* shown("renters", "quotes_ready")
         const hostile = `<img src="https://evil.example/x" onerror="document.title='hurt'"><script>document.title='hurt'</script>`
-        const [first, ...others] = contentOf(result).quotes
         yield* send(
           changed(result, ({ quote_request, quotes: [one, two, three] }) => {
             one.source.carrier.name = hostile
@@ -198,7 +199,6 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
         )
         yield* Effect.promise(() => card.getByRole("button").click())
         assert.deepStrictEqual(yield* opened, ["https://carrier.example/go"])
-        assert.lengthOf([first, ...others], 3)
         assert.deepStrictEqual(strays, [])
       })
     )

@@ -28,7 +28,7 @@ export class CardProgram extends Context.Service<
     readonly send: (result: ToolResult) => Effect.Effect<void>
     readonly change: (context: Showing["context"]) => Effect.Effect<void>
     readonly cancel: Effect.Effect<void>
-    /** The addresses that the program was asked to open. */
+    /** The addresses that the program was asked to open, once there is one. */
     readonly opened: Effect.Effect<ReadonlyArray<string>>
     /** Starts a request that plays a scenario; nothing has been answered yet. */
     readonly start: (line: "personal_auto" | "renters", scenario: string) => Effect.Effect<string>
@@ -75,20 +75,24 @@ const make = Effect.gen(function* () {
       ),
     call: (name, args) =>
       Effect.promise(() => page.evaluate(({ args, name }) => globalThis.program.call(name, args), { name, args })),
-    send: (result) => Effect.promise(() => page.evaluate((result) => globalThis.program.send(result), result)),
+    // As text, because the type of a result is too deep for the driver of the browser.
+    send: (result) =>
+      Effect.promise(() => page.evaluate((text) => globalThis.program.send(JSON.parse(text)), JSON.stringify(result))),
     change: (context) => Effect.promise(() => page.evaluate((context) => globalThis.program.change(context), context)),
     cancel: Effect.promise(() => page.evaluate(() => globalThis.program.cancel())),
-    opened: Effect.promise(() => page.evaluate(() => globalThis.program.opened())),
+    opened: Effect.promise(async () => {
+      await page.waitForFunction(() => globalThis.program.opened().length > 0)
+      return page.evaluate(() => globalThis.program.opened())
+    }),
     start: (line, scenario) =>
       Effect.promise(async () => {
-        const started = await rest.start_quote_request({
-          line,
-          scenario,
-          request_key: randomUUID(),
-          consent_receipt_id: "receipt-0001",
-          ...(line === "personal_auto" && { credit_disclosure_receipt_id: "receipt-0002" }),
-          application: Applications.smallest[line]
-        })
+        const { personal_auto, renters } = Applications.smallest
+        const common = { scenario, request_key: randomUUID(), consent_receipt_id: "receipt-0001" }
+        const started = await rest.start_quote_request(
+          line === "renters"
+            ? { ...common, line, application: renters }
+            : { ...common, line, application: personal_auto, credit_disclosure_receipt_id: "receipt-0002" }
+        )
         return started.id
       }),
     advance: (seconds) => Effect.promise(() => rest.advance_time({ seconds }))

@@ -17,6 +17,9 @@ import {
 
 type ToolResult = McpUiToolResultNotification["params"]
 
+/** What the program tells a page of itself. */
+type Context = Pick<McpUiHostContext, "theme" | "timeZone">
+
 /** How the program shows a page. */
 export interface Showing {
   readonly endpoint: string
@@ -24,7 +27,7 @@ export interface Showing {
   /** The address of the frame around the page, on another origin. */
   readonly sandbox: string
   readonly tool: string
-  readonly context: McpUiHostContext
+  readonly context: Context
   /** Whether the program opens links. */
   readonly opensLinks: boolean
 }
@@ -96,18 +99,34 @@ const call = async (name: string, args: Record<string, unknown>): Promise<ToolRe
   if (client === null || bridge === null) throw new Error("No page is open")
   await bridge.sendToolInput({ arguments: args })
   const result = await client.callTool({ name, arguments: args })
-  await bridge.sendToolResult(result)
+  await send(result)
   return result
+}
+
+/** Waits until the page has dealt with what it was sent: it answers messages in their order. */
+const settled = async (): Promise<void> => {
+  await bridge?.request({ method: "ping" })
+}
+
+/** Gives the page a result. */
+const send = async (result: ToolResult): Promise<void> => {
+  await bridge?.sendToolResult(result)
+  await settled()
 }
 
 Object.assign(globalThis, {
   program: {
     open,
     call,
-    /** Gives the page a result that no tool has sent. */
-    send: async (result: ToolResult) => bridge?.sendToolResult(result),
-    change: async (context: McpUiHostContext) => bridge?.sendHostContextChange(context),
-    cancel: async () => bridge?.sendToolCancelled({}),
+    send,
+    change: async (context: Context) => {
+      await bridge?.sendHostContextChange(context)
+      await settled()
+    },
+    cancel: async () => {
+      await bridge?.sendToolCancelled({})
+      await settled()
+    },
     opened: () => [...opened]
   }
 })
@@ -117,7 +136,7 @@ export interface Program {
   readonly open: (showing: Showing) => Promise<void>
   readonly call: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   readonly send: (result: ToolResult) => Promise<void>
-  readonly change: (context: McpUiHostContext) => Promise<void>
+  readonly change: (context: Context) => Promise<void>
   readonly cancel: () => Promise<void>
   readonly opened: () => ReadonlyArray<string>
 }
