@@ -190,7 +190,8 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
         )
         assert.strictEqual(yield* Effect.promise(() => card.locator("img, a, iframe, svg, main script").count()), 0)
         assert.include(yield* text, `<img src="https://evil.example/x"`)
-        assert.include(yield* text, "To go on, open javascript:document.title='hurt'")
+        assert.notInclude(yield* text, "javascript:")
+        assert.include(yield* text, "To go on, open http://evil.example/")
         assert.strictEqual(yield* Effect.promise(() => card.getByRole("button").count()), 1)
         const frame = page.frames().at(-1)
         assert.strictEqual(

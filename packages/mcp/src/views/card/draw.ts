@@ -92,7 +92,8 @@ const whyNot = ({
 }: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
   if (outcome === "pending") return ["has not answered yet."]
   const said = message !== null ? theirs(message) : theirs(reason === null ? "no reason given" : words(reason))
-  const facts = missing_facts.length === 0 ? [] : [" (", theirs(missing_facts.join(", ")), ")"]
+  // A message in words says it better than the paths of facts.
+  const facts = message !== null || missing_facts.length === 0 ? [] : [" (", theirs(missing_facts.join(", ")), ")"]
   return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
 }
 

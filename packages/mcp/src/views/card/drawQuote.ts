@@ -114,8 +114,9 @@ const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
 const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
+  const protocol = URL.canParse(url) ? new URL(url).protocol : ""
   const address = element("p", "minor", "To go on, open ", theirs(url))
-  if (!isSecure(url)) return [address]
+  if (protocol !== "https:") return protocol === "http:" ? [address] : []
   const button = element("button", "", "Continue at ", theirs(source.carrier.name, longest_name))
   button.type = "button"
   button.addEventListener("click", async () => {
@@ -123,5 +124,3 @@ const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): Reado
   })
   return [button]
 }
-
-const isSecure = (url: string): boolean => URL.canParse(url) && new URL(url).protocol === "https:"
