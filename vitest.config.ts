@@ -15,7 +15,7 @@ export default defineConfig({
     // Other runners run these: test/runners.test.ts.
     exclude: ["**/node_modules/**", "examples/testing/{jest,node}/**"],
     include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
-    globalSetup: ["test/support/postgresOfRun.ts"],
+    globalSetup: ["test/support/postgresOfRun.ts", "scripts/quoteCard.ts"],
     testTimeout: 30_000,
     // Vitest leaves one core free by default. Many tests wait for processes and sockets, so use all cores.
     maxWorkers: "100%"

@@ -6,7 +6,9 @@ import * as Peer from "./Peer.ts"
 
 /** The tools that our host lists for this key. */
 const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap(
-  (tool) => tool.list({ elicits: false, environment: "sandbox", kind: "server", lines: Lines.standard }) ?? []
+  (tool) =>
+    tool.list({ elicits: false, shows_views: false, environment: "sandbox", kind: "server", lines: Lines.standard }) ??
+    []
 )
 
 /** As long as what our host says about a quote, so that both send as much. */

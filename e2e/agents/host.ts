@@ -61,7 +61,7 @@ export const agentHosts = (options: AgentHostOptions = {}) =>
     Layer.provide(MemoryStorage.layer),
     Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, Seal.SealKeys.layerEphemeral)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
-    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, Effect.succeed("http://127.0.0.1:8787"))),
+    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, Effect.succeed("https://quotes.example"))),
     Layer.provide(WebhookSender.WebhookSender.layerOff),
     Layer.provide(NodeCrypto.layer)
   )

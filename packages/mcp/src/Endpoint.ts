@@ -4,6 +4,7 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
+import * as View from "./views/View.ts"
 
 /** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
@@ -85,26 +86,31 @@ const onlyPost: JsonRpc.Unreadable = {
 /** Answers one message. */
 const messageWith = <R>(settings: Settings<R>) => {
   const server = Server.make(settings)
-  const clientOf = Effect.fnUntraced(function* (session: string | null) {
+  const resumed = Effect.fnUntraced(function* (session: string | null) {
     const token = session === null ? null : Session.read(session)
-    if (token === null) return null
-    return (yield* settings.isSigned(token.payload, token.signature)) ? token.client : null
+    if (token === null) return nobody
+    return (yield* settings.isSigned(token.payload, token.signature)) ? token.session : nobody
   })
-  /** The client that sent a legacy message: from `initialize`, or from its session. */
-  const clientIn = (posted: Posted, message: JsonRpc.Message) => {
-    if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
-    return clientOf(posted.headers["mcp-session-id"] ?? null)
+  /** What a program of the legacy era said about itself: in `initialize`, or earlier, in its session. */
+  const introducedIn = (posted: Posted, message: JsonRpc.Message): Effect.Effect<Introduced, never, R> => {
+    if (message.method !== "initialize") return resumed(posted.headers["mcp-session-id"] ?? null)
+    const { capabilities, clientInfo } = message.params
+    return Effect.succeed({ client: Protocol.clientOf(clientInfo), shows_views: View.canShow(capabilities) })
   }
-  const sessionHeaders = Effect.fnUntraced(function* (message: JsonRpc.Message) {
-    const client = Protocol.clientOf(message.params.clientInfo)
+  const sessionHeaders = Effect.fnUntraced(function* ({ client, shows_views }: Introduced) {
     if (client === null) return noHeaders
-    return { "mcp-session-id": Session.write(client, yield* settings.sign(Session.payloadOf(client))) }
+    const session = { client, shows_views }
+    return { "mcp-session-id": Session.write(session, yield* settings.sign(Session.payloadOf(session))) }
   })
   return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
-    const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
+    const introduced =
+      era === "modern"
+        ? { client: Protocol.clientNamedIn(message), shows_views: Protocol.showsViewsIn(message) }
+        : yield* introducedIn(posted, message)
+    const { client, shows_views } = introduced
     const logged = (reply: Reply) =>
       Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
@@ -120,6 +126,7 @@ const messageWith = <R>(settings: Settings<R>) => {
       era,
       transport,
       elicits,
+      shows_views,
       ask: null,
       notify: null
     }
@@ -130,9 +137,14 @@ const messageWith = <R>(settings: Settings<R>) => {
     const text = JsonRpc.result(message.id, outcome.text)
     // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
-    return yield* logged(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
+    return yield* logged(ok(text, message.method === "initialize" ? yield* sessionHeaders(introduced) : noHeaders))
   })
 }
+
+/** The program that has sent a message, as it describes itself. */
+type Introduced = Omit<Session.Session, "client"> & { readonly client: Protocol.Client | null }
+
+const nobody: Introduced = { client: null, shows_views: false }
 
 /** Whether a program asks for the progress of a call, and accepts server-sent events. */
 const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean =>
@@ -155,7 +167,7 @@ const streamed = <R>(server: Server.Server<R>, posted: Posted, message: JsonRpc.
       return server.answer(message, { ...sender, obtainable_kinds: [], notify }).pipe(
         // A call that has reached a tool is logged by its operation.
         Effect.tap(({ _tag }) =>
-          _tag === "error" ? note(posted, { ...sender.transport, status: 200 }, null) : Effect.void
+          _tag === "error" ? logMessage(posted, { ...sender.transport, status: 200 }, null) : Effect.void
         ),
         Effect.catch((error) => {
           const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)

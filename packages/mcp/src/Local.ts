@@ -5,6 +5,7 @@ import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
+import * as View from "./views/View.ts"
 
 /** Settings to serve one local program with the service in this process. */
 export interface Settings<R> extends Server.Settings<R> {
@@ -27,9 +28,13 @@ export const make = <R>(
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
-      const { client, elicits } =
+      const { client, elicits, shows_views } =
         era === "modern"
-          ? { client: Protocol.clientNamedIn(message), elicits: Protocol.elicitsIn(message) }
+          ? {
+              client: Protocol.clientNamedIn(message),
+              elicits: Protocol.elicitsIn(message),
+              shows_views: Protocol.showsViewsIn(message)
+            }
           : yield* Ref.get(handshake)
       const ask = era === "modern" ? null : peer.ask
       const request_id = (yield* Ids.Ids).request()
@@ -47,6 +52,7 @@ export const make = <R>(
             obtainable_kinds: [],
             era,
             elicits,
+            shows_views,
             ask,
             notify: peer.notify,
             transport: transportOf(client)
@@ -62,14 +68,16 @@ export const make = <R>(
 interface Handshake {
   readonly client: Protocol.Client | null
   readonly elicits: boolean
+  readonly shows_views: boolean
 }
 
-const noHandshake: Handshake = { client: null, elicits: false }
+const noHandshake: Handshake = { client: null, elicits: false, shows_views: false }
 
 /** Revisions before 2025-06-18 have no forms, whatever the program declares. */
 const handshakeOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Handshake => ({
   client: Protocol.clientOf(clientInfo),
-  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities)
+  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities),
+  shows_views: View.canShow(capabilities)
 })
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({

@@ -19,6 +19,7 @@ import type {
 } from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
+import type { View } from "./views/View.ts"
 
 /** How an operation is presented to models. The tool has the name of the operation. */
 export interface Definition {
@@ -40,6 +41,8 @@ export interface Definition {
   readonly progress?: (answer: Json.Json<unknown>) => string
   /** The forms that the tool shows the person, if the program can show forms. */
   readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
+  /** The page that a program can show beside results. */
+  readonly view?: View
   /** Prepares the answer for a model. */
   readonly tell: Answer.Tell
 }
@@ -61,6 +64,7 @@ export const make = <R>(
   }
   return {
     name: definition.name,
+    ...(definition.view !== undefined && { view: definition.view }),
     isOffered: Operation.isAvailable(operation),
     list: (audience) => (operation.authority.callers.includes(audience.kind) ? show(audience) : null),
     call: (call) => {
@@ -163,8 +167,10 @@ const makeRunner = <R>(
       }
       const told = ({ json }: Pipeline.Reply): ToolResult => {
         const elicits = round !== undefined
-        const { answer, summary } = tell(json, { ...caller, elicits, lines, input: { ...input, ...shaping } })
-        return resultOf(summary, answer, false)
+        const reader = { ...caller, elicits, lines, shows_views: call.shows_views, input: { ...input, ...shaping } }
+        const { answer, card, summary } = tell(json, reader)
+        const result = resultOf(summary, answer, false)
+        return card === undefined ? result : { ...result, meta: { "quotewire/card": card } }
       }
       const ended = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
         const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)

@@ -1,6 +1,7 @@
 import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import { codes, type Fields, type Id, isId, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
+import * as View from "./views/View.ts"
 
 /** The path of the endpoint over HTTP. */
 export const path = "/v1/mcp"
@@ -87,6 +88,9 @@ export const canElicit = (capabilities: unknown): boolean => {
 /** Whether the program that sent a modern message can show the person a form. */
 export const elicitsIn = (message: Message): boolean => canElicit(metaOf(message)[capabilitiesKey])
 
+/** Whether the program that has sent a modern message shows pages. */
+export const showsViewsIn = (message: Message): boolean => View.canShow(metaOf(message)[capabilitiesKey])
+
 /** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
 export interface RoutingHeaders {
   readonly version: string | null
@@ -136,10 +140,17 @@ const checkVersion = (requested: string): Result.Result<void, RpcError> =>
 const checkHeaders = (message: Message, headers: RoutingHeaders, version: string): Result.Result<void, RpcError> => {
   if (headers.version !== version) return mismatch("MCP-Protocol-Version", `params._meta["${versionKey}"]`)
   if (headers.method !== message.method) return mismatch("Mcp-Method", "method")
-  if (message.method !== "tools/call") return Result.void
+  const named = namedBy.get(message.method)
+  if (named === undefined) return Result.void
   const name = headers.name === null ? null : decodeHeader(headers.name)
-  return name === message.params.name ? Result.void : mismatch("Mcp-Name", "params.name")
+  return name === message.params[named] ? Result.void : mismatch("Mcp-Name", `params.${named}`)
 }
+
+/** The parameters that the header `Mcp-Name` repeats, by method. */
+const namedBy: ReadonlyMap<string, string> = new Map([
+  ["tools/call", "name"],
+  ["resources/read", "uri"]
+])
 
 /** A notification may omit these headers. If it has them, they must match. */
 const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
@@ -152,11 +163,11 @@ const mismatch = (header: string, member: string): Result.Result<never, RpcError
 export const headersFor = (message: Message): Readonly<Record<string, string>> => {
   const version = metaOf(message)[versionKey]
   if (typeof version !== "string" || eraOf(message, null) === "legacy") return {}
-  const { name } = message.params
+  const name = message.params[namedBy.get(message.method) ?? ""]
   return {
     "mcp-protocol-version": version,
     "mcp-method": encodeHeader(message.method),
-    ...(message.method === "tools/call" && typeof name === "string" && { "mcp-name": encodeHeader(name) })
+    ...(typeof name === "string" && { "mcp-name": encodeHeader(name) })
   }
 }
 

@@ -13,19 +13,23 @@ export type ServerAnswer =
 
 /** Encodes results. `info` is the server's description of itself, which modern results repeat. */
 export const make = (info: object) => {
-  /** What every result ends with, by era. */
-  const ends: Readonly<Record<Protocol.Era, string>> = {
-    modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
-    legacy: "}"
+  /** What a result with further metadata ends with. */
+  const endOf = (era: Protocol.Era, meta: object): string => {
+    const end =
+      era === "modern" ? { resultType: "complete", _meta: { [Protocol.serverKey]: info, ...meta } } : { _meta: meta }
+    return `,${JSON.stringify(end).slice(1)}`
   }
+  /** What most results end with, by era. */
+  const ends: Readonly<Record<Protocol.Era, string>> = { modern: endOf("modern", {}), legacy: "}" }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",
     text: text.slice(0, -1) + ends[era]
   })
   // Concatenated: the parts of a tool result are JSON text already, and can be large.
-  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
+  const called = ({ content, isError, meta, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
-    return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
+    const end = meta === undefined ? ends[era] : endOf(era, meta)
+    return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${end}` }
   }
   /** A result that asks the person: the program sends the call again, with the answer and the state. */
   const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {

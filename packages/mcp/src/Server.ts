@@ -8,7 +8,8 @@ import * as LenientArguments from "./LenientArguments.ts"
 import * as Protocol from "./Protocol.ts"
 import type { ServerAnswer } from "./Results.ts"
 import * as Results from "./Results.ts"
-import type { Tool, ToolCall } from "./Tool.ts"
+import type { Listed, Tool, ToolAudience, ToolCall } from "./Tool.ts"
+import * as View from "./views/View.ts"
 
 export type { ServerAnswer } from "./Results.ts"
 
@@ -66,31 +67,44 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
   const results = Results.make(info)
   const { complete } = results
+  const views = new Map(tools.flatMap(({ view }) => (view === undefined ? [] : [[view.uri, view]])))
   const toolMethods: Methods<R> = {
     "tools/list": makeList(tools, results),
     "tools/call": makeCall(tools, results, asking ?? null)
   }
+  const viewMethods = makeViews(views, results)
+  const capabilitiesFor = ({ shows_views }: Sender) =>
+    shows_views && views.size > 0 ? { ...capabilities, ...viewCapabilities } : capabilities
   const modern: Methods<R> = {
-    "server/discover": (_message, { era }) =>
-      Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
-      ),
+    "server/discover": (_message, sender) =>
+      Effect.map(instructionsOn, (instructions) => {
+        const offered = { supportedVersions: Protocol.supported, capabilities: capabilitiesFor(sender), instructions }
+        return complete(Json.encode({ ...offered, ...cached }), sender.era)
+      }),
     ...toolMethods
   }
   const legacy: Methods<R> = {
-    initialize: ({ params }, { era }) => {
-      const protocolVersion = Protocol.negotiate(params.protocolVersion)
+    initialize: ({ params }, sender) => {
+      const agreed = {
+        protocolVersion: Protocol.negotiate(params.protocolVersion),
+        capabilities: capabilitiesFor(sender)
+      }
       return Effect.map(instructionsOn, (instructions) =>
-        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
+        complete(Json.encode({ ...agreed, serverInfo: info, instructions }), sender.era)
       )
     },
     ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
     ...toolMethods
   }
+  const withoutViews: Readonly<Record<Protocol.Era, Methods<R>>> = { modern, legacy }
+  const withViews: typeof withoutViews = {
+    modern: { ...modern, ...viewMethods },
+    legacy: { ...legacy, ...viewMethods }
+  }
   return {
     answer: (message, sender) => {
       if (message.id === null) return nothing
-      const methods = sender.era === "modern" ? modern : legacy
+      const methods = (sender.shows_views ? withViews : withoutViews)[sender.era]
       const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
       return method === undefined ? unknownMethod : method(message, sender)
     }
@@ -101,17 +115,19 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
   // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
-  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era }) {
+  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
-    const key = [era, environment, kind, elicits, ...offered.map(({ name }) => name)].join(" ")
+    const key = [era, environment, kind, elicits, shows_views, ...offered.map(({ name }) => name)].join(" ")
     const listed =
       known.get(key) ??
       complete(
         inAscii(
           Json.encode({
-            tools: offered.map((tool) => tool.list({ elicits, environment, kind, lines })).filter(Predicate.isNotNull),
+            tools: offered.flatMap(
+              (tool) => listedWithView(tool, { elicits, environment, kind, lines, shows_views }) ?? []
+            ),
             ...(era === "modern" && cached)
           })
         ),
@@ -120,6 +136,29 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Result
     known.set(key, listed)
     return listed
   })
+}
+
+/** A tool as a list shows it, with its page for programs that show pages. */
+const listedWithView = <R>({ list, view }: Tool<R>, audience: ToolAudience): Listed | null => {
+  const listed = list(audience)
+  if (listed === null || view === undefined || !audience.shows_views) return listed
+  return { ...listed, _meta: { ui: { resourceUri: view.uri } } }
+}
+
+/** Lists and reads the pages of tools, which are the same for every caller. */
+const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.Results): Methods<never> => {
+  const answer = (fields: object, era: Protocol.Era): ServerAnswer =>
+    complete(Json.encode({ ...fields, ...(era === "modern" && { ...cached, cacheScope: "public" }) }), era)
+  return {
+    "resources/list": (_message, { era }) =>
+      Effect.succeed(answer({ resources: Array.from(views.values(), View.listed) }, era)),
+    "resources/templates/list": (_message, { era }) => Effect.succeed(answer({ resourceTemplates: [] }, era)),
+    "resources/read": ({ params: { uri } }, { era }) => {
+      const view = typeof uri === "string" ? views.get(uri) : undefined
+      if (view === undefined) return invalid("The member params.uri must name a resource of resources/list.", { uri })
+      return Effect.succeed(answer({ contents: [View.contents(view)] }, era))
+    }
+  }
 }
 
 /** Calls a tool. */
@@ -208,11 +247,11 @@ type Methods<R> = Readonly<
 >
 
 /** Wraps a tool: its refusal becomes the failure `forbidden` if the sender could call the tool after signing in. */
-const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds }: Sender): Tool<R> => {
+const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, shows_views }: Sender): Tool<R> => {
   if (obtainable_kinds.length === 0) return tool
   const offer = Effect.flatMap(Lines.Lines, (lines) => {
     const { environment } = caller
-    const isFor = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines }) !== null
+    const isFor = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines, shows_views }) !== null
     const isOffer = !isFor(caller.kind) && obtainable_kinds.some(isFor)
     return isOffer ? Effect.fail(ApiError.make("forbidden")) : Effect.void
   })
@@ -225,13 +264,19 @@ const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds }:
 
 const capabilities = { tools: {} }
 
+/** What a program that shows pages is offered besides. Others would read the pages to no use. */
+const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
+
 /** How long a client may cache a list. It depends on the caller, so the cache is private. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })
 
-const invalid = (message: string): Effect.Effect<ServerAnswer> =>
-  Effect.succeed({ _tag: "error", error: { code: codes.invalid_params, message } })
+const invalid = (message: string, data?: object): Effect.Effect<ServerAnswer> =>
+  Effect.succeed({
+    _tag: "error",
+    error: { code: codes.invalid_params, message, ...(data !== undefined && { data }) }
+  })
 
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
 const staleState = invalid(

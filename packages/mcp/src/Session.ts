@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Predicate, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { type Client, clientOf } from "./Protocol.ts"
 
@@ -6,17 +6,25 @@ import { type Client, clientOf } from "./Protocol.ts"
 export interface SessionToken {
   readonly payload: string
   readonly signature: string
-  readonly client: Client
+  readonly session: Session
 }
 
-/** The signed part of a session identifier: the client as described in `initialize`. */
-export const payloadOf = ({ name, version }: Client): string => Base64Url.encode(JSON.stringify({ name, version }))
+/** What a handshake has told. */
+export interface Session {
+  readonly client: Client
+  /** Whether the program shows pages beside results. */
+  readonly shows_views: boolean
+}
+
+/** The signed part of a session identifier: the program as described in `initialize`. */
+export const payloadOf = ({ client: { name, version }, shows_views }: Session): string =>
+  Base64Url.encode(JSON.stringify({ name, version, ...(shows_views && { shows_views }) }))
 
 /**
  * Writes a session identifier. It contains the whole session, so nothing is stored, and any host that can verify the
  * signature can read it.
  */
-export const write = (client: Client, signature: string): string => `${payloadOf(client)}.${signature}`
+export const write = (session: Session, signature: string): string => `${payloadOf(session)}.${signature}`
 
 /** Splits a session identifier; null if it does not have our form. */
 export const read = (session: string): SessionToken | null => {
@@ -24,8 +32,11 @@ export const read = (session: string): SessionToken | null => {
   if (dot < 0 || session.length > longest) return null
   const payload = session.slice(0, dot)
   const text = Base64Url.decodeString(payload)
-  const client = Result.isSuccess(text) ? clientOf(parsed(text.success)) : null
-  return client === null ? null : { payload, signature: session.slice(dot + 1), client }
+  const told = Result.isSuccess(text) ? parsed(text.success) : null
+  const client = clientOf(told)
+  if (client === null) return null
+  const shows_views = Predicate.isObject(told) && told.shows_views === true
+  return { payload, signature: session.slice(dot + 1), session: { client, shows_views } }
 }
 
 const parsed = (text: string): unknown => Result.getOrNull(Result.try((): unknown => JSON.parse(text)))

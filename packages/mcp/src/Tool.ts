@@ -1,6 +1,7 @@
 import type { ApiError, Caller, FinishedCall, Ids, Json, Lines, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
 import type { Question, Round } from "./asking/Form.ts"
+import type { View } from "./views/View.ts"
 
 /** Hints about a tool that a program can read before it calls it. */
 export interface Annotations {
@@ -19,6 +20,8 @@ export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"
   readonly lines: Lines.LineSet
   /** Whether the program can show the person a form. */
   readonly elicits: boolean
+  /** Whether the program shows pages beside results. */
+  readonly shows_views: boolean
 }
 
 /** A tool as `tools/list` shows it. */
@@ -29,6 +32,7 @@ export interface Listed {
   readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown }
   readonly outputSchema?: { readonly type: "object"; readonly [key: string]: unknown }
   readonly annotations?: Annotations
+  readonly _meta?: Readonly<Record<string, unknown>>
 }
 
 /** The arguments of one call, by their names. */
@@ -47,6 +51,8 @@ export interface ToolCall {
   readonly docs_url: string
   /** How the call came in, for the request log. */
   readonly transport: FinishedCall.Transport
+  /** Whether the program shows pages beside results. */
+  readonly shows_views: boolean
   /** Parsed for this call alone: the tool may change them. */
   readonly args: Arguments
   /** Reports the progress of a long call; absent if the program has not asked for it. Messages hold no facts about a person. */
@@ -66,11 +72,15 @@ export interface ToolResult {
   readonly content: Json.Json<ReadonlyArray<Content>>
   readonly structuredContent?: Json.Json<unknown>
   readonly isError: boolean
+  /** What the tool's page needs besides, by names with a prefix such as `quotewire/card`. Models do not read it. */
+  readonly meta?: Readonly<Record<`${string}/${string}`, unknown>>
 }
 
 /** A tool that an agent can call. The service's own tools are derived from its operations. */
 export interface Tool<out R = never> {
   readonly name: string
+  /** The page that a program can show beside the tool's results. */
+  readonly view?: View
   /** Whether the host's settings offer the tool. If not, it is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if it may not call the tool. */

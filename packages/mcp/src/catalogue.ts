@@ -9,6 +9,7 @@ import * as StartQuestions from "./asking/StartQuestions.ts"
 import type { Definition } from "./OperationTool.ts"
 import type { Annotations, ToolAudience } from "./Tool.ts"
 import type { Arguments } from "./ToolInput.ts"
+import { quoteCard } from "./views/quoteCard.ts"
 
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
@@ -122,6 +123,7 @@ const getQuoteRequest: Definition = {
   hidden: noHandleOf,
   required: handleOf,
   progress: QuoteRequestAnswer.progress,
+  view: quoteCard,
   tell: QuoteRequestAnswer.tell
 }
 
@@ -163,6 +165,7 @@ const getQuote: Definition = {
   },
   hidden: noHandleOf,
   required: handleOf,
+  view: quoteCard,
   tell: QuoteAnswer.tell
 }
 

@@ -14,6 +14,8 @@ export interface Told {
   readonly summary: string
   /** The whole answer. It begins with the summary, because some programs show models nothing else, and cut it short. */
   readonly answer: Json.Json<object>
+  /** What the quote card shows besides, for programs that show it. */
+  readonly card?: object
 }
 
 /** Prepares the answer of an operation for a model. */
@@ -23,14 +25,15 @@ export type Tell = (answer: Json.Json<unknown>, reader: Reader) => Told
 interface Parts {
   readonly summary: string
   readonly fields: object
+  readonly card?: object
 }
 
 /** Prepares answers of one type. It trusts their JSON, because the operation has encoded it. */
 export const make =
   <A extends object>(parts: (answer: A, reader: Reader) => Parts): Tell =>
   (answer, reader) => {
-    const { fields, summary } = parts(Json.read(Json.typed<A>(answer)), reader)
-    return { summary, answer: Json.encode({ summary, ...fields }) }
+    const { fields, summary, ...card } = parts(Json.read(Json.typed<A>(answer)), reader)
+    return { summary, answer: Json.encode({ summary, ...fields }), ...card }
   }
 
 /** Prepares answers of one type that need nothing but a summary. Their JSON is not encoded again. */

@@ -1,6 +1,7 @@
 import { Json, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
 import * as Answer from "./Answer.ts"
+import * as CardFacts from "./CardFacts.ts"
 import * as Changes from "./Changes.ts"
 import { count, more, some, words } from "./phrases.ts"
 import * as QuoteAnswer from "./QuoteAnswer.ts"
@@ -15,7 +16,7 @@ type CarrierResult = QuoteRequest["carriers"][number]
  * With `since_version` and `only_changes` it holds only what has changed since, because repeats of whole quotes fill the context
  * of a model.
  */
-export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines }) => {
+export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
   const { only_changes, since_version } = input
   const changes =
     only_changes === true && Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
@@ -39,7 +40,14 @@ export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input
     fields: {
       ...(questions.length > 0 && { questions }),
       ...(changes === null ? { quote_request, quotes: quotes.map(QuoteAnswer.shown) } : changed(quote_request, changes))
-    }
+    },
+    ...(shows_views && {
+      card: {
+        ...CardFacts.of(quote_request.environment, lines.get(quote_request.line)),
+        // A person compares all quotes, also those that the model has read before.
+        ...(changes !== null && { quote_request, quotes: quotes.map(QuoteAnswer.shown) })
+      }
+    })
   }
 })
 

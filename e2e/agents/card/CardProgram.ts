@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto"
+import { Applications } from "@quotewire/core/testing"
+import { connect } from "@quotewire/http/client"
+import { Context, Effect, Layer } from "effect"
+import type { FrameLocator, Page } from "playwright-core"
+import { startBrowser } from "../../../test/support/browser.ts"
+import { AgentHosts } from "../host.ts"
+import type { Program, Showing } from "./page.ts"
+import { serveProgram } from "./serve.ts"
+
+/** What the script of the page leaves for `evaluate`. */
+declare const globalThis: { program: Program }
+
+export type ToolResult = Parameters<Program["send"]>[0]
+
+/** A program in a browser that shows the pages of tools, and a host that it calls. */
+export class CardProgram extends Context.Service<
+  CardProgram,
+  {
+    readonly page: Page
+    /** The page of the tool. */
+    readonly card: FrameLocator
+    /** Requests to other addresses than the program's own and the host's. */
+    readonly strays: ReadonlyArray<string>
+    /** Opens the page of a tool, and waits until it is ready. */
+    readonly open: (tool: string, showing?: Partial<Pick<Showing, "context" | "opensLinks">>) => Effect.Effect<void>
+    readonly call: (name: string, args: Record<string, unknown>) => Effect.Effect<ToolResult>
+    readonly send: (result: ToolResult) => Effect.Effect<void>
+    readonly change: (context: Showing["context"]) => Effect.Effect<void>
+    readonly cancel: Effect.Effect<void>
+    /** The addresses that the program was asked to open, once there is one. */
+    readonly opened: Effect.Effect<ReadonlyArray<string>>
+    /** Starts a request that plays a scenario; nothing has been answered yet. */
+    readonly start: (line: "personal_auto" | "renters", scenario: string) => Effect.Effect<string>
+    readonly advance: (seconds: number) => Effect.Effect<unknown>
+  }
+>()("e2e/CardProgram") {}
+
+const context: Showing["context"] = { theme: "light", timeZone: "America/Chicago" }
+
+const make = Effect.gen(function* () {
+  const { base_urls, keys } = yield* AgentHosts
+  const [base_url] = base_urls
+  const [browser, served] = yield* Effect.all(
+    [
+      Effect.acquireRelease(Effect.promise(startBrowser), (browser) => Effect.promise(() => browser.close())),
+      Effect.acquireRelease(Effect.promise(serveProgram), ({ close }) => Effect.sync(close))
+    ],
+    { concurrency: 2 }
+  )
+  const page = yield* Effect.promise(() => browser.newPage())
+  const strays: Array<string> = []
+  const known = [served.address, served.sandbox, `${base_url}/v1/mcp`, "about:"]
+  page.on("request", (request) => {
+    if (!known.some((address) => request.url().startsWith(address))) strays.push(request.url())
+  })
+  yield* Effect.promise(() => page.goto(served.address))
+  yield* Effect.promise(() => page.waitForFunction(() => "program" in globalThis))
+
+  const rest = connect({ base_url, key: keys.server })
+  return CardProgram.of({
+    page,
+    card: page.frameLocator("iframe").frameLocator("iframe"),
+    strays,
+    open: (tool, { context: given = context, opensLinks = true } = {}) =>
+      Effect.promise(() =>
+        page.evaluate((showing) => globalThis.program.open(showing), {
+          endpoint: `${base_url}/v1/mcp`,
+          key: keys.server,
+          sandbox: served.sandbox,
+          tool,
+          context: given,
+          opensLinks
+        })
+      ),
+    call: (name, args) =>
+      Effect.promise(() => page.evaluate(({ args, name }) => globalThis.program.call(name, args), { name, args })),
+    // As text, because the type of a result is too deep for the driver of the browser.
+    send: (result) =>
+      Effect.promise(() => page.evaluate((text) => globalThis.program.send(JSON.parse(text)), JSON.stringify(result))),
+    change: (context) => Effect.promise(() => page.evaluate((context) => globalThis.program.change(context), context)),
+    cancel: Effect.promise(() => page.evaluate(() => globalThis.program.cancel())),
+    opened: Effect.promise(async () => {
+      await page.waitForFunction(() => globalThis.program.opened().length > 0)
+      return page.evaluate(() => globalThis.program.opened())
+    }),
+    start: (line, scenario) =>
+      Effect.promise(async () => {
+        const { personal_auto, renters } = Applications.smallest
+        const common = { scenario, request_key: randomUUID(), consent_receipt_id: "receipt-0001" }
+        const started = await rest.start_quote_request(
+          line === "renters"
+            ? { ...common, line, application: renters }
+            : { ...common, line, application: personal_auto, credit_disclosure_receipt_id: "receipt-0002" }
+        )
+        return started.id
+      }),
+    advance: (seconds) => Effect.promise(() => rest.advance_time({ seconds }))
+  })
+})
+
+/** Starts the browser, and opens the program in it. */
+export const cardProgram: Layer.Layer<CardProgram, never, AgentHosts> = Layer.effect(CardProgram, make)

@@ -1,0 +1,79 @@
+import type { Resource } from "@quotewire/core"
+import type { CardFacts } from "../../answers/CardFacts.ts"
+import type * as QuoteAnswer from "../../answers/QuoteAnswer.ts"
+import { type Fields, isFields } from "./Host.ts"
+
+export type Quote = ReturnType<typeof QuoteAnswer.shown>
+export type QuoteRequest = Resource.QuoteRequest
+
+/** A question of a carrier to the person. */
+export interface Question {
+  readonly carrier_id: string
+  readonly question: string
+}
+
+/** The result of a tool, as far as the card shows it. */
+export type Result =
+  | {
+      readonly _tag: "quotes"
+      /** Null if the tool has read a single quote. */
+      readonly request: QuoteRequest | null
+      readonly quotes: ReadonlyArray<Quote>
+      readonly questions: ReadonlyArray<Question>
+      readonly facts: CardFacts
+    }
+  | { readonly _tag: "message"; readonly title: string; readonly text: string }
+
+/**
+ * Reads the result of a tool. Anything but quotes is shown as a message.
+ *
+ * It looks at the outer members only, because the service that has sent the page has also encoded what is inside.
+ */
+export const read = (result: unknown): Result => {
+  const { _meta, content, isError, structuredContent: answer } = isFields(result) ? result : nothing
+  if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
+  const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
+  const facts = isFacts(card) ? card : noFacts
+  // If the model reads only what has changed, the whole request comes beside it.
+  const whole = isWhole(card) ? card : answer
+  if (isWhole(whole)) {
+    const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
+    return { _tag: "quotes", request: whole.quote_request, quotes: whole.quotes, questions, facts }
+  }
+  if (isQuote(answer)) return { _tag: "quotes", request: null, quotes: [answer], questions: [], facts }
+  return { _tag: "message", title: "This answer has no quotes", text: textIn(content) }
+}
+
+const nothing: Fields = {}
+const noFacts: CardFacts = { notices: [], premium_includes_fees: null }
+
+interface Whole {
+  readonly quote_request: QuoteRequest
+  readonly quotes: ReadonlyArray<Quote>
+}
+
+const isFacts = (value: unknown): value is CardFacts =>
+  isFields(value) && Array.isArray(value.notices) && value.notices.every((notice) => typeof notice === "string")
+
+const isWhole = (value: unknown): value is Whole =>
+  isFields(value) &&
+  isFields(value.quote_request) &&
+  Array.isArray(value.quote_request.carriers) &&
+  Array.isArray(value.quotes) &&
+  value.quotes.every(isQuote)
+
+const isQuote = (value: unknown): value is Quote =>
+  isFields(value) && ["source", "price", "coverage", "availability", "evidence"].every((part) => isFields(value[part]))
+
+const isQuestion = (value: unknown): value is Question => isFields(value) && typeof value.question === "string"
+
+const errorIn = (answer: unknown): string => {
+  const error = isFields(answer) ? answer.error : undefined
+  return isFields(error) && typeof error.message === "string" ? error.message : "The service gave no reason."
+}
+
+/** The first text of a result: what the model reads of it. */
+const textIn = (content: unknown): string => {
+  const first: unknown = Array.isArray(content) ? content[0] : undefined
+  return isFields(first) && typeof first.text === "string" ? first.text : ""
+}

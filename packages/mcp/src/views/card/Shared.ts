@@ -1,0 +1,38 @@
+import type { Quote } from "./Result.ts"
+
+/** What all quotes have in common. It is written once, so that what differs can be seen. */
+export interface Shared {
+  /** Covers, as `coverKey` names them. */
+  readonly covers: ReadonlySet<string>
+  readonly conditions: ReadonlySet<string>
+  /** The labels of assumptions. */
+  readonly assumptions: ReadonlySet<string>
+  /** How reliable the prices are. */
+  readonly labels: ReadonlySet<string>
+}
+
+export type Subject = Quote["coverage"]["subjects"][number]
+export type Cover = Subject["coverages"][number]
+
+/** Names a cover of a subject with all that it pays. */
+export const coverKey = ({ kind, label, subject_id }: Subject, cover: Cover): string =>
+  JSON.stringify([subject_id, kind, label, cover])
+
+/** What these quotes have in common; nothing if there is only one. */
+export const of = (quotes: ReadonlyArray<Quote>): Shared => ({
+  covers: common(quotes, ({ coverage }) =>
+    coverage.subjects.flatMap((subject) => subject.coverages.map((cover) => coverKey(subject, cover)))
+  ),
+  conditions: common(quotes, ({ coverage }) => coverage.conditions),
+  assumptions: common(quotes, ({ evidence }) => evidence.assumptions.map(({ label }) => label)),
+  labels: common(quotes, ({ evidence }) => [evidence.label])
+})
+
+const common = (
+  quotes: ReadonlyArray<Quote>,
+  partsOf: (quote: Quote) => ReadonlyArray<string>
+): ReadonlySet<string> => {
+  const [first, ...others] = quotes.map((quote) => new Set(partsOf(quote)))
+  if (first === undefined || others.length === 0) return new Set()
+  return new Set([...first].filter((part) => others.every((parts) => parts.has(part))))
+}

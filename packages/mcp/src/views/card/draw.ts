@@ -1,0 +1,105 @@
+import { count, words } from "../../answers/phrases.ts"
+import { drawCover } from "./drawCover.ts"
+import { type Drawing, drawQuote, part, texts } from "./drawQuote.ts"
+import { type Child, element, list, longest_name, moment, theirs } from "./elements.ts"
+import type { Quote, QuoteRequest, Result } from "./Result.ts"
+import * as Shared from "./Shared.ts"
+
+/** What the page shows. */
+export interface Drawn {
+  readonly title: string
+  /** How it stands, in a sentence that screen readers announce. */
+  readonly state: ReadonlyArray<Child>
+  readonly body: ReadonlyArray<Child>
+}
+
+/** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
+export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fees">): Drawn => {
+  if (result._tag === "message") return { title: result.title, state: [theirs(result.text)], body: [] }
+  const { facts, questions, quotes, request } = result
+  const shared = Shared.of(quotes)
+  const own = { ...drawing, premium_includes_fees: facts.premium_includes_fees }
+  return {
+    title: titleOf(request, quotes.length),
+    state: request === null ? [] : stateOf(request, quotes.length, drawing.timeZone),
+    body: [
+      ...section("question", "A carrier asks", textItems(questions.map(({ question }) => question))),
+      ...(quotes.length === 0
+        ? []
+        : [
+            list(
+              "quotes",
+              quotes.map((quote) => [drawQuote(quote, shared, own)])
+            )
+          ]),
+      ...section("shared", "The same for every quote", sharedParts(quotes, shared)),
+      ...section("", "Carriers without a quote", request === null ? [] : listed(withoutQuote(request))),
+      ...section("notices", "Good to know", textItems([...shared.labels, ...facts.notices]))
+    ]
+  }
+}
+
+/** A section, or nothing if it would be empty. */
+const section = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
+  children.length === 0 ? [] : [element("section", className, element("h2", "", title), ...children)]
+
+const listed = (items: ReadonlyArray<ReadonlyArray<Child>>): ReadonlyArray<Child> =>
+  items.length === 0 ? [] : [list("", items)]
+
+const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed(items.map((item) => [theirs(item)]))
+
+const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.Shared): ReadonlyArray<Child> => {
+  const cover = first === undefined ? [] : drawCover(first.coverage.subjects, (key) => shared.covers.has(key))
+  return [
+    ...(cover.length === 0 ? [] : [part("Cover", ...cover)]),
+    ...texts("Conditions", [...shared.conditions]),
+    ...texts("Assumed, so check that it is true", [...shared.assumptions])
+  ]
+}
+
+const titleOf = (request: QuoteRequest | null, quotes: number): string => {
+  if (request === null) return "A quote"
+  if (quotes > 0) return count(quotes, "quote")
+  return request.status === "completed" || request.status === "failed" ? "No quotes" : "No quotes yet"
+}
+
+const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undefined): ReadonlyArray<Child> => {
+  const asked = request.carriers.filter(({ outcome }) => outcome !== "not_asked")
+  const answered = asked.filter(({ outcome }) => outcome !== "pending").length
+  return [
+    theirs(request.status_details.message),
+    ...(request.status === "in_progress" && asked.length > 0
+      ? [` ${answered} of ${count(asked.length, "carrier")} answered.`]
+      : []),
+    ...(quotes > 1 ? [" The order is not a ranking."] : []),
+    " As of ",
+    moment(request.updated_at, timeZone),
+    "."
+  ]
+}
+
+/** The carriers without a quote, each with the reason. */
+const withoutQuote = ({ carriers }: QuoteRequest): ReadonlyArray<ReadonlyArray<Child>> =>
+  carriers
+    .filter(({ outcome }) => outcome !== "quoted")
+    .map((result) => [element("strong", "", theirs(result.carrier.name, longest_name)), " ", ...whyNot(result)])
+
+const whyNot = ({
+  message,
+  missing_facts,
+  outcome,
+  reason
+}: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
+  if (outcome === "pending") return ["has not answered yet."]
+  const said = message !== null ? theirs(message) : theirs(reason === null ? "no reason given" : words(reason))
+  // A message in words says it better than the paths of facts.
+  const facts = message !== null || missing_facts.length === 0 ? [] : [" (", theirs(missing_facts.join(", ")), ")"]
+  return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
+}
+
+const titles: Readonly<Record<string, string>> = {
+  declined: "declined: ",
+  needs_information: "has a question: ",
+  no_answer: "gave no answer: ",
+  not_asked: "was not asked: "
+}

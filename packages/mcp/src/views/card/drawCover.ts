@@ -1,0 +1,36 @@
+import { dollars } from "../../answers/phrases.ts"
+import { type Child, element, longest_name, sentence, theirs } from "./elements.ts"
+import { type Cover, coverKey, type Subject } from "./Shared.ts"
+
+/** The covers of each subject for which something holds; nothing of a subject without such covers. */
+export const drawCover = (
+  subjects: ReadonlyArray<Subject>,
+  isShown: (key: string) => boolean
+): ReadonlyArray<HTMLElement> =>
+  subjects.flatMap((subject) => {
+    const covers = subject.coverages.filter((cover) => isShown(coverKey(subject, cover)))
+    if (covers.length === 0) return []
+    const name = subject.label === null ? sentence(subject.kind) : theirs(subject.label, longest_name)
+    return [
+      element("h4", "", name),
+      amounts(covers.map((cover) => [theirs(sentence(cover.code), longest_name), extentOf(cover)]))
+    ]
+  })
+
+/** Names with amounts. */
+export const amounts = (pairs: ReadonlyArray<readonly [name: Child, amount: string]>): HTMLElement =>
+  element(
+    "dl",
+    "",
+    ...pairs.map(([name, amount]) => element("div", "", element("dt", "", name), element("dd", "", amount)))
+  )
+
+const extentOf = ({ deductible, included, limit }: Cover): string => {
+  if (included === false) return "Not covered"
+  const sums = [
+    ...(limit === null ? [] : [`up to ${dollars(limit)}`]),
+    ...(deductible === null ? [] : [`${dollars(deductible)} deductible`])
+  ].join(", ")
+  if (included === null) return sums === "" ? "Unknown" : `Unknown; ${sums}`
+  return sums === "" ? "Covered" : sums
+}

@@ -1,0 +1,126 @@
+import { dollars, words } from "../../answers/phrases.ts"
+import { amounts, drawCover } from "./drawCover.ts"
+import { type Child, element, list, longest_name, moment, sentence, theirs } from "./elements.ts"
+import type { Quote } from "./Result.ts"
+import type { Shared } from "./Shared.ts"
+
+/** How quotes are drawn. */
+export interface Drawing {
+  /** The time zone of the person; undefined for that of the browser. */
+  readonly timeZone: string | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly premium_includes_fees: true | null
+  /** Asks the program to open an address. False if it does not. */
+  readonly openLink: (url: string) => Promise<boolean>
+}
+
+/** One quote, without what all have in common. Its parts stand in the same rows as those of the quotes beside it. */
+export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLElement => {
+  const { price, source, status } = quote
+  const { carrier, product } = source
+  return element(
+    "article",
+    status === "inactive" ? "quote inactive" : "quote",
+    element(
+      "header",
+      "",
+      element("h2", "", theirs(carrier.name, longest_name)),
+      ...(product === null ? [] : [element("p", "minor", theirs(product, longest_name))])
+    ),
+    element(
+      "div",
+      "",
+      element("p", "price", price.display),
+      ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
+    ),
+    ...coverOf(quote, shared),
+    element("div", "", part("Fees", ...feesOf(quote, drawing)), ...termsOf(quote, shared)),
+    element("footer", "", ...endOf(quote, drawing))
+  )
+}
+
+/** A titled part of a quote or of a section. */
+export const part = (title: string, ...children: ReadonlyArray<Child>): HTMLElement =>
+  element("section", "", element("h3", "", title), ...children)
+
+/** A titled list of texts of carriers, or nothing. */
+export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArray<HTMLElement> =>
+  items.length === 0
+    ? []
+    : [
+        part(
+          title,
+          list(
+            "",
+            items.map((item) => [theirs(item)])
+          )
+        )
+      ]
+
+/** How the price is billed, and the price of a month, which the service has worked out. */
+const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote, { labels }: Shared) => [
+  ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
+  ...(comparison === null ? [] : [`${dollars(comparison.amount)}: ${comparison.label}`]),
+  ...(evidence.label === "" || labels.has(evidence.label) ? [] : [theirs(evidence.label)])
+]
+
+const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
+  const own = drawCover(subjects, (key) => !covers.has(key))
+  if (own.length > 0) return [part(covers.size === 0 ? "Cover" : "Cover that differs", ...own)]
+  const said = covers.size === 0 ? "Not stated" : "The same in every quote, see below"
+  return [part("Cover", element("p", "minor", said))]
+}
+
+const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: Drawing): ReadonlyArray<Child> => {
+  if (fees.length === 0) return [element("p", "minor", "None stated")]
+  const included =
+    premium_includes_fees === true ? "The price includes them." : "It is unknown whether the price includes them."
+  return [
+    amounts(fees.map(({ amount, code }) => [theirs(sentence(code), longest_name), dollars(amount)])),
+    element("p", "minor", included)
+  ]
+}
+
+const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Shared): ReadonlyArray<HTMLElement> => [
+  ...texts(
+    "Conditions",
+    coverage.conditions.filter((text) => !conditions.has(text))
+  ),
+  ...texts(
+    "Assumed",
+    evidence.assumptions.map(({ label }) => label).filter((label) => !assumptions.has(label))
+  )
+]
+
+/** Whether the quote can still be taken, and how. */
+const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
+  const { availability, environment, status, status_details } = quote
+  const { expires_at } = availability
+  if (status === "inactive") return [element("p", "ended", "No longer available. ", theirs(status_details.message))]
+  // A sandbox has a clock of its own.
+  if (environment === "live" && expires_at !== null && Date.parse(expires_at) <= drawing.now) {
+    return [element("p", "ended", "This price was available until ", moment(expires_at, drawing.timeZone), ".")]
+  }
+  return [
+    expires_at === null
+      ? element("p", "minor", "No end date stated")
+      : element("p", "minor", "Available until ", moment(expires_at, drawing.timeZone)),
+    ...onwardOf(quote, drawing)
+  ]
+}
+
+/** How to go on at the carrier: a button, or the address as text if it is not secure or the program does not open it. */
+const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): ReadonlyArray<Child> => {
+  const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
+  if (typeof url !== "string") return []
+  const protocol = URL.canParse(url) ? new URL(url).protocol : ""
+  const address = element("p", "minor", "To go on, open ", theirs(url))
+  if (protocol !== "https:") return protocol === "http:" ? [address] : []
+  const button = element("button", "", "Continue at ", theirs(source.carrier.name, longest_name))
+  button.type = "button"
+  button.addEventListener("click", async () => {
+    if (!(await openLink(url))) button.replaceWith(address)
+  })
+  return [button]
+}

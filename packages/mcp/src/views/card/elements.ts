@@ -1,0 +1,48 @@
+import { words } from "../../answers/phrases.ts"
+
+/** What an element holds. Text stays text, whatever stands in it. */
+export type Child = Node | string
+
+/** Makes an element of a class. */
+export const element = <K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className: string,
+  ...children: ReadonlyArray<Child>
+): HTMLElementTagNameMap[K] => {
+  const made = document.createElement(tag)
+  if (className !== "") made.className = className
+  made.append(...children)
+  return made
+}
+
+/** A list. */
+export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
+  element("ul", className, ...items.map((item) => element("li", "", ...item)))
+
+/** The longest text of a carrier that is shown, in characters. */
+const longest = 600
+
+/** The longest name that is shown, in characters. */
+export const longest_name = 80
+
+/** A text of a carrier: not too long, and with a direction of writing that does not reach the words around it. */
+export const theirs = (text: unknown, most = longest): HTMLElement => {
+  const shown = typeof text === "string" ? text : ""
+  return element("bdi", "", shown.length > most ? `${shown.slice(0, most)}…` : shown)
+}
+
+/** A code as the beginning of a sentence: `policy_fee` is "Policy fee". */
+export const sentence = (code: string): string => {
+  const text = words(code)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** A moment as people write it. The text itself if it is none. */
+export const moment = (timestamp: string, timeZone: string | undefined): HTMLTimeElement => {
+  const at = new Date(timestamp)
+  const format = { dateStyle: "medium", timeStyle: "short", timeZone } as const
+  const text = Number.isNaN(at.getTime()) ? timestamp : new Intl.DateTimeFormat("en-US", format).format(at)
+  const made = element("time", "", text)
+  made.dateTime = timestamp
+  return made
+}

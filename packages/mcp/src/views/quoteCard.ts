@@ -1,0 +1,11 @@
+import { html } from "./quoteCard.generated.ts"
+import type { View } from "./View.ts"
+
+/** The quotes of a request side by side, in the order of the answer: never ranked. Its sources are in `card/`. */
+export const quoteCard: View = {
+  uri: "ui://quotewire/quotes",
+  name: "quotes",
+  title: "Quotes side by side",
+  description: "Prices, covers and assumptions of quotes in the order of the answer, and the carriers without a quote.",
+  html
+}
