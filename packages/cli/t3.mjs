@@ -1,1 +1,0 @@
-import "./t2.mjs"; import "../core/dist/wire/HttpAddress.js"
