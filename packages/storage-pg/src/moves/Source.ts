@@ -74,15 +74,29 @@ export const leave = Effect.fnUntraced(function* (
   return row?.epoch ?? null
 })
 
-/** Publishes the tables, and creates the slot that keeps the log until the new place has received it. */
+const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    run("select from pg_replication_slots where slot_name = $1", [nameOf(move_id)]),
+    ({ rows }) => rows.length > 0
+  )
+
+/**
+ * Publishes the tables, and makes the slot that keeps what the new place has not got yet. False if the new place has
+ * subscribed already and the slot is gone: a new one would not have what was written in between.
+ */
 export const publish = Effect.fnUntraced(function* (
-  { run }: Session,
-  move_id: string
-): Effect.fn.Return<void, SqlError> {
+  session: Session,
+  move_id: string,
+  isSubscribed: boolean
+): Effect.fn.Return<boolean, SqlError> {
+  const { run } = session
   const name = nameOf(move_id)
   yield* run(query("moves/publish", { name }), [], false)
-  const { rows } = yield* run("select from pg_replication_slots where slot_name = $1", [name])
-  if (rows.length === 0) yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
+  if (!(yield* hasSlot(session, move_id))) {
+    if (isSubscribed) return false
+    yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
+  }
+  return true
 })
 
 /** The replication lag in bytes of the log; null if there is no slot. */
