@@ -69,6 +69,9 @@ export const subscribe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   const name = nameOf(move_id)
   if (yield* isSubscribed(session, move_id)) return
+  // An earlier subscription of this move may have been dropped: everything is copied anew.
+  const tables = readTables((yield* session.run(tablesQuery)).rows).map(({ name }) => `quotewire."${name}"`)
+  yield* session.run(`truncate ${tables.join(", ")}`, [], false)
   const from = literal(Redacted.value(source))
   yield* session.runAsWritten(
     `create subscription ${name} connection ${from} publication ${name} with (create_slot = false, slot_name = ${name}, streaming = off)`,
