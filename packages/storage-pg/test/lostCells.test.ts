@@ -79,6 +79,30 @@ describe("a cell that is lost", () => {
     })
   )
 
+  it.effect("gets its work done although each claim of it is slow", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const slow: Port = {
+        ...second.storage,
+        claim: (query) => Effect.delay(second.storage.claim(query), 1_500)
+      }
+      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+      const there = yield* placedIn(storage, second)
+      const jobs = 6
+      for (let due_at = 1; due_at <= jobs; due_at++) yield* storage.commit(work(there, due_at))
+      const given: Array<string> = []
+      for (let now = 1_000; now < 25_000; now += 1_000) {
+        const claiming = yield* Effect.forkChild(storage.claim({ now, lease_ms: 30_000, limit: 4 }))
+        yield* TestClock.adjust(1_000)
+        for (const { number, workspace_id } of (yield* Fiber.join(claiming)).jobs)
+          given.push(`${workspace_id} ${number}`)
+      }
+      assert.lengthOf(given, jobs)
+      assert.strictEqual(new Set(given).size, jobs)
+    })
+  )
+
   it.effect("fails claims only if no cell answers", () =>
     Effect.gen(function* () {
       const { port, set } = losable(yield* memory)

@@ -193,6 +193,48 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
+  it.effect("does not go on after its replication slot was dropped, and can be moved again", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* moveUntil(movable, "following")
+      const [subscription] = yield* sql(
+        new_url,
+        "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid where d.datname = current_database()"
+      )
+      yield* sql(new_url, `alter subscription ${subscription?.subname} disable`)
+      yield* eventually(sql(old_url, `select pg_drop_replication_slot('${subscription?.subname}')::text`))
+      yield* host.commit(step(1, 1))
+      yield* sql(new_url, `alter subscription ${subscription?.subname} enable`)
+      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /slot of this move is gone.*--undo/)
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 2))
+    })
+  )
+
+  it.effect("is copied anew after its subscription was dropped", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* host.commit(step(1, 1))
+      yield* moveUntil(movable, "following")
+      const [slot] = yield* sql(
+        old_url,
+        "select slot_name as name from pg_replication_slots where slot_type = 'logical' and database = current_database()"
+      )
+      const name = String(slot?.name)
+      const changes = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
+      yield* sql(new_url, ...changes, `drop subscription ${name}`)
+      yield* sql(old_url, "delete from eu_1.job")
+      yield* host.commit(step(1, 2))
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      assert.deepStrictEqual(yield* sql(new_url, "select due_at::int from eu_1.job"), [{ due_at: 2 }])
+    })
+  )
+
   it.effect("need not be the first one, and does not affect the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell

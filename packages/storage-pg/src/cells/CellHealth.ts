@@ -1,11 +1,10 @@
 import { Storage } from "@quotewire/core"
-import { Cause, Effect, Exit, FiberSet, Metric, type Scope } from "effect"
+import { Effect, FiberSet, Metric, type Scope } from "effect"
 import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
+import * as TimedClaim from "./TimedClaim.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** How long a cell may take to answer a claim of all workspaces. Jobs that it returns later are released. */
-const claim_timeout_ms = 1_000
 /** How long an unavailable cell may take to say that it is ready. After that it is unresponsive. */
 const ready_timeout_ms = 3_000
 /** How often an unresponsive cell is checked. */
@@ -64,23 +63,6 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       )
     })
 
-  /** Claims with a timeout. The claim runs in its own fiber, so that jobs which it returns too late can be released. */
-  const claimWithTimeout = (storage: Port, query: Storage.ClaimQuery) =>
-    Effect.callback<Storage.JobClaim, Storage.StorageUnavailable>((resume) => {
-      let isLate = false
-      const claiming = run(storage.claim(query))
-      const timeOut = Effect.sync(() => {
-        isLate = true
-        resume(Effect.fail(unavailable))
-      })
-      const timer = run(Effect.delay(timeOut, claim_timeout_ms))
-      claiming.addObserver((exit) => {
-        timer.interruptUnsafe()
-        if (!isLate) resume(answerOf(exit))
-        else if (Exit.isSuccess(exit)) run(Effect.ignore(storage.release(exit.value.jobs)))
-      })
-    })
-
   return (cell, storage) => {
     const name = cell.name === home ? {} : { cell: cell.name }
     const guarded = <A, E>(
@@ -94,6 +76,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
           )
         )
       )
+    const claimWithTimeout = TimedClaim.make(run, cell, storage)
     const written = () => {
       cell.retry_pause_ms = first_retry_pause_ms
     }
@@ -102,8 +85,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       get: (key) => guarded(storage.get(key)),
       page: (query) => guarded(storage.page(query)),
       feed: (query) => guarded(storage.feed(query)),
-      claim: (query) =>
-        guarded(query.workspace_id === undefined ? claimWithTimeout(storage, query) : storage.claim(query)),
+      claim: (query) => guarded(query.workspace_id === undefined ? claimWithTimeout(query) : storage.claim(query)),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
       addCounts: (now, tallies) => guarded(storage.addCounts(now, tallies)),
@@ -116,7 +98,3 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
 
 const isStorageUnavailable = (error: unknown): error is Storage.StorageUnavailable =>
   error instanceof Storage.StorageUnavailable
-
-/** The answer to a claim. If it was interrupted, the storage is closed, so it is unavailable. */
-const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
-  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit

@@ -6,8 +6,11 @@ import { inRealTime } from "../connection/inRealTime.ts"
 import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnect_ms = 1_000
-/** How often the connection is checked. A silent one may be dead. */
-const check_every_ms = 10_000
+/**
+ * How often the connection is checked. TCP finds a dead peer within half a minute, so this is for what only seems to be alive,
+ * such as a proxy. With many cells, checks are most of what idle databases do.
+ */
+const check_every_ms = 30_000
 /** The longest time for connecting, and for the answer to a check. */
 const answer_ms = 5_000
 

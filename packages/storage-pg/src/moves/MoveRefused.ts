@@ -23,6 +23,11 @@ export const refusalAt = (end: End, options: DatabaseOptions, error: SqlError): 
       "The server of the new place cannot reach the old one at its address: open its network, and allow the user in pg_hba.conf."
     )
   }
+  if (state === "57014") {
+    return refused(
+      `A transaction on the server of the ${end} place takes too long: end it (pg_stat_activity shows it), and run the command again, or with --undo.`
+    )
+  }
   if (state === undefined || /^(?:08|28|3D)/.test(state)) return refusalOf(options, error)
   return refused(
     `PostgreSQL at the ${end} place refuses a step of the move (${state}): see its log, and run the command again, or with --undo.`

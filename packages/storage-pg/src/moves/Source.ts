@@ -15,6 +15,8 @@ import { asideOf, releaseStatement } from "./Place.ts"
 const lock_ms = 250
 /** How long to wait for a running vacuum before that. Hosts do not wait meanwhile. */
 const vacuum_ms = 10_000
+/** How long creating a slot waits for the transactions that write, in all databases of the server. */
+const slot_ms = 60_000
 /** How long a cell is held at most. After that, hosts release it by themselves. */
 export const hold_ms = 600
 
@@ -29,6 +31,10 @@ const Facts = Schema.Struct({
 })
 /** What a move needs to know about the old place before it begins. */
 export type Facts = typeof Facts.Type
+
+const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int })
+/** How many bytes of the log the new place has not got yet, and the position up to which it has. */
+export type Lag = typeof Lag.Type
 
 const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
@@ -45,7 +51,7 @@ const readFacts = someRowsReader(Facts)
 const readTables = rowsReader(Table)
 const readEpochs = rowsReader(Schema.Struct({ epoch: Schema.Int }))
 const readMarks = rowsReader(Schema.Struct({ mark: Schema.String }))
-const readLag = rowsReader(Schema.Struct({ bytes: Schema.Int }))
+const readLag = rowsReader(Lag)
 const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
 
 /** The statements that make the table of a place. */
@@ -74,20 +80,36 @@ export const leave = Effect.fnUntraced(function* (
   return row?.epoch ?? null
 })
 
-/** Publishes the tables, and creates the slot that keeps the log until the new place has received it. */
+const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    run("select from pg_replication_slots where slot_name = $1", [nameOf(move_id)]),
+    ({ rows }) => rows.length > 0
+  )
+
+/**
+ * Publishes the tables, and makes the slot that keeps what the new place has not got yet. False if the new place has
+ * subscribed already and the slot is gone: a new one would not have what was written in between.
+ */
 export const publish = Effect.fnUntraced(function* (
-  { run }: Session,
-  move_id: string
-): Effect.fn.Return<void, SqlError> {
+  session: Session,
+  move_id: string,
+  isSubscribed: boolean
+): Effect.fn.Return<boolean, SqlError> {
+  const { run } = session
   const name = nameOf(move_id)
   yield* run(query("moves/publish", { name }), [], false)
-  const { rows } = yield* run("select from pg_replication_slots where slot_name = $1", [name])
-  if (rows.length === 0) yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
+  if (!(yield* hasSlot(session, move_id))) {
+    if (isSubscribed) return false
+    yield* run(`set statement_timeout = ${slot_ms}`, [], false)
+    yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
+    yield* run("set statement_timeout = 0", [], false)
+  }
+  return true
 })
 
-/** The replication lag in bytes of the log; null if there is no slot. */
-export const lag = ({ run }: Session, move_id: string): Effect.Effect<number | null, SqlError> =>
-  Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0]?.bytes ?? null)
+/** How far the new place is behind; null if there is no slot. */
+export const lag = ({ run }: Session, move_id: string): Effect.Effect<Lag | null, SqlError> =>
+  Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0] ?? null)
 
 /** Whether a statement failed because others lock the tables. */
 const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")

@@ -48,11 +48,12 @@ export const arrive = Effect.fnUntraced(function* (
   return (yield* run(arriveQuery, [move_id, epoch])).rows.length > 0
 })
 
-const isSubscribed = ({ run }: Session, name: string): Effect.Effect<boolean, SqlError> =>
+/** Whether a move has subscribed. */
+export const isSubscribed = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run(
       "select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())",
-      [name]
+      [nameOf(move_id)]
     ),
     ({ rows }) => rows.length > 0
   )
@@ -67,7 +68,10 @@ export const subscribe = Effect.fnUntraced(function* (
   source: Redacted.Redacted<string>
 ): Effect.fn.Return<void, SqlError> {
   const name = nameOf(move_id)
-  if (yield* isSubscribed(session, name)) return
+  if (yield* isSubscribed(session, move_id)) return
+  // An earlier subscription of this move may have been dropped: everything is copied anew.
+  const tables = readTables((yield* session.run(tablesQuery)).rows).map(({ name }) => `quotewire."${name}"`)
+  yield* session.run(`truncate ${tables.join(", ")}`, [], false)
   const from = literal(Redacted.value(source))
   yield* session.runAsWritten(
     `create subscription ${name} connection ${from} publication ${name} with (create_slot = false, slot_name = ${name}, streaming = off)`,
@@ -101,7 +105,7 @@ export const unsubscribe = Effect.fnUntraced(function* (
   move_id: string
 ): Effect.fn.Return<void, SqlError> {
   const name = nameOf(move_id)
-  if (!(yield* isSubscribed(session, name))) return
+  if (!(yield* isSubscribed(session, move_id))) return
   const drop = session.run(`drop subscription ${name}`, [], false)
   const without = ["disable", "set (slot_name = none)"].map((change) =>
     session.run(`alter subscription ${name} ${change}`, [], false)

@@ -13,7 +13,7 @@ const report_every_ms = 2_000
 const max_lag_bytes = 256 * 1_024
 /** A subscription that has not run for so long will not start by itself. */
 const max_stopped_ms = 60_000
-/** A copy or a lag that has not changed for so long is stuck. */
+/** A copy that has come no further for so long is stuck. */
 const max_stalled_ms = 600_000
 
 const notRunning = refused(
@@ -23,8 +23,10 @@ const notRunning = refused(
 /** Reads how far the copy is, and the lag of the subscription. */
 const stateOf = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
-  const lag_bytes = yield* source.step((session) => Source.lag(session, move_id))
-  return copied === null || lag_bytes === null ? yield* notRunning : { ...copied, lag_bytes }
+  const lag = yield* source.step((session) => Source.lag(session, move_id))
+  return copied === null || lag === null
+    ? yield* notRunning
+    : { ...copied, lag_bytes: lag.bytes, confirmed: lag.confirmed }
 })
 
 /** The progress of the copy, or of the changes that follow it. */
@@ -39,6 +41,16 @@ const progressOf = Effect.fnUntraced(function* (
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 
+/** How far a subscription has come. A lag says nothing about that, since hosts go on writing. */
+interface Reached {
+  readonly tables_left: number
+  readonly copied_bytes: number
+  readonly confirmed: number
+}
+
+const isFurther = (now: Reached, best: Reached): boolean =>
+  now.tables_left < best.tables_left || now.copied_bytes > best.copied_bytes || now.confirmed > best.confirmed
+
 /** Waits until all tables are copied and the lag of the changes since then is small. */
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,
@@ -50,13 +62,18 @@ export const catchUp = Effect.fnUntraced(function* (
   let stalled_ms = 0
   let unreported_ms = report_every_ms
   let reported: Progress | null = null
+  let best: Reached | null = null
   for (;;) {
     const now = yield* stateOf(source, target, move_id)
     stopped_ms = now.is_running ? 0 : stopped_ms + poll_ms
     const step = now.tables_left > 0 ? "copying" : "following"
     if (step !== reported?.step || unreported_ms >= report_every_ms) {
       const progress: Progress = yield* progressOf(source, target, now)
-      stalled_ms = JSON.stringify(progress) === JSON.stringify(reported) ? stalled_ms + unreported_ms : 0
+      const copied_bytes: number = progress.step === "copying" ? progress.copied_bytes : 0
+      const reached: Reached = { tables_left: now.tables_left, copied_bytes, confirmed: now.confirmed }
+      const isBetter: boolean = best === null || isFurther(reached, best)
+      stalled_ms = isBetter ? 0 : stalled_ms + unreported_ms
+      if (isBetter) best = reached
       reported = progress
       unreported_ms = 0
       yield* report(progress)

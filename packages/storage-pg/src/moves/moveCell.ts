@@ -66,6 +66,10 @@ const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   return { move_id: id, epoch }
 })
 
+const slotIsGone = refused(
+  "The replication slot of this move is gone from the old server, and with it what the new place has not got yet: run the command with --undo, and move the cell again."
+)
+
 /** Copies the cell, catches up with its changes, and cuts over. */
 const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   const { from, onProgress, source, target, to } = ends
@@ -76,7 +80,8 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   }
   yield* onProgress({ step: "arriving" })
   yield* DatabaseSchema.migrateTarget(to)
-  yield* source.step((session) => Source.publish(session, move_id))
+  const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, move_id))
+  if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
   yield* onProgress({ step: "subscribed" })

@@ -1,3 +1,6 @@
--- The lag of the slot $1: how many bytes of the log it still has to send.
-select pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(s.confirmed_flush_lsn, s.restart_lsn))::bigint as bytes
-from pg_replication_slots s where s.slot_name = $1;
+-- The replication lag of the slot $1 in bytes of the log, and how far the new place has confirmed the log.
+select pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed)::bigint as bytes,
+  pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed
+from (
+  select coalesce(confirmed_flush_lsn, restart_lsn) as confirmed from pg_replication_slots where slot_name = $1
+) s;

@@ -1,0 +1,68 @@
+import type { Storage } from "@quotewire/core"
+import { Cause, Effect, Exit, type Fiber } from "effect"
+import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
+
+/** How long a cell may take to answer a claim of all workspaces. */
+const claim_timeout_ms = 1_000
+
+type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+
+/**
+ * Makes claims with a timeout, so that a cell that does not answer does not delay the others. Jobs that
+ * come later are for the next claim, so that a slow cell works, too. They are released if nobody asks for half of the lease.
+ */
+export const make = (
+  run: Fork,
+  cell: CellState,
+  storage: Storage.Storage["Service"]
+): Storage.Storage["Service"]["claim"] => {
+  let late: Storage.JobClaim["jobs"] = []
+  const putBack = (jobs: Storage.JobClaim["jobs"]) => {
+    if (jobs.length > 0) run(Effect.ignore(storage.release(jobs)))
+  }
+
+  const ask = (query: Storage.ClaimQuery) =>
+    Effect.callback<Storage.JobClaim, Storage.StorageUnavailable>((resume) => {
+      let isLate = false
+      let isTooLate = false
+      let own: Storage.JobClaim["jobs"] = []
+      const claiming = run(storage.claim(query))
+      const expire = Effect.sync(() => {
+        isTooLate = true
+        if (late !== own) return
+        late = []
+        putBack(own)
+      })
+      const timeOut = Effect.sync(() => {
+        isLate = true
+        resume(Effect.fail(unavailable))
+        run(Effect.delay(expire, query.lease_ms / 2))
+      })
+      const timer = run(Effect.delay(timeOut, claim_timeout_ms))
+      claiming.addObserver((exit) => {
+        timer.interruptUnsafe()
+        if (!isLate) return resume(answerOf(exit))
+        if (Exit.isFailure(exit)) return
+        // It answers, only slowly.
+        cell.retry_pause_ms = first_retry_pause_ms
+        own = exit.value.jobs
+        if (isTooLate || late.length > 0) putBack(own)
+        else late = own
+      })
+    })
+
+  return (query: Storage.ClaimQuery) =>
+    Effect.suspend(() => {
+      if (late.length === 0) return ask(query)
+      const jobs = late.slice(0, query.limit)
+      putBack(late.slice(query.limit))
+      late = []
+      // This answer does not know what came due meanwhile.
+      cell.isHinted = true
+      return Effect.succeed<Storage.JobClaim>({ jobs, next_due_at: query.now, busy: false })
+    })
+}
+
+/** The answer to a claim. If it was interrupted, the storage is closed, so it is unavailable. */
+const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
+  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit
