@@ -1,5 +1,5 @@
 import { Applications } from "@quotewire/core/testing"
-import { Caller } from "./Caller.ts"
+import { Caller, type OnOutage } from "./Caller.ts"
 import type { Chance } from "./Chance.ts"
 import * as Follower from "./Follower.ts"
 import { after } from "./Hosts.ts"
@@ -32,9 +32,10 @@ export const begin = async (
   name: string,
   key: string,
   base_urls: ReadonlyArray<string>,
-  receiver: Receiver.OpenReceiver
+  receiver: Receiver.OpenReceiver,
+  onOutage?: OnOutage
 ): Promise<Organization> => {
-  const caller = new Caller(base_urls, key)
+  const caller = new Caller(base_urls, key, onOutage)
   const subscribed = await caller.call("/v1/event-subscriptions", {
     method: "POST",
     idempotency_key: `subscribe-${name}`,
@@ -42,7 +43,7 @@ export const begin = async (
   })
   if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
   receiver.trust(name, subscribed.body.signing_secret)
-  const follower = Follower.follow(new Caller(base_urls, key))
+  const follower = Follower.follow(new Caller(base_urls, key, onOutage))
   return { caller, accepted: new Set(), follower, advanced: [], name, subscription_id: subscribed.body.id }
 }
 
