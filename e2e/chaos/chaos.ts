@@ -114,8 +114,8 @@ const strikeUnderLoad = async (
   }
 }
 
-/** So many organizations for each cell at most: chance places them. */
-const max_per_cell = 5
+/** So many organizations for each cell at most: chance places them, and may leave a cell without any. */
+const max_per_cell = 2
 
 /** Begins two organizations on one database; on cells as many as it takes until each cell has one. */
 const beginAll = async (
