@@ -41,29 +41,32 @@ const settings = Effect.gen(function* () {
 })
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a service on one database", (it) => {
-  it.effect("becomes four cells on two servers under load: no request fails, and nothing is lost", () =>
-    Effect.gen(function* () {
-      const { moves_to, others, url } = yield* settings
-      yield* PgStorage.migrate({ url })
-      const { newOrganization, restart, rotation } = yield* hostsOn(url)
-      const { server } = yield* newOrganization
-      const { findings, more } = yield* underLoad(rotation, server)
-      yield* more
+  it.effect(
+    "becomes four cells on two servers under load: no request fails, and nothing is lost",
+    () =>
+      Effect.gen(function* () {
+        const { moves_to, others, url } = yield* settings
+        yield* PgStorage.migrate({ url })
+        const { newOrganization, restart, rotation } = yield* hostsOn(url)
+        const { server } = yield* newOrganization
+        const { findings, more } = yield* underLoad(rotation, server)
+        yield* more
 
-      const four: PgCells.AllCells = [{ name: "eu-1", url }, ...others]
-      yield* restart(four)
-      yield* more
-      for (const { name } of others) yield* PgCells.add(four, name, 1)
-      for (let made = 0; made < 8; made++) yield* newOrganization
-      assert.isAbove((yield* PgCells.report(four)).filter(({ workspaces }) => workspaces > 0).length, 2)
+        const four: PgCells.AllCells = [{ name: "eu-1", url }, ...others]
+        yield* restart(four)
+        yield* more
+        for (const { name } of others) yield* PgCells.add(four, name, 1)
+        for (let made = 0; made < 8; made++) yield* newOrganization
+        assert.isAbove((yield* PgCells.report(four)).filter(({ workspaces }) => workspaces > 0).length, 2)
 
-      yield* restart([{ name: "eu-1", url, moves_to }, ...others])
-      yield* more
-      assert.strictEqual(yield* PgCells.move([{ name: "eu-1", url, moves_to }, ...others], "eu-1"), "moved")
-      yield* more
-      yield* restart([{ name: "eu-1", url: moves_to }, ...others])
-      yield* more
-      assert.deepStrictEqual(yield* findings, [])
-    })
+        yield* restart([{ name: "eu-1", url, moves_to }, ...others])
+        yield* more
+        assert.strictEqual(yield* PgCells.move([{ name: "eu-1", url, moves_to }, ...others], "eu-1"), "moved")
+        yield* more
+        yield* restart([{ name: "eu-1", url: moves_to }, ...others])
+        yield* more
+        assert.deepStrictEqual(yield* findings, [])
+      }),
+    120_000
   )
 })
