@@ -20,6 +20,10 @@ const until = (ms: number) => {
   return () => Date.now() < ends_at
 }
 
+/** A host that slept has not read all of a request in time, and calls it `invalid_json`: what is sent here is JSON. */
+const isToBeRepeated = ({ body }: Answer): boolean =>
+  body?.error?.retry_action?.type === "wait" || body?.error?.code === "invalid_json"
+
 /** Told of an answer that names an outage: a 503. */
 export type OnOutage = (why: string) => void
 
@@ -48,7 +52,7 @@ export class Caller {
     while (waits()) {
       const answer = await this.once(path, sent)
       if (typeof answer !== "string") {
-        if (answer.status < 500 && answer.body?.error?.retry_action?.type !== "wait") return answer
+        if (answer.status < 500 && !isToBeRepeated(answer)) return answer
         if (answer.status === 500) throw new Error(`500 for ${path}: ${JSON.stringify(answer.body)}`)
       }
       const why = `${path}: ${typeof answer === "string" ? answer : JSON.stringify(answer)}`
