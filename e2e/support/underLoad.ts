@@ -26,12 +26,14 @@ export const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<s
     findings: Effect.promise(async () => {
       over = true
       await load
+      // The last advance takes as long as there is work; calls that look after it are no failures.
+      const failed = [...acme.caller.repeats]
       const sent = { method: "POST", idempotency_key: "end", body: { seconds: 120 } } as const
       const { body, status } = await acme.caller.call("/v1/sandbox/time", sent)
       if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
       acme.advanced.push(sent.body.seconds)
       const broken = Audit.findings(await settle(acme, receiver))
-      return [...broken, ...acme.caller.repeats, ...acme.reader.repeats]
+      return [...broken, ...failed, ...acme.reader.repeats]
     })
   }
 })
