@@ -19,7 +19,7 @@ const served = Effect.fnUntraced(function* (hosts: 1 | 2) {
     ({ close }) => Effect.promise(close)
   )
   const key = yield* Effect.promise(() => service.newKey("Acme"))
-  return { ...service, key, base_url: service.hosts[0].base_url }
+  return { ...service, key, base_url: service.hosts[0].base_url, url: service.servers[0].url("postgres") }
 })
 
 interface Sent {
@@ -66,17 +66,17 @@ const endSessions =
 const faults = [
   {
     name: "is away",
-    begin: ({ server }: Service.Service) => server.stop("fast"),
-    end: ({ server }: Service.Service) => server.startAgain(),
+    begin: ({ servers: [server] }: Service.Service) => server.stop("fast"),
+    end: ({ servers: [server] }: Service.Service) => server.startAgain(),
     reads: 503
   },
   {
     name: "refuses to write",
-    begin: ({ url }: Service.Service) =>
-      statements(url, "alter database postgres set default_transaction_read_only = on", endSessions),
-    end: ({ url }: Service.Service) =>
+    begin: ({ servers: [server] }: Service.Service) =>
+      statements(server.url("postgres"), "alter database postgres set default_transaction_read_only = on", endSessions),
+    end: ({ servers: [server] }: Service.Service) =>
       statements(
-        url,
+        server.url("postgres"),
         "set default_transaction_read_only = off",
         "alter database postgres reset default_transaction_read_only",
         endSessions

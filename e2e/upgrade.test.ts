@@ -3,13 +3,8 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
 import { KnownMigrations, known, type Migration, migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
-import * as Audit from "./chaos/Audit.ts"
-import * as Chance from "./chaos/Chance.ts"
-import { after } from "./chaos/Hosts.ts"
-import * as Organization from "./chaos/Organization.ts"
-import * as Receiver from "./chaos/Receiver.ts"
-import { settle } from "./chaos/settle.ts"
 import { http, start } from "./host.ts"
+import { underLoad } from "./support/underLoad.ts"
 
 const tables = ["workspace", "lane", "job", "record", "older_version", "event", "tally"]
 
@@ -36,35 +31,6 @@ const migrate = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
 const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
   start(http(PgStorage.layer(options), { drain_ms: 1_000 }).pipe(Layer.provide(Layer.succeed(KnownMigrations, all))))
 
-/** Lets an organization start requests and follow its feed, through whatever hosts are in the list. */
-const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<string>, key: string) {
-  const receiver = yield* Effect.acquireRelease(
-    Effect.promise(() => Receiver.open()),
-    ({ close }) => Effect.sync(close)
-  )
-  const acme = yield* Effect.promise(() => Organization.begin("acme", key, base_urls, receiver))
-  let over = false
-  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 250, () => over)))
-  load.catch(() => undefined)
-  return {
-    acme,
-    /** Waits until some more requests were accepted. */
-    more: Effect.promise(async () => {
-      const before = acme.accepted.size
-      while (acme.accepted.size < before + 3) await Promise.race([load, after(10)])
-    }),
-    /** Ends the load, and says what was promised and not kept. */
-    findings: Effect.promise(async () => {
-      over = true
-      await load
-      const advance = { method: "POST", idempotency_key: "end", body: { seconds: 120 } } as const
-      assert.strictEqual((await acme.caller.call("/v1/sandbox/time", advance)).status, 200)
-      acme.advanced.push(advance.body.seconds)
-      return Audit.findings(await settle(acme, receiver))
-    })
-  }
-})
-
 describe("a release with a migration that only adds", () => {
   it.live(
     "replaces the one before under load: no request fails, and nothing is lost",
@@ -75,7 +41,7 @@ describe("a release with a migration that only adds", () => {
         // What a load balancer does: a host that leaves gets no more calls, then it is stopped.
         const rotation = older.map(({ base_url }) => base_url)
         const { server } = yield* older[0].newOrganization
-        const { acme, more, findings } = yield* underLoad(rotation, server)
+        const { more, findings } = yield* underLoad(rotation, server)
         yield* more
 
         const early = yield* Effect.flip(Effect.scoped(startHost(database, newer())))
@@ -104,7 +70,6 @@ describe("a release with a migration that only adds", () => {
         }
         yield* more
         assert.deepStrictEqual(yield* findings, [])
-        assert.deepStrictEqual(acme.caller.repeats, [])
         const [events] = yield* Effect.promise(() =>
           statements(
             database.url,

@@ -20,6 +20,13 @@ const until = (ms: number) => {
   return () => Date.now() < ends_at
 }
 
+/** A host that slept has not read all of a request in time, and calls it `invalid_json`: what is sent here is JSON. */
+const isToBeRepeated = ({ body }: Answer): boolean =>
+  body?.error?.retry_action?.type === "wait" || body?.error?.code === "invalid_json"
+
+/** Told of an answer that names an outage: a 503. */
+export type OnOutage = (why: string) => void
+
 /** Longer than a host waits for what a dead one has held. */
 const answers_within_ms = 40_000
 
@@ -32,10 +39,12 @@ export class Caller {
   private turn = 0
   private readonly base_urls: ReadonlyArray<string>
   private readonly key: string
+  private readonly onOutage: OnOutage
 
-  constructor(base_urls: ReadonlyArray<string>, key: string) {
+  constructor(base_urls: ReadonlyArray<string>, key: string, onOutage: OnOutage = () => undefined) {
     this.base_urls = base_urls
     this.key = key
+    this.onOutage = onOutage
   }
 
   /** Calls until there is an answer, as long as it is worth waiting for: three minutes unless told. */
@@ -43,10 +52,12 @@ export class Caller {
     while (waits()) {
       const answer = await this.once(path, sent)
       if (typeof answer !== "string") {
-        if (answer.status < 500 && answer.body?.error?.retry_action?.type !== "wait") return answer
+        if (answer.status < 500 && !isToBeRepeated(answer)) return answer
         if (answer.status === 500) throw new Error(`500 for ${path}: ${JSON.stringify(answer.body)}`)
       }
-      this.repeats.push(`${path}: ${typeof answer === "string" ? answer : JSON.stringify(answer)}`)
+      const why = `${path}: ${typeof answer === "string" ? answer : JSON.stringify(answer)}`
+      this.repeats.push(why)
+      if (typeof answer !== "string" && answer.status === 503) this.onOutage(why)
       await after(100)
     }
     throw new Error(`No answer to ${path}`)

@@ -1,5 +1,5 @@
 import { Applications } from "@quotewire/core/testing"
-import { Caller } from "./Caller.ts"
+import { Caller, type OnOutage } from "./Caller.ts"
 import type { Chance } from "./Chance.ts"
 import * as Follower from "./Follower.ts"
 import { after } from "./Hosts.ts"
@@ -18,6 +18,8 @@ const event_types = [
 /** An organization under load: what it was promised, and what it has seen. */
 export interface Organization {
   readonly caller: Caller
+  /** The caller that follows the feed. */
+  readonly reader: Caller
   /** The identifiers of the requests that were answered with 202. */
   readonly accepted: Set<string>
   readonly follower: ReturnType<typeof Follower.follow>
@@ -32,9 +34,10 @@ export const begin = async (
   name: string,
   key: string,
   base_urls: ReadonlyArray<string>,
-  receiver: Receiver.OpenReceiver
+  receiver: Receiver.OpenReceiver,
+  onOutage?: OnOutage
 ): Promise<Organization> => {
-  const caller = new Caller(base_urls, key)
+  const caller = new Caller(base_urls, key, onOutage)
   const subscribed = await caller.call("/v1/event-subscriptions", {
     method: "POST",
     idempotency_key: `subscribe-${name}`,
@@ -42,8 +45,9 @@ export const begin = async (
   })
   if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
   receiver.trust(name, subscribed.body.signing_secret)
-  const follower = Follower.follow(new Caller(base_urls, key))
-  return { caller, accepted: new Set(), follower, advanced: [], name, subscription_id: subscribed.body.id }
+  const reader = new Caller(base_urls, key, onOutage)
+  const follower = Follower.follow(reader)
+  return { caller, reader, accepted: new Set(), follower, advanced: [], name, subscription_id: subscribed.body.id }
 }
 
 /** Starts requests one after the other until told to stop, each sent again until it is accepted. */

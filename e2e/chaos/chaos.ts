@@ -2,6 +2,7 @@ import * as Audit from "./Audit.ts"
 import * as Chance from "./Chance.ts"
 import type { Fault } from "./Faults.ts"
 import * as Hosts from "./Hosts.ts"
+import * as Moves from "./Moves.ts"
 import * as Organization from "./Organization.ts"
 import * as Receiver from "./Receiver.ts"
 import * as Service from "./Service.ts"
@@ -10,6 +11,8 @@ import { settle, stands_still_ms } from "./settle.ts"
 /** What is to happen. */
 export interface Plan {
   readonly seed: number
+  /** How many cells; one database that is no cell unless told. */
+  readonly cells?: number
   /** What strikes, one after the other, under load. */
   readonly faults: ReadonlyArray<Fault>
   /** No more faults after this time, in milliseconds; the load ends with the last fault. */
@@ -34,13 +37,16 @@ export interface Story {
   readonly findings: ReadonlyArray<string>
 }
 
-const lanes = 4
-// About twenty starts a second: faults are to strike work under way, not a host that cannot keep up.
-const rest_ms = 400
+// About twenty starts a second by all lanes: faults are to strike work under way, not a host that cannot keep up.
+const between_starts_ms = 50
 
-/** Plays a plan on two hosts and a PostgreSQL of their own, and judges what has come of it. */
+/** Plays a plan on two hosts and one PostgreSQL, or two for several cells, and judges what has come of it. */
 export const play = async (plan: Plan): Promise<Story> => {
-  const service = await Service.open({ hosts: 2, durable: true })
+  const service = await Service.open({
+    hosts: 2,
+    durable: true,
+    ...(plan.cells !== undefined && { cells: plan.cells })
+  })
   const receiver = await Receiver.open()
   try {
     return await strikeUnderLoad(plan, service, receiver)
@@ -55,11 +61,10 @@ const strikeUnderLoad = async (
   service: Service.Service,
   receiver: Receiver.OpenReceiver
 ): Promise<Story> => {
-  const base_urls = service.hosts.map(({ base_url }) => base_url)
-  const organizations: Array<Organization.Organization> = []
-  for (const name of ["one", "other"]) {
-    organizations.push(await Organization.begin(name, await service.newKey(name), base_urls, receiver))
-  }
+  const refused: Array<string> = []
+  const organizations = await beginAll(service, receiver, (why) => refused.push(why))
+  const [lanes, clock_lanes] = service.cells === null ? [4, 2] : [1, 1]
+  const rest_ms = between_starts_ms * lanes * organizations.length
   let over = false
   let last_fault = Date.now()
   const loads = organizations.flatMap((organization, place) =>
@@ -69,7 +74,7 @@ const strikeUnderLoad = async (
   )
   const inTime = () => !over || Date.now() - last_fault < stands_still_ms
   const clocks = organizations.flatMap((organization, place) =>
-    [0, 1].map((lane) =>
+    Array.from({ length: clock_lanes }, (_, lane) =>
       Organization.moveClock(organization, Chance.make(plan.seed + 1_000 + 2 * place + lane), lane, () => over, inTime)
     )
   )
@@ -81,9 +86,9 @@ const strikeUnderLoad = async (
     for (const fault of plan.faults) {
       if (Date.now() - began > plan.most_ms) break
       await Hosts.after(200 + chance.below(800))
-      await fault.strike(service, chance)
+      const what = await fault(service, chance)
       struck += 1
-      plan.say(`${struck} of ${plan.faults.length}: ${fault.name}`)
+      plan.say(`${struck} of ${plan.faults.length}: ${what}`)
     }
   } finally {
     over = true
@@ -102,7 +107,42 @@ const strikeUnderLoad = async (
     recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
     findings: [
       ...moved.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : [])),
-      ...outcomes.flatMap(Audit.findings)
+      ...outcomes.flatMap(Audit.findings),
+      ...refused,
+      ...(service.cells === null ? [] : await Moves.findings(service, service.cells))
     ]
   }
+}
+
+/** So many organizations for each cell at most: chance places them, and may leave a cell without any. */
+const max_per_cell = 2
+
+/** Begins two organizations on one database; on cells as many as it takes until each cell has one. */
+const beginAll = async (
+  { cells, hosts, newKey, outages }: Service.Service,
+  receiver: Receiver.OpenReceiver,
+  onWrongOutage: (why: string) => void
+): Promise<ReadonlyArray<Organization.Organization>> => {
+  const base_urls = hosts.map(({ base_url }) => base_url)
+  if (cells === null) {
+    return [
+      await Organization.begin("one", await newKey("one"), base_urls, receiver),
+      await Organization.begin("other", await newKey("other"), base_urls, receiver)
+    ]
+  }
+  const organizations: Array<Organization.Organization> = []
+  const used = new Set<string>()
+  while (used.size < cells.names.length && organizations.length < max_per_cell * cells.names.length) {
+    const name = `organization-${organizations.length + 1}`
+    const home = { cell: "" }
+    const begun = await Organization.begin(name, await newKey(name), base_urls, receiver, (why) => {
+      if (!outages.excuse(cells.serversFor(home.cell))) {
+        onWrongOutage(`${new Date().toISOString()} A call for ${home.cell} was refused without need: ${why}`)
+      }
+    })
+    home.cell = await cells.find(begun.subscription_id)
+    used.add(home.cell)
+    organizations.push(begun)
+  }
+  return organizations
 }
