@@ -111,18 +111,23 @@ const overtaken = {
   late_ms: 0
 }
 
+const noneAhead: ReturnType<Storage["Service"]["claim"]> = Effect.succeed({ jobs: [], next_due_at: null, busy: true })
+
 const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
   let offset_ms = 0
   return {
     ...storage,
     claim: (query) =>
-      Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
-        if (overtaken.hasLooked || query.workspace_id === undefined || jobs.length > 0 || next_due_at === null) {
-          return Effect.void
-        }
-        overtaken.hasLooked = true
-        return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
-      }),
+      // A host cannot be overtaken while it holds the jobs ahead.
+      query.ahead_ms !== undefined
+        ? noneAhead
+        : Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
+            if (overtaken.hasLooked || query.workspace_id === undefined || jobs.length > 0 || next_due_at === null) {
+              return Effect.void
+            }
+            overtaken.hasLooked = true
+            return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
+          }),
     commit: (change) =>
       Effect.tap(storage.commit(change), () => {
         const before_ms = offset_ms
