@@ -129,6 +129,8 @@ const runBatches = Effect.fnUntraced(
     let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
     let batch: Array<JobBatch.Entry> = []
     let inBatch = new Set<string>()
+    // Lists sort by id, so ids of events have to follow their order.
+    let last_event_id = ""
 
     const flush = Effect.gen(function* () {
       yield* commit(batch)
@@ -138,13 +140,17 @@ const runBatches = Effect.fnUntraced(
     })
     while (turns[0] !== undefined) {
       const [{ created, job, prepared }] = turns
-      const isOutdated = prepared === null || [...prepared.reads].some((name) => written.has(name))
+      const isOutdated =
+        prepared === null ||
+        [...prepared.reads].some((name) => written.has(name)) ||
+        prepared.change?.events.some(({ id }) => id < last_event_id)
       const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
       const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
       if (batch.length > 0 && (change === null || writesAgain || batch.length === max_batch)) yield* flush
       else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
       else {
         batch.push({ job, created, change })
+        last_event_id = change.events.at(-1)?.id ?? last_event_id
         for (const write of change.writes) {
           const name = JobBatch.nameOf(write)
           known.set(name, Option.some(write))
