@@ -52,8 +52,9 @@ begin
 end $$;
 
 -- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier one is
--- leased; with `ahead_ms` all that come due until then, in order. Also returns whether ordered jobs of the workspace are `busy`: leased by this claim or another, or waiting behind a
--- job of an unknown kind. To be certain, it waits for the lane's lock.
+-- leased; with `ahead_ms` all that come due until then, in order. Also returns whether ordered jobs of the workspace are
+-- `busy`: leased by this claim or another, or waiting behind a job of an unknown kind. To be certain, it waits for the lane's
+-- lock.
 create function quotewire.claim_ordered_1(
   at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text, ahead_ms bigint
 )
