@@ -10,6 +10,7 @@ import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
 import * as unread from "./http/unread.ts"
 import * as inProcess from "./inProcess/suite.ts"
+import * as pgAdvance from "./pg/advance.ts"
 import * as pgChanges from "./pg/changes.ts"
 import * as Databases from "./pg/Databases.ts"
 import * as pgDeliveries from "./pg/deliveries.ts"
@@ -71,6 +72,7 @@ if (isWanted("pg_starts")) {
   }
 }
 if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
+if (isWanted("pg_advance")) add(pgAdvance.tableOf(await pgAdvance.run(settings)))
 if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))
 if (isWanted("pg_reads")) add(pgReads.tableOf(await pgReads.run(settings)))
 if (isWanted("pg_growth")) add(pgGrowth.tableOf(await pgGrowth.run(settings)))

@@ -33,6 +33,7 @@ import { Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { LongPolls } from "./storage/Hints.ts"
+import { withStaging } from "./storage/Staging.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Timelines } from "./timeline/Timelines.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
@@ -154,11 +155,13 @@ export const connections: Layer.Layer<
   Storage | SealKeys | CarrierAdapters | Cryptography
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
-// Every change passes here, so events always get their deliveries and bodies that can hold facts are always sealed.
+// Every change passes here, so events always get their deliveries and bodies that can hold facts are always sealed. Changes of
+// jobs that run together are staged before.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return withSealing(withDeliveries(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
+    const delivering = withDeliveries(yield* Storage, yield* Revisions, yield* Workspaces)
+    return withStaging(withSealing(delivering, yield* Seal, kinds))
   })
 )
 

@@ -131,7 +131,16 @@ export class JobQueue {
     }
   }
 
-  claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.JobClaim {
+  /** Whether an ordered job of a workspace is due before a workspace time, except those that are finished. */
+  hasOrderedBefore(workspace_id: Ids.WorkspaceId, due_before: number, finished: ReadonlyArray<Job.Lease>): boolean {
+    const lane = this.workspaces.get(workspace_id)?.ordered ?? null
+    if (lane === null) return false
+    const numbers = new Set(finished.map(({ number }) => number))
+    const isEarlier = ({ due_at, number }: StoredJob) => due_at < due_before && !numbers.has(number)
+    return lane.waiting.all.some(isEarlier) || lane.leased.all.some(isEarlier)
+  }
+
+  claim({ now, lease_ms, limit, workspace_id, ahead_ms }: Storage.ClaimQuery): Storage.JobClaim {
     const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
     for (
       let lane = scope.expired_leases();
@@ -145,8 +154,8 @@ export class JobQueue {
     const closed: Array<Lane> = []
     while (taken.length < limit) {
       const lane = scope.ready(now)
-      if (lane === undefined || lane.ready_at > now) break
-      lane.take(limit, taken)
+      if (lane === undefined || lane.ready_at > now + (ahead_ms ?? 0)) break
+      lane.take(limit, taken, ahead_ms === undefined ? null : now + ahead_ms)
       this.refresh(lane)
       // The lane is full until some of the claimed jobs are done.
       if (lane.isFull) closed.push(lane)

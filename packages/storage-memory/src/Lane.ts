@@ -80,14 +80,14 @@ export class Lane {
   }
 
   /**
-   * Takes the jobs for one claim. An ordered lane gives all jobs with the earliest due time, any other lane only its first
-   * job. The jobs leave the heap of waiting jobs; the claim then leases them.
+   * Takes the jobs for one claim. An ordered lane gives all jobs with the earliest due time, or all that are due by `until`,
+   * in real time. Any other lane gives only its first job. The jobs leave the heap of waiting jobs; the claim then leases them.
    */
-  take(limit: number, taken: Array<StoredJob>): void {
-    const due_at = this.waiting.peek()?.due_at
+  take(limit: number, taken: Array<StoredJob>, until: number | null = null): void {
+    const last_due_at = until === null ? this.waiting.peek()?.due_at : until + this.clock_offset_ms
     while (taken.length < limit) {
       const job = this.waiting.peek()
-      if (job === undefined || job.due_at !== due_at) return
+      if (job === undefined || last_due_at === undefined || job.due_at > last_due_at) return
       this.waiting.remove(0)
       this.claim_count += 1
       taken.push(job)

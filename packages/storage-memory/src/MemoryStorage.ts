@@ -95,6 +95,10 @@ class Store {
     // Leases first: if a lease is lost, the result is dropped, so it need not be decided again.
     const lost = change.finishes.find((lease) => !this.jobs.holds(lease))
     if (lost !== undefined) return new Storage.LeaseLost({ lease: lost })
+    const { finishes, none_due_before, workspace_id } = change
+    if (none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)) {
+      return new Storage.VersionConflict({ kind: "workspace", id: workspace_id })
+    }
     const conflict = this.firstConflict(change)
     if (conflict !== undefined) return new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
 

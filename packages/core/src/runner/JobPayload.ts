@@ -85,6 +85,12 @@ export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] =
   return readers[kind](job.payload)
 }
 
+/** Whether a job is about a quote request or a quote. The others are about webhooks. */
+export const isOfQuoting = ({ kind }: ClaimedJob): boolean => {
+  const { fields } = payloads[kind]
+  return "quote_request_id" in fields || "quote_id" in fields
+}
+
 const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 /** The quote request that a job of any kind refers to; null if there is none. */

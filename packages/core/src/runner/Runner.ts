@@ -1,7 +1,8 @@
 import { Context, Effect, Layer, type Scope } from "effect"
-import type { Workspaces } from "../access/Workspaces.ts"
+import type { Workspace, Workspaces } from "../access/Workspaces.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
+import * as AheadRuns from "./AheadRuns.ts"
 import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
@@ -26,6 +27,17 @@ export class Runner extends Context.Service<
      * another. Let callers for the same workspace take turns, because all but one would only wait for the other.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
+    /**
+     * Runs ordered jobs of a workspace that come due within `ahead_ms` of its clock, in order: claims up to a hundred, and runs
+     * many in one change. It runs none if the next one is held by another runner, or has to be run by itself when it is due.
+     *
+     * `commitAt` commits each change, and moves the workspace's clock with it.
+     */
+    readonly runAhead: (
+      workspace: Workspace,
+      ahead_ms: number,
+      commitAt: AheadRuns.CommitAt
+    ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
     /** Claims and runs jobs concurrently until the scope closes. Then it finishes what runs and releases the rest. */
     readonly forever: Effect.Effect<void, never, Scope.Scope>
   }
@@ -35,6 +47,7 @@ export class Runner extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const { claim, run, runSequentially } = yield* WorkLoop.claiming
+      const runAhead = yield* AheadRuns.make
       const forever = yield* WorkLoop.make
 
       // Not interruptible between a claim and the run, so that every claimed job is run or released.
@@ -60,7 +73,7 @@ export class Runner extends Context.Service<
         }
       }, Effect.scoped)
 
-      return Runner.of({ runDue, forever })
+      return Runner.of({ runDue, runAhead, forever })
     })
   )
 

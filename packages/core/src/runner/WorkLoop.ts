@@ -31,27 +31,29 @@ const contended_pause_ms = 100
 /** How long a stop waits for running jobs. */
 const stop_ms = 5 * second_ms
 
-/** Claims jobs, and runs a claimed job or several in turn. */
+/** Claims jobs, runs a claimed job or several in turn, and releases those that were not done. */
 export const claiming = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
-  const runSequentially = yield* sequential(storage, { every_ms: poll_ms, lease_ms })
+  const release = yield* releasing(storage, { every_ms: poll_ms, lease_ms })
 
   const momentOf = (job: ClaimedJob) =>
     job.ordered
       ? Effect.succeed(job.due_at)
       : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
+  const handle: JobHandler = (job, at) =>
+    retryOnConflict(
+      job.expired_leases >= max_expired_leases ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+    )
+
   /**
    * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner goes on, unless
    * storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
-    Effect.flatMap(momentOf(job), (at) =>
-      job.expired_leases >= max_expired_leases ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
-    ).pipe(
-      retryOnConflict,
+    Effect.flatMap(momentOf(job), (at) => handle(job, at)).pipe(
       Effect.as(true),
       Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
     )
@@ -61,7 +63,7 @@ export const claiming = Effect.gen(function* () {
       storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
     )
 
-  return { claim, run, runSequentially }
+  return { claim, handle, run, runSequentially: sequential(release), release }
 })
 
 /** Claims jobs and runs them concurrently, forever. When its scope closes it finishes what runs and releases the rest. */
@@ -222,10 +224,11 @@ export const wokenByJobs = Effect.fnUntraced(function* (
   return signal
 })
 
-const noteFailure = (
-  job: ClaimedJob,
-  cause: Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
-): Effect.Effect<void, StorageUnavailable> => {
+/** Why a job was not done. */
+export type JobCause = Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
+
+/** Logs why a job was not done. Fails if storage is unavailable. */
+export const noteFailure = (job: ClaimedJob, cause: JobCause): Effect.Effect<void, StorageUnavailable> => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   // Another host has taken over the job and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void
@@ -250,26 +253,16 @@ interface ReleaseRetry {
   readonly lease_ms: number
 }
 
-/** Runs claimed jobs one after another. `runOne` returns whether the job was done. */
-type SequentialJobs = <R>(
-  jobs: ReadonlyArray<ClaimedJob>,
-  runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
-) => Effect.Effect<unknown, StorageUnavailable, R>
+/** Releases jobs that were not done, at once or when storage is back. */
+type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 
-/**
- * Runs claimed jobs one after another, as long as the scope lives.
- *
- * If it is interrupted, or storage is unavailable, it releases the jobs that were not done, at once or when storage is back.
- * So only jobs of a dead process wait for the end of their lease. If an ordered job was not done, it also releases the
- * ordered jobs behind it, which must wait for that one.
- */
-const sequential = Effect.fnUntraced(function* (
+/** Releases jobs as long as the scope lives. So only jobs of a dead process wait for the end of their lease. */
+const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   { every_ms, lease_ms }: ReleaseRetry
-): Effect.fn.Return<SequentialJobs, never, Scope.Scope> {
+): Effect.fn.Return<Release, never, Scope.Scope> {
   const later = yield* FiberSet.make()
-
-  const release = (jobs: ReadonlyArray<ClaimedJob>): Effect.Effect<void> => {
+  return (jobs) => {
     const releaseOnce = storage.release(jobs)
     const again = Effect.retry(releaseOnce, {
       schedule: Schedule.spaced(every_ms),
@@ -277,8 +270,21 @@ const sequential = Effect.fnUntraced(function* (
     })
     return Effect.catch(releaseOnce, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
   }
+})
 
-  return (jobs, runOne) => {
+/** Runs claimed jobs one after another. `runOne` returns whether the job was done. */
+type SequentialJobs = <R>(
+  jobs: ReadonlyArray<ClaimedJob>,
+  runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
+) => Effect.Effect<unknown, StorageUnavailable, R>
+
+/**
+ * Runs claimed jobs one after another. If it is interrupted, or storage is unavailable, it releases the jobs that were not
+ * done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that one.
+ */
+const sequential =
+  (release: Release): SequentialJobs =>
+  (jobs, runOne) => {
     const [first] = jobs
     // The common case: one job, and nothing behind it.
     if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
@@ -297,4 +303,3 @@ const sequential = Effect.fnUntraced(function* (
       return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...left]))
     })
   }
-})

@@ -1,5 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
-import { type Workspace, Workspaces, withLaterTarget } from "../access/Workspaces.ts"
+import { changeOf, type Workspace, Workspaces, withLaterTarget } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"
@@ -34,10 +34,30 @@ export const make = Effect.gen(function* () {
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
 
-  /** Runs all due jobs, then advances the clock to the next due time or to the target. */
+  /** Runs the next jobs on the way to the target, and moves the clock with each change of theirs. */
+  const runAhead = (seen: Workspace, target: Goal) => {
+    let workspace = seen
+    return runner.runAhead(
+      seen,
+      target.clock_target_ms - seen.clock_offset_ms,
+      Effect.fnUntraced(function* (change, due_at) {
+        const moved = movedTo(workspace, target, due_at, yield* Clock.currentTimeMillis)
+        const { writes, clock_offset_ms } = changeOf(moved)
+        yield* storage.commit({ ...change, writes: [...change.writes, ...writes], clock_offset_ms })
+        workspace = moved
+      })
+    )
+  }
+
+  /**
+   * Runs the next jobs on the way to the target; if none is left, advances the clock to the target. If there is none that can
+   * be run ahead of its time, runs all due jobs, then advances the clock to the next due time or to the target.
+   */
   const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal) {
     const { workspace: seen } = yield* workspaces.moment(id)
-    const { next_due_at } = yield* runner.runDue(id)
+    const ahead = isEnded(seen, target) ? nothing : yield* runAhead(seen, target)
+    if (ahead.jobs > 0) return "advancing"
+    const { next_due_at } = ahead.isClear ? { next_due_at: null } : yield* runner.runDue(id)
     if (isEnded(seen, target)) return "reached"
     const real_now = yield* Clock.currentTimeMillis
     yield* workspaces.update(id, ({ workspace }) => advanceTo(workspace, seen, target, next_due_at, real_now))
@@ -47,9 +67,22 @@ export const make = Effect.gen(function* () {
   return { accept, step }
 })
 
+const nothing = { jobs: 0, isClear: false }
+
 /** Whether an advance has ended: the clock has reached its target, or a reset has cancelled it. */
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
+
+/** The next version of the workspace: the time is that of a job that was due, or later if the clock had passed it. */
+const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: number): Workspace => {
+  const reach = Math.max(workspace.clock_offset_ms, due_at - real_now)
+  return {
+    ...workspace,
+    version: workspace.version + 1,
+    clock_offset_ms: Math.min(target.clock_target_ms, reach),
+    clock_moved_at: real_now
+  }
+}
 
 /**
  * The workspace with its clock advanced to the next due time or to the target.

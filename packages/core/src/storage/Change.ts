@@ -82,6 +82,12 @@ export interface Change {
   readonly finishes: ReadonlyArray<Lease>
   /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null
+  /**
+   * No ordered job of this workspace may be due before this workspace time, in milliseconds, except those that the change
+   * finishes; otherwise `VersionConflict`, which names the workspace. So a change that runs jobs ahead of the clock passes none
+   * that was stored meanwhile.
+   */
+  readonly none_due_before: number | null
 }
 
 /** Makes a change of a workspace. Parts that are left out are empty. */
@@ -92,7 +98,8 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   events: parts.events ?? [],
   jobs: parts.jobs ?? [],
   finishes: parts.finishes ?? [],
-  clock_offset_ms: parts.clock_offset_ms ?? null
+  clock_offset_ms: parts.clock_offset_ms ?? null,
+  none_due_before: parts.none_due_before ?? null
 })
 
 /** Says that something has changed: a reason to look, never a guarantee. */

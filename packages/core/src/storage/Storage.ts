@@ -39,6 +39,11 @@ export interface ClaimQuery {
   readonly limit: number
   /** Only the ordered jobs of this workspace: those that a sandbox's clock moves through. */
   readonly workspace_id?: WorkspaceId
+  /**
+   * Only with a workspace: also its ordered jobs that come due within this many milliseconds. Without it, a claim returns
+   * only the ordered jobs of the earliest due time.
+   */
+  readonly ahead_ms?: number
 }
 
 /** Claimed jobs, and when to look again. */

@@ -110,7 +110,8 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
       run.leases.filter((lease) => lease.workspace_id === workspace_id),
       step.finishes
     ),
-    clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
+    clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms,
+    none_due_before: step.none_due_before
   })
   const refusal = yield* Effect.match(run.storage.commit(change), { onFailure: refusalOf, onSuccess: () => null })
   expectSame("what refuses the change", refusal, model.refusal(change))
@@ -197,7 +198,9 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
     case "claim": {
       run.now += step.passed_ms
       const query = { now: run.now, lease_ms: step.lease_ms, limit: step.limit }
-      return claim(run, step.workspace === null ? query : { ...query, workspace_id: Sample.workspace(step.workspace) })
+      if (step.workspace === null) return claim(run, query)
+      const ahead = step.ahead_ms === null ? {} : { ahead_ms: step.ahead_ms }
+      return claim(run, { ...query, ...ahead, workspace_id: Sample.workspace(step.workspace) })
     }
     case "release": {
       const leases = leasesAt(run.leases, step.leases)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { advance, anotherHost, beginning, read, start, testInWorld, world } from "../quoting/support.ts"
+import { advance, anotherHost, beginning, feed, read, start, testInWorld, world } from "../quoting/support.ts"
 import { ending, play, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 
@@ -111,18 +111,23 @@ const overtaken = {
   late_ms: 0
 }
 
+const noneAhead: ReturnType<Storage["Service"]["claim"]> = Effect.succeed({ jobs: [], next_due_at: null, busy: true })
+
 const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
   let offset_ms = 0
   return {
     ...storage,
     claim: (query) =>
-      Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
-        if (overtaken.hasLooked || query.workspace_id === undefined || jobs.length > 0 || next_due_at === null) {
-          return Effect.void
-        }
-        overtaken.hasLooked = true
-        return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
-      }),
+      // A host cannot be overtaken while it holds the jobs ahead.
+      query.ahead_ms !== undefined
+        ? noneAhead
+        : Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
+            if (overtaken.hasLooked || query.workspace_id === undefined || jobs.length > 0 || next_due_at === null) {
+              return Effect.void
+            }
+            overtaken.hasLooked = true
+            return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
+          }),
     commit: (change) =>
       Effect.tap(storage.commit(change), () => {
         const before_ms = offset_ms
@@ -151,5 +156,58 @@ describe("an advance that another host overtakes", () => {
       assert.strictEqual(overtaken.late_ms, 0)
     }),
     { around: overtaking }
+  )
+})
+
+/** Another host starts a request while this one has claimed jobs ahead of the clock, and not run them yet. */
+const joined = {
+  other: nothing,
+  isStarted: false,
+  /** How far the clock was past the time of an event when it was stored, at the most. */
+  late_ms: 0
+}
+
+const joining = (storage: Storage["Service"]): Storage["Service"] => {
+  let offset_ms = 0
+  return {
+    ...storage,
+    claim: (query) =>
+      Effect.tap(storage.claim(query), ({ jobs: [first] }) => {
+        // The other request is first due a second after its start, before the jobs that are claimed here.
+        const starts_due_at = beginning + offset_ms + 1_000
+        const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > starts_due_at
+        if (joined.isStarted || !isAhead) return Effect.void
+        joined.isStarted = true
+        return Effect.ignore(joined.other)
+      }),
+    commit: (change) =>
+      Effect.map(storage.commit(change), () => {
+        const before_ms = offset_ms
+        offset_ms = change.clock_offset_ms ?? offset_ms
+        for (const { occurred_at } of change.events) {
+          // Real time stands still. The clock moves with the change, so it may not have been past an event before.
+          joined.late_ms = Math.max(joined.late_ms, beginning + before_ms - occurred_at)
+        }
+      })
+  }
+}
+
+describe("an advance that holds the jobs ahead", () => {
+  testInWorld(
+    "passes no request that another host starts meanwhile",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))
+      const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+      yield* advance(60)
+      assert.isTrue(joined.isStarted)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+      assert.lengthOf(
+        (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
+        2
+      )
+      assert.strictEqual(joined.late_ms, 0)
+    }),
+    { around: joining }
   )
 })

@@ -19,6 +19,8 @@ export const changeColumns = {
   workspaces: { id: leaseColumns.workspace_id, events: Columns.int4(Schema.Int), jobs: Columns.int4(Schema.Int) },
   /** Clocks that move. */
   clocks: { ...ofChange, offset_ms: Columns.int8(Schema.Int) },
+  /** Until when no ordered job may be due that its change does not finish. */
+  none_due: { ...ofChange, before: Columns.int8(Schema.Int) },
   finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
   /** Which change expects which of the expected records. */
   expects: { change: place, record: place },
@@ -76,16 +78,18 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   const placeOf = (id: Change.Change["workspace_id"]) => places.get(id) ?? 0
   const counters = new Map(ids.map((id) => [id, { events: 0, jobs: 0 }]))
   const clocks: Array<RowOf<"clocks">> = []
+  const none_due: Array<RowOf<"none_due">> = []
   const finishes: Array<RowOf<"finishes">> = []
   const writes: Array<RowOf<"writes">> = []
   const events: Array<RowOf<"events">> = []
   const jobs: Array<RowOf<"jobs">> = []
 
   for (const [index, change] of changes.entries()) {
-    const { workspace_id, clock_offset_ms } = change
+    const { workspace_id, clock_offset_ms, none_due_before } = change
     const of = { change: index + 1, workspace: placeOf(workspace_id) }
     const counter = counters.get(workspace_id) ?? { events: 0, jobs: 0 }
     if (clock_offset_ms !== null) clocks.push({ ...of, offset_ms: clock_offset_ms })
+    if (none_due_before !== null) none_due.push({ ...of, before: none_due_before })
     for (const lease of change.finishes) finishes.push({ ...lease, ...of, workspace: placeOf(lease.workspace_id) })
     const versions = versionsOf(change)
     for (const [at, record] of change.writes.entries()) {
@@ -96,7 +100,7 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   }
   const workspaces = ids.map((id) => ({ id, ...(counters.get(id) ?? { events: 0, jobs: 0 }) }))
   const { expects, expected } = expectationsOf(changes, ({ workspace_id }) => placeOf(workspace_id))
-  return { workspaces, clocks, finishes, expects, expected, writes, events, jobs }
+  return { workspaces, clocks, none_due, finishes, expects, expected, writes, events, jobs }
 }
 
 // Field by field, because a record may compute some of its fields when they are read.

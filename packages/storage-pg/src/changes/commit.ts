@@ -19,8 +19,8 @@ export const parameters = (changes: ReadonlyArray<Change.Change>) => commit.para
 const refusalColumns = {
   change: Columns.int4(Schema.Int),
   /** Why the change is refused. */
-  reason: Columns.text(Schema.Literals(["lease", "expectation", "write"])),
-  /** The place of the first refused row, among the finishes, expects or writes of all changes. */
+  reason: Columns.text(Schema.Literals(["lease", "passed", "expectation", "write"])),
+  /** The place of the first refused row, among the finishes, bounds (`none_due`), expects or writes of all changes. */
   place: Columns.int4(Schema.Int)
 }
 const refusals = rowsReader(rowSchema(refusalColumns))
@@ -31,6 +31,10 @@ const refusalOf = (rows: ChangeRows, { reason, place }: Refusal): CommitResult =
     const { workspace, number, lease } = rowAt(rows.finishes, place)
     const { id: workspace_id } = rowAt(rows.workspaces, workspace)
     return Exit.fail(new Storage.LeaseLost({ lease: { workspace_id, number, lease } }))
+  }
+  if (reason === "passed") {
+    const { id } = rowAt(rows.workspaces, rowAt(rows.none_due, place).workspace)
+    return Exit.fail(new Storage.VersionConflict({ kind: "workspace", id }))
   }
   const { kind, id } =
     reason === "write" ? rowAt(rows.writes, place) : rowAt(rows.expected, rowAt(rows.expects, place).record)

@@ -14,7 +14,7 @@ const values = {
 const claimAnywhere = DatabaseFunction.make("claim_1", values, {})
 const claimOrdered = DatabaseFunction.make(
   "claim_ordered_1",
-  { ...values, of_workspace: leaseColumns.workspace_id },
+  { ...values, of_workspace: leaseColumns.workspace_id, ahead_ms: Columns.int8(Schema.NullOr(Schema.Int)) },
   {}
 )
 
@@ -43,13 +43,16 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
 /** Leases due jobs of the kinds that this program knows. */
 export const claim = (
   database: Pick<Database, "write">,
-  { now, lease_ms, limit, workspace_id }: Storage.ClaimQuery
+  { now, lease_ms, limit, workspace_id, ahead_ms }: Storage.ClaimQuery
 ): Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable> => {
   const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
   return Effect.map(
     workspace_id === undefined
       ? database.write(claimAnywhere.statement, claimAnywhere.parameters(given, {}))
-      : database.write(claimOrdered.statement, claimOrdered.parameters({ ...given, of_workspace: workspace_id }, {})),
+      : database.write(
+          claimOrdered.statement,
+          claimOrdered.parameters({ ...given, of_workspace: workspace_id, ahead_ms: ahead_ms ?? null }, {})
+        ),
     claimOf
   )
 }

@@ -55,7 +55,9 @@ const Commit = Schema.TaggedStruct("commit", {
   /** The leases of the workspace that the change finishes, counted from its newest. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
-  forward_ms: perhaps(between(0, 10))
+  forward_ms: perhaps(between(0, 10)),
+  /** The workspace time before which no other ordered job may be due: mostly one before all. */
+  none_due_before: perhaps(Schema.Literals([0, 0, 0, 10, 30]))
 })
 
 const Claim = Schema.TaggedStruct("claim", {
@@ -63,7 +65,9 @@ const Claim = Schema.TaggedStruct("claim", {
   passed_ms: between(0, 20),
   lease_ms: between(1, 30),
   limit,
-  workspace: perhaps(workspace)
+  workspace: perhaps(workspace),
+  /** How far ahead ordered jobs are claimed, if the claim is of one workspace. */
+  ahead_ms: perhaps(between(0, 30))
 })
 
 const Release = Schema.TaggedStruct("release", {

@@ -58,6 +58,7 @@ export class Model {
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
+    if (this.passesJobs(change)) return { _tag: "VersionConflict", kind: "workspace", id: change.workspace_id }
     const changed = this.changed(change.workspace_id, change.expects)
     if (changed !== null) return changed
     for (const [index, write] of change.writes.entries()) {
@@ -189,6 +190,18 @@ export class Model {
   /** The newest version of a record. */
   newest(workspace_id: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
     return this.newestOf(workspace_id, kind).find((record) => record.id === id)
+  }
+
+  private passesJobs({ workspace_id, finishes, none_due_before }: Change): boolean {
+    const finished = finishes.map((lease) => this.held(lease))
+    return this.jobs.some(
+      (job) =>
+        none_due_before !== null &&
+        job.workspace_id === workspace_id &&
+        job.job.ordered &&
+        job.job.due_at < none_due_before &&
+        !finished.includes(job)
+    )
   }
 
   private version(workspace_id: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {

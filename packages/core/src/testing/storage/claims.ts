@@ -11,12 +11,21 @@ const dueAt = (model: Model, { job, workspace_id }: ModelJob) => job.due_at - mo
 /** The latest time from which a job may count as due: its due time, or the end of its last lease. */
 const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job), job.leased_until ?? dueAt(model, job))
 
-/** The ordered jobs with the earliest due time in a workspace; none while an ordered job is leased. */
-const firstMoment = (model: Model, workspace_id: WorkspaceId, now: number): ReadonlyArray<ModelJob> => {
+/**
+ * The ordered jobs with the earliest due time in a workspace, or those that come due within `ahead_ms`, in order; none while
+ * an ordered job is leased.
+ */
+const nextOrdered = (
+  model: Model,
+  workspace_id: WorkspaceId,
+  { now, ahead_ms }: Pick<ClaimQuery, "now" | "ahead_ms">
+): ReadonlyArray<ModelJob> => {
   const ordered = model.jobs.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
   if (ordered.some((job) => isLeased(job, now))) return []
   const first = Math.min(...ordered.map(({ job }) => job.due_at))
-  return ordered.filter(({ job }) => job.due_at === first)
+  return ordered
+    .filter((job) => (ahead_ms === undefined ? job.job.due_at === first : dueAt(model, job) <= now + ahead_ms))
+    .sort((one, other) => one.job.due_at - other.job.due_at || one.serial - other.serial)
 }
 
 const inScope = (model: Model, { workspace_id }: ClaimQuery) =>
@@ -24,8 +33,8 @@ const inScope = (model: Model, { workspace_id }: ClaimQuery) =>
 
 const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
   inScope(model, query)
-    .filter((job) => !isLeased(job, query.now) && dueAt(model, job) <= query.now)
-    .filter((job) => !job.job.ordered || firstMoment(model, job.workspace_id, query.now).includes(job))
+    .filter((job) => !isLeased(job, query.now) && dueAt(model, job) <= query.now + (query.ahead_ms ?? 0))
+    .filter((job) => !job.job.ordered || nextOrdered(model, job.workspace_id, query).includes(job))
 
 const isOfLane = (one: ModelJob, other: ModelJob) =>
   one.workspace_id === other.workspace_id && one.job.lane?.name === other.job.lane?.name
@@ -122,7 +131,7 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
   expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, fitting(model, possible, query.now)))
   for (const workspace_id of new Set(taken.map((job) => job.workspace_id))) {
     const ordered = taken.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
-    const expected = firstMoment(model, workspace_id, query.now).slice(0, ordered.length)
+    const expected = nextOrdered(model, workspace_id, query).slice(0, ordered.length)
     expectSame(
       "the order of ordered jobs",
       ordered.map(({ serial }) => serial),

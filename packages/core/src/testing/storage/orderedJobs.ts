@@ -123,6 +123,73 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "claims the ordered jobs of a workspace ahead of its clock, in order, and the next ones when these are done",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = [30, 10, 20, 20, 600].map((due, place) => Sample.timer(due, `${due} ${place}`))
+      yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))
+      const ahead = { workspace_id: Sample.home, ahead_ms: 500 }
+      const first = yield* storage.claim(Sample.claimAt(5, { ...ahead, limit: 3 }))
+      expectSame(
+        "ahead",
+        first.jobs.map(({ payload }) => payload),
+        ["10 1", "20 2", "20 3"]
+      )
+      expectSame("while they are leased", (yield* storage.claim(Sample.claimAt(5, ahead))).jobs, [])
+      expectSame("without a look ahead", (yield* storage.claim(Sample.claimAt(6))).jobs.length, 0)
+      yield* storage.commit(Sample.change({ finishes: first.jobs.map(Sample.leaseOf) }))
+      const second = yield* storage.claim(Sample.claimAt(5, ahead))
+      expectSame("then", Sample.dueTimes(second.jobs), [30])
+      expectSame("the one behind", second.next_due_at, 1_005)
+      yield* storage.release(second.jobs)
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(25)] }))
+      expectSame("released", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5, ahead))).jobs), [25, 30])
+    })
+  ),
+  rule(
+    "refuses a change that passes an ordered job which it does not finish",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(30)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(20), Sample.timer(30), Sample.job(5)] }))
+      const passing = Sample.change({
+        finishes: jobs.map(Sample.leaseOf),
+        events: [Sample.event(1)],
+        none_due_before: 30
+      })
+      const refused = yield* Effect.flip(storage.commit(passing))
+      expectSame("the refusal", refused._tag === "VersionConflict" && [refused.kind, refused.id], [
+        "workspace",
+        Sample.home
+      ])
+      expectSame("its events", (yield* storage.feed(Sample.feedOf())).events.length, 0)
+      yield* storage.commit({ ...passing, none_due_before: 20 })
+      const left = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))
+      expectSame("what is left", Sample.dueTimes(left.jobs), [20, 30])
+      yield* storage.commit(Sample.change({ none_due_before: 20 }))
+      expectSame(
+        "without a job of its own",
+        (yield* Effect.flip(storage.commit(Sample.change({ none_due_before: 21 }))))._tag,
+        "VersionConflict"
+      )
+    })
+  ),
+  rule(
+    "lets none of many concurrent changes put an ordered job behind a bound",
+    Effect.fnUntraced(function* (storage) {
+      const stored = { jobs: [Sample.timer(10)], events: [Sample.event(1)] }
+      const passing = { none_due_before: 20, events: [Sample.event(2)] }
+      yield* Effect.forEach([stored, passing, passing], (parts) => Effect.exit(storage.commit(Sample.change(parts))), {
+        concurrency: "unbounded"
+      })
+      const feed = (yield* storage.feed(Sample.feedOf())).events.map(({ id }) => id)
+      const job = feed.indexOf(Sample.event(1).id)
+      expectTrue(
+        "no bound after the job",
+        feed.slice(job + 1).every((id) => id !== Sample.event(2).id)
+      )
+    })
+  ),
+  rule(
     "keeps the order of ordered jobs with many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)

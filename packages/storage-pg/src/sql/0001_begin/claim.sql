@@ -42,7 +42,7 @@ begin
     ) l;
     select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
     into jobs_workspace, jobs_number, lanes_workspace, lanes_name
-    from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, true) t;
+    from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, true, null) t;
     next_at := least(
       quotewire.next_due_1(kinds, ends_at, jobs_workspace, jobs_number, lanes_workspace, lanes_name),
       quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
@@ -52,9 +52,12 @@ begin
 end $$;
 
 -- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier one is
--- leased. Also returns whether ordered jobs of the workspace are `busy`: leased by this claim or another, or waiting behind a
--- job of an unknown kind. To be certain, it waits for the lane's lock.
-create function quotewire.claim_ordered_1(at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text)
+-- leased; with `ahead_ms` all that come due until then, in order. Also returns whether ordered jobs of the workspace are
+-- `busy`: leased by this claim or another, or waiting behind a job of an unknown kind. To be certain, it waits for the lane's
+-- lock.
+create function quotewire.claim_ordered_1(
+  at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text, ahead_ms bigint
+)
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
   payload text, lease integer, expired_leases integer, next_due_at bigint, busy boolean
@@ -75,10 +78,10 @@ begin
   perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
 
   select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
-  where l.workspace_id = of_workspace and l.name = 'ordered' and l.ready_at <= at;
+  where l.workspace_id = of_workspace and l.name = 'ordered' and l.ready_at <= at + coalesce(ahead_ms, 0);
   select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
   into jobs_workspace, jobs_number, lanes_workspace, lanes_name
-  from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false) t;
+  from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false, ahead_ms) t;
 
   -- Apart, because Citus refuses a query in which a function queries.
   next_at := (

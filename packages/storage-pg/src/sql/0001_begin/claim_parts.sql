@@ -17,11 +17,11 @@ end $$;
 -- Leases up to `most` jobs that are due at `at`: of the given lanes, whose locks the caller holds, and if asked also jobs
 -- without a lane. Returns the jobs, urgent ones first, then by due time, and the lanes that gave some.
 --
--- A lane gives no more than its limit allows. The lane "ordered" gives only the jobs with its earliest due time, and none
--- behind a job of an unknown kind.
+-- A lane gives no more than its limit allows. The lane "ordered" gives only the jobs with its earliest due time, or with
+-- `ahead_ms` all that come due until then, and none behind a job of an unknown kind.
 create function quotewire.lease_jobs_1(
   at bigint, ends_at bigint, most integer, kinds text[], lanes_workspace text[], lanes_name text[],
-  with_jobs_without_lane boolean,
+  with_jobs_without_lane boolean, ahead_ms bigint,
   out jobs_workspace text[], out jobs_number bigint[], out taken_workspace text[], out taken_name text[]
 ) language plpgsql as $$
 begin
@@ -35,17 +35,17 @@ begin
       where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
     ) held
     cross join lateral (
-      select min(j.number) as number from quotewire.job j
-      where l.name = 'ordered' and j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
-        and j.due_at <= l.ready_at + w.clock_offset_ms and j.kind <> all (kinds)
-    ) unknown
-    cross join lateral (
-      select j.number, j.due_at from quotewire.job j
-      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
-        and j.kind = any (kinds) and (unknown.number is null or j.number < unknown.number)
-        and j.due_at <= case when l.name = 'ordered' then l.ready_at else at end + w.clock_offset_ms
-      order by j.due_at, j.number
-      limit case when l.name = 'ordered' then most else least(most, l.max_leased - held.leased) end
+      select f.number, f.due_at from (
+        select f.*, bool_and(f.kind = any (kinds)) over (order by f.due_at, f.number) as is_known from (
+          select j.number, j.due_at, j.kind from quotewire.job j
+          where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+            and (l.name = 'ordered' or j.kind = any (kinds))
+            and j.due_at <= w.clock_offset_ms + case when l.name = 'ordered' then coalesce(at + ahead_ms, l.ready_at) else at end
+          order by j.due_at, j.number
+          limit case when l.name = 'ordered' then most else least(most, l.max_leased - held.leased) end
+        ) f
+      ) f
+      where f.is_known
     ) j
   ), without_lane as (
     select j.workspace_id, j.number, null::text, false, j.ready_at from quotewire.job j

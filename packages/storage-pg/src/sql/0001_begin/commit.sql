@@ -1,6 +1,6 @@
 -- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the place
--- of the first row that is refused: a `lease` among the finishes, an `expectation` among the expects, a `write` among the
--- writes.
+-- of the first row that is refused: a `lease` among the finishes, a bound that is `passed` among `none_due`, an `expectation`
+-- among the expects, a `write` among the writes.
 -- Each kind of row is passed as arrays, one for each column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A
 -- statement unnests one array and reads the others by place, which costs a fraction of unnesting all. An array that is null
 -- is a column of nulls. `..._change` is the place of the row's change, `..._workspace` the place of its workspace; places
@@ -13,6 +13,7 @@
 create function quotewire.commit_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   clocks_change integer[], clocks_workspace integer[], clocks_offset_ms bigint[],
+  none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[],
   expects_change integer[], expects_record integer[],
   expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[],
@@ -32,7 +33,7 @@ declare
   -- The lanes to refresh at the end.
   lanes_workspace text[]; lanes_name text[];
   -- The places of refused rows, and their changes.
-  lost_leases integer[]; unmet_expectations integer[]; stale_writes integer[];
+  lost_leases integer[]; passed integer[]; unmet_expectations integer[]; stale_writes integer[];
   refused integer[] := '{}';
 begin
   locked := quotewire.lock_workspaces_1(workspaces_id, workspaces_events, workspaces_jobs);
@@ -48,6 +49,13 @@ begin
   if finishes_change <> '{}' then
     lost_leases := quotewire.lost_leases_1(workspaces_id, finishes_workspace, finishes_number, finishes_lease);
     refused := quotewire.refuse_1(refused, finishes_change, lost_leases);
+  end if;
+  if none_due_change <> '{}' then
+    passed := quotewire.passed_1(
+      workspaces_id, none_due_change, none_due_workspace, none_due_before, finishes_change, finishes_number, jobs_change,
+      jobs_workspace, jobs_due_at, jobs_lane
+    );
+    refused := quotewire.refuse_1(refused, none_due_change, passed);
   end if;
   if expects_change <> '{}' then
     unmet_expectations := quotewire.unmet_expectations_1(
@@ -65,6 +73,8 @@ begin
   if refused <> '{}' then
     return query
     select finishes_change[p], 'lease', min(p) from unnest(lost_leases) p group by 1
+    union all select none_due_change[p], 'passed', min(p) from unnest(passed) p
+    where not none_due_change[p] in (select finishes_change[l] from unnest(lost_leases) l) group by 1
     union all select expects_change[p], 'expectation', min(p) from unnest(unmet_expectations) p group by 1
     union all select writes_change[p], 'write', min(p) from unnest(stale_writes) p group by 1;
     select g.events_place, g.jobs_place into events_place, jobs_place

@@ -99,6 +99,38 @@ begin
   );
 end $$;
 
+-- Returns the places of the bounds before which an ordered job is due that the bound's change does not finish: a stored job,
+-- or one that an earlier change of this call adds.
+create function quotewire.passed_1(
+  workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
+  finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
+  jobs_due_at bigint[], jobs_lane text[]
+) returns integer[]
+language plpgsql as $$
+begin
+  return array(
+    select n.i from unnest(none_due_change) with ordinality n (change, i)
+    cross join lateral (
+      select array(
+        select finishes_number[p] from unnest(finishes_change) with ordinality f (change, p) where f.change = n.change
+      ) as numbers
+    ) finished
+    where exists (
+      select from quotewire.job j
+      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = 'ordered' and j.leased_until is null
+        and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+    ) or exists (
+      select from quotewire.job j
+      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = 'ordered' and j.leased_until is not null
+        and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+    ) or exists (
+      select from unnest(jobs_change) with ordinality a (change, p)
+      where a.change < n.change and jobs_workspace[p] = none_due_workspace[n.i] and jobs_lane[p] = 'ordered'
+        and jobs_due_at[p] < none_due_before[n.i]
+    )
+  );
+end $$;
+
 -- Returns the places of the expectations that are not met, because the record has another version now. Refused changes are
 -- not checked.
 create function quotewire.unmet_expectations_1(

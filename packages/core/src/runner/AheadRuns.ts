@@ -1,0 +1,166 @@
+import { Clock, Effect, Exit, Option } from "effect"
+import { timeOf, type Workspace } from "../access/Workspaces.ts"
+import type { Change, StoredRecord } from "../storage/Change.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
+import { type Stage, Staging } from "../storage/Staging.ts"
+import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
+import * as JobBatch from "./JobBatch.ts"
+import type { JobHandler } from "./JobHandler.ts"
+import * as JobPayload from "./JobPayload.ts"
+import * as WorkLoop from "./WorkLoop.ts"
+
+/** How many jobs are claimed at once. */
+const max_claimed = 100
+/** How many jobs one change runs at most: those claimed, and those that they create in between. */
+const max_batch = 200
+
+/** Commits a change that runs jobs up to a due time, in milliseconds of workspace time, together with the move of the clock. */
+export type CommitAt = (
+  change: Change,
+  due_at: number
+) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
+
+/** The result of one run ahead of the clock. */
+export interface RanAhead {
+  /** How many jobs were run, or have failed. */
+  readonly jobs: number
+  /** Whether no ordered job is left that comes due until then, here or with another runner. */
+  readonly isClear: boolean
+}
+
+/** Records by name, as the jobs before have left them. */
+type Known = Map<string, Option.Option<StoredRecord>>
+
+/**
+ * Runs ordered jobs of a workspace ahead of its clock, many in one change, with the result of running one after another.
+ *
+ * Claimed jobs first decide side by side, so that storage reads for all of them together. Then each has its turn, in order. If a
+ * job before it has written a record that it had read, it decides again, with the records as they are by then. A job that is
+ * created on the way has its turn, too.
+ *
+ * A batch ends before a second write of a record. What cannot be run in this way is left for its due time: a job that is not
+ * about quoting, and a batch that storage refuses because something else was stored meanwhile.
+ */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const { handle, release } = yield* WorkLoop.claiming
+
+  return (workspace: Workspace, ahead_ms: number, commitAt: CommitAt): Effect.Effect<RanAhead, StorageUnavailable> =>
+    // Not interruptible between a claim and the run, so that every claimed job is run or released.
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const { id: workspace_id } = workspace
+        const now = yield* Clock.currentTimeMillis
+        const query = { now, lease_ms: WorkLoop.lease_ms, limit: max_claimed, workspace_id, ahead_ms }
+        const { busy, jobs } = yield* storage.claim(query)
+        const left = new Set(jobs)
+        const done = (job: ClaimedJob) => left.delete(job)
+        const commit = (batch: ReadonlyArray<JobBatch.Entry>) => {
+          const change = JobBatch.together(workspace_id, batch)
+          return Effect.map(commitAt(change, change.none_due_before ?? now), () => {
+            for (const { job } of batch) done(job)
+          })
+        }
+        // As a job that fails when it is due, it keeps its lease, which counts as a try.
+        const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
+          Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
+        const last = jobs.length === max_claimed ? jobs.at(-1) : undefined
+        const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
+        yield* Effect.ensuring(
+          restore(runBatches(jobs, until, { handle, commit, fail })),
+          Effect.suspend(() => (left.size === 0 ? Effect.void : release([...left])))
+        )
+        const ran: RanAhead = { jobs: jobs.length - left.size, isClear: jobs.length === 0 && !busy }
+        return ran
+      })
+    )
+})
+
+/** Lets a job decide. Only jobs about quoting can. */
+const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effect<JobBatch.Decision> =>
+  Effect.suspend(() => {
+    let change: Change | null = null
+    const reads = new Set<string>()
+    const stage: Stage = {
+      get: (key, read) => {
+        if (key.workspace_id !== job.workspace_id) return read
+        const name = JobBatch.nameOf(key)
+        reads.add(name)
+        const found = known.get(name)
+        return found === undefined
+          ? Effect.tap(read, (record) => Effect.sync(() => known.set(name, record)))
+          : Effect.succeed(found)
+      },
+      commit: (finishing) =>
+        Effect.sync(() => {
+          change = finishing
+        })
+    }
+    const handled = JobPayload.isOfQuoting(job) ? handle(job, job.due_at) : Effect.void
+    return Effect.map(Effect.exit(Effect.provideService(handled, Staging, stage)), (exit) => ({
+      change: Exit.isSuccess(exit) ? change : null,
+      exit,
+      reads
+    }))
+  })
+
+/** Lets claimed jobs decide side by side, without regard to each other. */
+const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Known) =>
+  Effect.forEach(
+    jobs,
+    (job) => Effect.map(decide(handle, job, known), (prepared): JobBatch.Turn => ({ job, created: null, prepared })),
+    { concurrency: "unbounded" }
+  )
+
+/** What running batches takes. */
+interface Steps {
+  readonly handle: JobHandler
+  readonly commit: (
+    batch: ReadonlyArray<JobBatch.Entry>
+  ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
+  readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
+}
+
+/** Runs claimed jobs, and those that they create before `until`, in batches. Stops at a job that fails, or is refused. */
+const runBatches = Effect.fnUntraced(
+  function* (jobs: ReadonlyArray<ClaimedJob>, until: number, { commit, fail, handle }: Steps) {
+    const known: Known = new Map()
+    const written = new Set<string>()
+    let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
+    let batch: Array<JobBatch.Entry> = []
+    let inBatch = new Set<string>()
+    // Lists sort by id, so ids of events have to follow their order.
+    let last_event_id = ""
+
+    const flush = Effect.gen(function* () {
+      yield* commit(batch)
+      turns = JobBatch.claimedBefore(turns, JobBatch.nextCreated(batch))
+      batch = []
+      inBatch = new Set()
+    })
+    while (turns[0] !== undefined) {
+      const [{ created, job, prepared }] = turns
+      const isOutdated =
+        prepared === null ||
+        [...prepared.reads].some((name) => written.has(name)) ||
+        prepared.change?.events.some(({ id }) => id < last_event_id)
+      const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
+      const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
+      if (batch.length > 0 && (change === null || writesAgain || batch.length === max_batch)) yield* flush
+      else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
+      else {
+        batch.push({ job, created, change })
+        last_event_id = change.events.at(-1)?.id ?? last_event_id
+        for (const write of change.writes) {
+          const name = JobBatch.nameOf(write)
+          known.set(name, Option.some(write))
+          written.add(name)
+          inBatch.add(name)
+        }
+        turns = JobBatch.withCreated(turns.slice(1), change, until)
+        if (turns.length === 0) yield* flush
+      }
+    }
+  },
+  Effect.catchTags({ VersionConflict: () => Effect.void, LeaseLost: () => Effect.void })
+)

@@ -1,0 +1,86 @@
+import type { Effect, Exit } from "effect"
+import * as Change from "../storage/Change.ts"
+import type { ClaimedJob, NewJob } from "../storage/Job.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import type { JobHandler } from "./JobHandler.ts"
+
+/** What a job has decided; a null change if it has failed or cannot be staged. */
+export interface Decision {
+  readonly change: Change.Change | null
+  readonly exit: Exit.Exit<void, Effect.Error<ReturnType<JobHandler>>>
+  /** The names of the records that it has read. */
+  readonly reads: ReadonlySet<string>
+}
+
+/** A job that waits for its turn in a batch. */
+export interface Turn {
+  readonly job: ClaimedJob
+  /** The job that an earlier one of the batch creates, and that is not stored yet; null for a claimed job. */
+  readonly created: NewJob | null
+  /** What it has decided already, before the jobs ahead of it; null if nothing. */
+  readonly prepared: Decision | null
+}
+
+/** Names a record of a workspace. */
+export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
+
+/** A job that runs before it is stored. Its lease is never used. */
+const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
+  ...created,
+  workspace_id,
+  number: 0,
+  lease: 0,
+  expired_leases: 0
+})
+
+/**
+ * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. Jobs that
+ * are due at `until` or later have to wait for others in storage, and are not added.
+ */
+export const withCreated = (
+  turns: ReadonlyArray<Turn>,
+  { jobs, workspace_id }: Change.Change,
+  until: number
+): ReadonlyArray<Turn> =>
+  jobs
+    .filter(({ due_at, ordered }) => ordered && due_at < until)
+    .reduce((all, created) => {
+      const behind = all.findIndex(({ job }) => job.due_at > created.due_at)
+      const turn: Turn = { job: unstored(workspace_id, created), created, prepared: null }
+      return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
+    }, turns)
+
+/** The claimed jobs that still come before every job that was stored but not claimed. */
+export const claimedBefore = (turns: ReadonlyArray<Turn>, stored_due_at: number): ReadonlyArray<Turn> =>
+  turns.filter(({ created, job }) => created === null && job.due_at <= stored_due_at)
+
+/** A job of a batch with its change, in order. */
+export interface Entry extends Omit<Turn, "prepared"> {
+  readonly change: Change.Change
+}
+
+/** The jobs that a batch creates and does not run itself. */
+export const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
+  const ran = new Set(batch.map(({ created }) => created))
+  return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
+}
+
+/** When the first ordered job is due that a batch creates and does not run itself. */
+export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
+  createdBy(batch).reduce(
+    (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),
+    Number.POSITIVE_INFINITY
+  )
+
+/** The changes of a batch as one. It passes no job that another change has stored meanwhile. */
+export const together = (workspace_id: WorkspaceId, batch: ReadonlyArray<Entry>): Change.Change => {
+  const changes = batch.map(({ change }) => change)
+  return Change.make(workspace_id, {
+    writes: changes.flatMap(({ writes }) => writes),
+    expects: changes.flatMap(({ expects }) => expects),
+    events: changes.flatMap(({ events }) => events),
+    jobs: createdBy(batch),
+    finishes: batch.flatMap(({ created, job }) => (created === null ? [job] : [])),
+    none_due_before: batch.at(-1)?.job.due_at ?? null
+  })
+}

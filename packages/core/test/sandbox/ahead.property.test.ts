@@ -1,0 +1,107 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import fc from "fast-check"
+import { namesOf } from "../../src/carriers/Scenario.ts"
+import { lineNames } from "../../src/lines/standard.ts"
+import type { Storage } from "../../src/storage/Storage.ts"
+import { advance, beginning, cancel, feed, pass, read, start, world } from "../quoting/support.ts"
+
+const refused = ["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"]
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(...lineNames).chain((line) => {
+      const names = namesOf(line).filter((name) => !refused.includes(name))
+      return fc.record({ line: fc.constant(line), scenario: fc.option(fc.constantFrom(...names)) })
+    })
+  },
+  { weight: 4, arbitrary: fc.record({ passes_ms: fc.integer({ min: 1, max: 1_500 }) }) },
+  fc.record({ cancels: fc.nat(9) }),
+  fc.record({ advances: fc.constantFrom(1, 7, 60, 600, 90_000, 2_592_000) })
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** A storage that gives no jobs ahead of the clock, so that each is run by itself when the clock has reached it. */
+const oneByOne = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  claim: (query) =>
+    query.ahead_ms === undefined ? storage.claim(query) : Effect.succeed({ jobs: [], next_due_at: null, busy: true })
+})
+
+/** Counts the changes and claims. */
+const counting =
+  (counted: { calls: number }) =>
+  (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    commit: (change) =>
+      Effect.andThen(
+        Effect.sync(() => counted.calls++),
+        storage.commit(change)
+      ),
+    claim: (query) =>
+      Effect.andThen(
+        Effect.sync(() => counted.calls++),
+        storage.claim(query)
+      )
+  })
+
+/** The same with identifiers replaced by the number of their first appearance, without links, which hold some. */
+const anonymous = (value: unknown): unknown => {
+  const seen = new Map<string, number>()
+  return JSON.parse(
+    JSON.stringify(value)
+      .replaceAll(/"(redirect_path|url)":"[^"]*"/g, `"$1":""`)
+      .replaceAll(/(evt|qreq|qt|app|org|wks|req)_[0-9a-z]{26}/g, (id) => {
+        const number = seen.get(id) ?? seen.size
+        seen.set(id, number)
+        return `#${number}`
+      })
+  )
+}
+
+/** Plays the steps in a world of its own, then advances far. Answers the feed and every request. */
+const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) => Storage["Service"]) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(beginning)
+    const ids: Array<string> = []
+    for (const step of steps) {
+      if ("line" in step) {
+        const { line, scenario } = step
+        ids.push((yield* start({ line, ...(scenario !== null && { scenario }) })).id)
+      } else if ("passes_ms" in step) yield* pass(step.passes_ms)
+      else if ("advances" in step) yield* advance(step.advances)
+      else if (ids.length > 0) yield* cancel(ids[step.cancels % ids.length] ?? "")
+    }
+    yield* advance(600)
+    yield* advance(86_400 * 3)
+    const reads = yield* Effect.forEach(ids, (id) => read(id))
+    return anonymous([yield* feed(), reads])
+  }).pipe(Effect.provide(world({ around })), Effect.scoped)
+
+describe("an advance that runs jobs ahead of the clock", () => {
+  it.effect("leaves the feed and the requests that one job after another leaves, whatever the sandbox", () =>
+    Effect.gen(function* () {
+      const sandboxes = fc.sample(fc.array(step, { minLength: 3, maxLength: 40 }), { numRuns: 25, seed: 11 })
+      for (const steps of sandboxes) {
+        const ahead = yield* play(steps, (storage) => storage)
+        assert.deepStrictEqual(ahead, yield* play(steps, oneByOne), JSON.stringify(steps))
+      }
+    })
+  )
+
+  it.effect("takes a fifth of the changes and claims or less, with a hundred requests open", () =>
+    Effect.gen(function* () {
+      const steps = Array.from(
+        { length: 100 },
+        (_, place): ReadonlyArray<Step> => [{ line: lineNames[place % 3] ?? "pet", scenario: null }, { passes_ms: 7 }]
+      ).flat()
+      const [ahead, slow] = [{ calls: 0 }, { calls: 0 }]
+      const story = yield* play(steps, counting(ahead))
+      assert.deepStrictEqual(story, yield* play(steps, (storage) => counting(slow)(oneByOne(storage))))
+      const starts = 100
+      assert.isBelow(5 * (ahead.calls - starts), slow.calls - starts)
+    })
+  )
+})
