@@ -6,7 +6,10 @@ import { read, type Source } from "./support/sources.ts"
  * What runs on every runtime: everything that an entry point imports is read, types as well.
  */
 
-const packages = new Map([["@quotewire/core", "packages/core/src/index.ts"]])
+const packages = new Map([
+  ["@quotewire/core", "packages/core/src/index.ts"],
+  ["@quotewire/core/program", "packages/core/src/program.ts"]
+])
 
 /** The sources that an entry point imports, and what those import. */
 const reached = (entry: string): ReadonlyArray<Source> => {
@@ -24,13 +27,13 @@ const reached = (entry: string): ReadonlyArray<Source> => {
 describe("the Web handler", () => {
   const sources = reached("packages/http/src/web/index.ts")
 
-  it("imports nothing of Node, nor anything but effect", () => {
+  it("imports nothing of Node, nor anything but effect and jose, which runs anywhere", () => {
     holds(
       sources.flatMap(({ path, imports }) =>
         imports.map(({ specifier, target }) =>
           finding(
             path,
-            target !== null || packages.has(specifier) || /^effect(?:\/|$)/.test(specifier),
+            target !== null || packages.has(specifier) || /^(?:effect(?:\/|$)|jose$)/.test(specifier),
             `must not import ${specifier}`
           )
         )

@@ -238,7 +238,7 @@ describe("the documentation", () => {
   it("names npm scripts that exist", () => {
     const { scripts } = JSON.parse(read("package.json").text)
     const names = texts.flatMap(({ path, text }) =>
-      Array.from(text.matchAll(/\bnpm (?:run ([\w:]+)|(start|test)\b)/g), ([, script, short]) => ({
+      Array.from(text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g), ([, script, short]) => ({
         path,
         name: script ?? short ?? ""
       }))
