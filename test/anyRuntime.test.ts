@@ -8,7 +8,7 @@ import { read, type Source } from "./support/sources.ts"
 
 const packages = new Map([
   ["@quotewire/core", "packages/core/src/index.ts"],
-  ["@quotewire/core/program", "packages/core/src/program.ts"]
+  ["@quotewire/core/program", "packages/core/src/program/index.ts"]
 ])
 
 /** The sources that an entry point imports, and what those import. */
