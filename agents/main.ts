@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
@@ -9,13 +10,15 @@ import * as Model from "./model/Server.ts"
 import * as Report from "./Report.ts"
 import * as ResultsPage from "./ResultsPage.ts"
 import * as Run from "./Run.ts"
+import { validate } from "./validate.ts"
 
 /*
  * npm run agents -- [--only PART] [--records FOLDER] [--write]
  *
  * Runs a journey for car insurance with real clients and a model that follows a script. Prints what reached the model.
  * `--only` picks the clients whose id has this part, `--records` writes what each client sent to the model, and `--write`
- * writes the tables and the results into the documentation.
+ * writes the tables and the results into the documentation. At the end, Claude Code and Gemini CLI check what `agent-programs/` has
+ * for them.
  */
 
 const { values } = parseArgs({
@@ -78,4 +81,16 @@ const program = Effect.gen(function* () {
   return runs.every(({ finished }) => finished)
 })
 
-process.exit((await Effect.runPromise(Effect.provide(program, Host.layer))) ? 0 : 1)
+/** Checks the plugin and the extension, if the programs that do it are installed. */
+const areProgramsValid = (): boolean => {
+  if (!chosen.some(({ folder }) => folder === "terminals")) return true
+  const home = mkdtempSync(`${tmpdir()}/quotewire-agents-`)
+  try {
+    return validate(home)
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+const haveFinished = await Effect.runPromise(Effect.provide(program, Host.layer))
+process.exit(areProgramsValid() && haveFinished ? 0 : 1)
