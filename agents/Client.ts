@@ -10,4 +10,6 @@ export interface Client {
   readonly program: string
   /** Further environment variables of the program, besides the addresses. */
   readonly env?: Readonly<Record<string, string>>
+  /** Whether it puts forms before the person: then it is given no arguments of consent. */
+  readonly shows_forms?: boolean
 }

@@ -9,6 +9,8 @@ export interface Host {
   readonly advance: (seconds: number) => Promise<void>
   /** The tools that are listed for callers without a key, by name. */
   readonly tools: ReadonlyMap<string, { readonly inputSchema: unknown }>
+  /** The same for programs that show forms. */
+  readonly tools_with_forms: ReadonlyMap<string, { readonly inputSchema: unknown }>
 }
 
 /** Starts a host, which stops with the scope. */
@@ -21,17 +23,29 @@ export const start = Effect.gen(function* () {
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body)
     })
-  const listed = yield* Effect.promise(async () => {
-    const response = await post("/v1/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" }, {})
-    const { result }: { result: { tools: ReadonlyArray<{ name: string; inputSchema: unknown }> } } =
-      await response.json()
-    return result.tools
-  })
+  const list = (params: object, headers: Record<string, string>) =>
+    Effect.promise(async () => {
+      const response = await post("/v1/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list", params }, headers)
+      const { result }: { result: { tools: ReadonlyArray<{ name: string; inputSchema: unknown }> } } =
+        await response.json()
+      return new Map(result.tools.map((tool) => [tool.name, tool]))
+    })
+  const tools = yield* list({}, {})
+  const tools_with_forms = yield* list(
+    {
+      _meta: {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "agents", version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } }
+      }
+    },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" }
+  )
   const advance = async (seconds: number) => {
     const { server } = keys
     await post("/v1/sandbox/time", { seconds }, { authorization: `Bearer ${server}`, "idempotency-key": randomUUID() })
   }
-  return { base_url, advance, tools: new Map(listed.map((tool) => [tool.name, tool])) } satisfies Host
+  return { base_url, advance, tools, tools_with_forms } satisfies Host
 })
 
 export const layer = agentHosts()

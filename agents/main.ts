@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
+import type { Client } from "./Client.ts"
 import { clients } from "./clients.ts"
 import * as Host from "./Host.ts"
 import * as Install from "./Install.ts"
@@ -70,8 +71,9 @@ const record = (folder: string, run: Run.Run) => {
 const program = Effect.gen(function* () {
   const host = yield* Host.start
   const runs = yield* Effect.promise(() => play(host))
-  const declared = host.tools.get("start_quote_request")?.inputSchema
-  const rows = runs.map((run) => Report.rowOf(run, declared))
+  const declaredTo = ({ shows_forms = false }: Client) =>
+    (shows_forms ? host.tools_with_forms : host.tools).get("start_quote_request")?.inputSchema
+  const rows = runs.map((run) => Report.rowOf(run, declaredTo(run.client)))
   console.log(Report.table(rows))
   if (values.records !== undefined) for (const run of runs) record(values.records, run)
   if (values.write) {

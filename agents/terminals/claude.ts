@@ -1,15 +1,20 @@
 import { writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { world } from "../follow.ts"
 import { printed } from "../printed.ts"
 import { platform } from "./platform.ts"
 
 writeFileSync("mcp.json", JSON.stringify({ mcpServers: { quotewire: { type: "http", url: world.mcp } } }))
+const command = `${process.execPath} ${fileURLToPath(new URL("agree.ts", import.meta.url))}`
+writeFileSync("settings.json", JSON.stringify({ hooks: { Elicitation: [{ hooks: [{ type: "command", command }] }] } }))
 const args = [
   "--print",
   world.prompt,
   "--mcp-config",
   "mcp.json",
   "--strict-mcp-config",
+  "--settings",
+  "settings.json",
   "--allowedTools",
   "mcp__quotewire"
 ]

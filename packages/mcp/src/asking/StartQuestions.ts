@@ -109,7 +109,7 @@ const agreementForm: Form = {
 
 const agreementNotGiven = ApiError.make("invalid_input", {
   message:
-    "The person was shown the disclosure and has not answered. Nothing was sent to a carrier. Ask what the person wants.",
+    "The form with the disclosure was closed without an answer. Nothing was sent to a carrier. Ask what the person wants.",
   field_errors: [{ path: "quote_disclosure_accepted", message: "The person has not agreed." }],
   retry_action: "none"
 })
