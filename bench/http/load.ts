@@ -67,6 +67,17 @@ const writerOf = ({ method, path, key, body, headers: extra = {} }: Load): (() =
 }
 
 const lengthOf = /content-length: *(\d+)/i
+const chunked = /transfer-encoding: *chunked/i
+const lastChunk = Buffer.from("\r\n0\r\n\r\n")
+
+/** Whether an answer has arrived to its end. Its body begins at `start`. */
+const isWhole = (answer: Buffer, start: number): boolean => {
+  const head = answer.toString("latin1", 0, start)
+  const length = lengthOf.exec(head)?.[1]
+  if (length !== undefined) return answer.length >= start + Number(length)
+  if (!chunked.test(head)) throw new Error(`No length of the body in ${head}`)
+  return answer.subarray(-lastChunk.length).equals(lastChunk)
+}
 
 /** Keeps one request on the way on one connection until told to stop. */
 const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms: number, text: Buffer) => boolean) => {
@@ -80,9 +91,7 @@ const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     const end = pending.indexOf("\r\n\r\n")
     if (end < 0) return
-    const length = Number(lengthOf.exec(pending.toString("latin1", 0, end))?.[1])
-    if (Number.isNaN(length)) throw new Error(`No content-length in ${pending.toString("latin1", 0, end)}`)
-    if (pending.length < end + 4 + length) return
+    if (!isWhole(pending, end + 4)) return
     if (pending.toString("latin1", 9, 12) !== String(load.status)) throw new Error(`Refused: ${pending.toString()}`)
     const answer = pending
     pending = Buffer.alloc(0)

@@ -74,6 +74,9 @@ const messageHeaders = (method: string) => ({
 
 const toolsCall = message("tools/call", { name: "get_quote", arguments: { id: "{place}" } })
 
+/** The official server behind the official adapter for `node:http`. */
+const official = { script: "peers/mcp.ts" } as const
+
 const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
 const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
 
@@ -88,7 +91,9 @@ export const mcp: Suite = {
       name: "Quotewire, REST",
       load: (at) => ({ ...read.load(at), path: "/v1/quotes/{place}", ...placesOf(at) })
     },
-    { name: "@modelcontextprotocol/server 2.4, a constant", script: "peers/mcp.ts" }
+    { ...official, name: "@modelcontextprotocol/server 2.4, a quote of a map", args: ["--reads"] },
+    { ...official, name: "@modelcontextprotocol/server 2.4, a constant" },
+    { ...official, name: "@modelcontextprotocol/server 2.4, a constant, without its adapter", args: ["--bare"] }
   ],
   base: "Quotewire, REST",
   anew: false,
@@ -118,7 +123,11 @@ export const mcp_token: Suite = {
 export const mcp_list: Suite = {
   name: "mcp_list",
   title: "tools/list (MCP 2026-07-28)",
-  peers: [quotewire, { name: "@modelcontextprotocol/server 2.4, the same tools", script: "peers/mcp.ts" }],
+  peers: [
+    quotewire,
+    { ...official, name: "@modelcontextprotocol/server 2.4, the same tools" },
+    { ...official, name: "@modelcontextprotocol/server 2.4, the same tools, without its adapter", args: ["--bare"] }
+  ],
   base: "@modelcontextprotocol/server 2.4, the same tools",
   anew: false,
   load: () => ({

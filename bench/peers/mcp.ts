@@ -1,5 +1,6 @@
-import { createServer } from "node:http"
-import { createMcpHandler, McpServer } from "@modelcontextprotocol/server"
+import { createServer, type IncomingMessage, type RequestListener } from "node:http"
+import { toNodeHandler } from "@modelcontextprotocol/node"
+import { createMcpHandler, fromJsonSchema, type McpHttpHandler, McpServer } from "@modelcontextprotocol/server"
 import { Lines, operations, type Quotewire, type Storage } from "@quotewire/core"
 import { Tools } from "@quotewire/mcp"
 import * as Peer from "./Peer.ts"
@@ -14,10 +15,10 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
 /** As long as what our host says about a quote, so that both send as much. */
 const summary = "A quote. ".repeat(125)
 
-/** The official server without state: a constant as the answer of one tool, no arguments to check, plain JSON. */
-Peer.run((shared) => {
-  const structuredContent = { summary, ...shared.quote }
-  const result = {
+/** The result of a tool that returns a quote, made as ours is: two texts, and the object. */
+const resultOf = (quote: Peer.Shared["quote"]) => {
+  const structuredContent = { summary, ...quote }
+  return {
     content: [
       { type: "text" as const, text: summary },
       { type: "text" as const, text: JSON.stringify(structuredContent) }
@@ -25,16 +26,26 @@ Peer.run((shared) => {
     structuredContent,
     isError: false
   }
-  const handler = createMcpHandler(
-    () => {
-      const server = new McpServer({ name: "constant", version: "1" })
-      server.registerTool("get_quote", { description: "A constant." }, () => result)
-      server.server.setRequestHandler("tools/list", () => ({ tools, ttlMs: 300_000, cacheScope: "private" as const }))
-      return server
-    },
-    { responseMode: "json" }
-  )
-  const server = createServer(async (request, response) => {
+}
+
+/** Node sets both for every request to a server. */
+const hasTarget = (
+  request: IncomingMessage
+): request is IncomingMessage & { readonly method: string; readonly url: string } =>
+  request.method !== undefined && request.url !== undefined
+
+/** The handler behind the adapter for Node that comes with it. */
+const adapted = (handler: McpHttpHandler): RequestListener => {
+  const handle = toNodeHandler(handler)
+  return (request, response) => {
+    if (hasTarget(request)) void handle(request, response)
+  }
+}
+
+/** The handler alone, behind the least that serves it: cheaper than its own adapter. */
+const bare =
+  (handler: McpHttpHandler): RequestListener =>
+  async (request, response) => {
     const chunks: Array<Buffer> = []
     for await (const chunk of request) chunks.push(chunk)
     const headers = new Headers()
@@ -50,6 +61,39 @@ Peer.run((shared) => {
       ...Peer.headers
     })
     response.end(body)
-  })
-  return Peer.listening(server, shared)
+  }
+
+const inputSchema = fromJsonSchema<{ id: string }>({
+  type: "object",
+  properties: { id: { type: "string" } },
+  required: ["id"]
+})
+
+/** How many quotes it reads in turn: about as many as ours. */
+const many = 600
+
+/**
+ * The official server without state, answering plain JSON. By default its tool returns a constant and checks no arguments.
+ * With `--reads` it takes the id of a quote and reads it from a map; with `--bare` it does without its adapter for Node.
+ */
+Peer.run(async (shared) => {
+  const ids = Array.from({ length: many }, () => Peer.newId("qt"))
+  const quotes = new Map(ids.map((id) => [id, { ...shared.quote, id }]))
+  const constant = resultOf(shared.quote)
+  const reads = process.argv.includes("--reads")
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer({ name: "peer", version: "1" })
+      if (reads) {
+        server.registerTool("get_quote", { description: "Reads a quote.", inputSchema }, ({ id }) =>
+          resultOf(quotes.get(id) ?? shared.quote)
+        )
+      } else server.registerTool("get_quote", { description: "A constant." }, () => constant)
+      server.server.setRequestHandler("tools/list", () => ({ tools, ttlMs: 300_000, cacheScope: "private" as const }))
+      return server
+    },
+    { responseMode: "json" }
+  )
+  const server = createServer(process.argv.includes("--bare") ? bare(handler) : adapted(handler))
+  return { ...(await Peer.listening(server, shared)), quote_ids: ids }
 })

@@ -143,9 +143,8 @@ const makeRunner = <R>(
     const named = wrong.length > 0 ? error : withToolNames(spec, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
-    return Effect.succeed(
-      resultOf(Refusal.summaryOf(envelope, error.retry_after_seconds, line), Json.encode(envelope), true)
-    )
+    const summary = Json.encode(Refusal.summaryOf(envelope, error.retry_after_seconds, line))
+    return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
   }
   return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
     Effect.flatMap(Lines.Lines, (lines) => {
@@ -248,9 +247,9 @@ const withToolNames = (spec: ToolInput.Arguments, error: ApiError.ApiError): Api
 }
 
 /** The result: first the text for a model, then the JSON as text, and the JSON as an object. */
-const resultOf = (summary: string, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
+const resultOf = (summary: Json.Json<string>, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
-    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(answer.text)}}]`
+    `[{"type":"text","text":${summary.text}},{"type":"text","text":${JSON.stringify(answer.text)}}]`
   ),
   structuredContent: answer,
   isError

@@ -58,11 +58,13 @@ export const extend = <A extends object, B extends object>(json: Json<A>, member
   return json.value === undefined ? { text } : { text, value: { ...json.value, ...members } }
 }
 
-/** Inserts members at the beginning of an encoded object. Their names must differ from its own. */
-export const begin = <A extends object, B extends object>(members: A, json: Json<B>): Json<A & B> => {
-  const begun = JSON.stringify(members).slice(0, -1)
-  const text = json.text === "{}" ? `${begun}}` : `${begun},${json.text.slice(1)}`
-  return json.value === undefined ? { text } : { text, value: { ...members, ...json.value } }
+/** Inserts encoded members at the beginning of an encoded object. Their names must differ from its own. */
+export const begin = <A extends object, B extends object>(
+  members: { readonly [K in keyof A]: Json<A[K]> },
+  json: Json<B>
+): Json<A & B> => {
+  const begun = object<A>(members).text.slice(0, -1)
+  return { text: json.text === "{}" ? `${begun}}` : `${begun},${json.text.slice(1)}` }
 }
 
 /** The same text with null for every member with this name, at any depth. */

@@ -11,7 +11,7 @@ export interface Reader extends ToolAudience {
 /** An answer as a model reads it. */
 export interface Told {
   /** A few lines: what the answer holds, and what to do next. No facts that the person has given. */
-  readonly summary: string
+  readonly summary: Json.Json<string>
   /** The whole answer. It begins with the summary, because some programs show models nothing else, and cut it short. */
   readonly answer: Json.Json<object>
   /** What the quote card shows besides, for programs that show it. */
@@ -33,7 +33,7 @@ export const make =
   <A extends object>(parts: (answer: A, reader: Reader) => Parts): Tell =>
   (answer, reader) => {
     const { fields, summary, ...card } = parts(Json.read(Json.typed<A>(answer)), reader)
-    return { summary, answer: Json.encode({ summary, ...fields }), ...card }
+    return { ...begun(summary, Json.encode(fields)), ...card }
   }
 
 /** Prepares answers of one type that need nothing but a summary. Their JSON is not encoded again. */
@@ -41,6 +41,10 @@ export const summarized =
   <A extends object>(write: (answer: A) => string): Tell =>
   (json) => {
     const answer = Json.typed<A>(json)
-    const summary = write(Json.read(answer))
-    return { summary, answer: Json.begin({ summary }, answer) }
+    return begun(write(Json.read(answer)), answer)
   }
+
+const begun = (text: string, answer: Json.Json<object>): Told => {
+  const summary = Json.encode(text)
+  return { summary, answer: Json.begin({ summary }, answer) }
+}

@@ -58,11 +58,9 @@ export const coverOf = ({ coverage }: Quote): string =>
     .join(". ")
 
 const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][number]["coverages"][number]): string => {
-  const amounts = [
-    ...(limit === null ? [] : [dollars(limit)]),
-    ...(deductible === null ? [] : [`${dollars(deductible)} deductible`])
-  ]
-  return [words(code), ...amounts].join(" ")
+  const upTo = limit === null ? "" : ` ${dollars(limit)}`
+  const after = deductible === null ? "" : ` ${dollars(deductible)} deductible`
+  return `${words(code)}${upTo}${after}`
 }
 
 /** What was assumed because the person did not say it. */

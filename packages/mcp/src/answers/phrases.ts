@@ -17,8 +17,8 @@ export const count = (number: number, noun: string, plural = `${noun}s`): string
 export const words = (code: string): string => code.replaceAll("_", " ")
 
 /** An amount in dollars, without cents if there are none. */
-export const dollars = (amount: { readonly amount_minor: number }): string =>
-  Dollars.format(amount.amount_minor).replace(/\.00$/, "")
+export const dollars = ({ amount_minor }: { readonly amount_minor: number }): string =>
+  amount_minor % 100 === 0 ? Dollars.formatWhole(amount_minor) : Dollars.format(amount_minor)
 
 /** The end of a page: whether there is another one. */
 export const more = (next_cursor: string | null): string =>
