@@ -70,6 +70,21 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("reports no progress under a token of more than 256 characters", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Agents
+      const { id } = (yield* start).structuredContent
+      const get = (progressToken: string) => {
+        const params = { name: "get_quote_request", arguments: { id, wait_seconds: 0 }, _meta: { progressToken } }
+        const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params }
+        return send({ as: "server", headers: { accept: "text/event-stream" }, message })
+      }
+      assert.isArray((yield* get("é".repeat(256))).body)
+      const { body } = yield* get("é".repeat(257))
+      assert.deepStrictEqual([body.id, body.result.isError], [7, false])
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("answers when something has changed", () =>
     Effect.gen(function* () {
       const { structuredContent } = yield* start
