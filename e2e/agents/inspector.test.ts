@@ -29,7 +29,7 @@ const inspect = (...args: ReadonlyArray<string>) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("the official inspector", (it) => {
-  it.effect.each(["legacy", "auto", "modern"])("accepts every schema in its strictest mode: %s", (era) =>
+  it.effect.each(["legacy", "auto", "modern"])("finds every schema of a tool portable: %s", (era) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const { code, stderr, stdout } = yield* inspect(
