@@ -4,6 +4,7 @@ import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Applications } from "@quotewire/core/testing"
 import { Effect, Schema } from "effect"
+import { methodsOf } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
 /** What a client sent: the revision in its header, where it sent one. */
@@ -26,38 +27,18 @@ const Result = Schema.Struct({
 
 const info = { name: "an-older-agent", version: "1.0.0" }
 
-interface Connected {
-  readonly revision: string | undefined
-  readonly call: (name: string, args: Record<string, unknown>) => Promise<object>
-  readonly tools: () => Promise<ReadonlyArray<string>>
-  readonly close: () => Promise<void>
-}
-
 const programs = {
-  "1.32.2": async (url: URL, options: ConstructorParameters<typeof OlderTransport>[1]): Promise<Connected> => {
+  "1.32.2": async (url: URL, options: ConstructorParameters<typeof OlderTransport>[1]) => {
     const client = new OlderClient(info)
     const transport = new OlderTransport(url, options)
     await client.connect(transport)
-    return {
-      revision: transport.protocolVersion,
-      call: (name, args) => client.callTool({ name, arguments: args }),
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      close: () => client.close()
-    }
+    return { revision: transport.protocolVersion, ...methodsOf(client) }
   },
-  "2.4.0": async (
-    url: URL,
-    options: ConstructorParameters<typeof StreamableHTTPClientTransport>[1]
-  ): Promise<Connected> => {
+  "2.4.0": async (url: URL, options: ConstructorParameters<typeof StreamableHTTPClientTransport>[1]) => {
     const client = new Client(info, { versionNegotiation: { mode: "legacy" } })
     const transport = new StreamableHTTPClientTransport(url, options)
     await client.connect(transport)
-    return {
-      revision: transport.protocolVersion,
-      call: (name, args) => client.callTool({ name, arguments: args }),
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      close: () => client.close()
-    }
+    return { revision: transport.protocolVersion, ...methodsOf(client) }
   }
 } as const
 
