@@ -17,6 +17,17 @@ const start = Effect.flatMap(Agents, (agents) =>
 
 const waiting = Effect.flatMap(LongPolls.LongPolls, (longPolls) => longPolls.count)
 
+/** Starts a request, and a read that waits for its next change. */
+const readWaiting = Effect.gen(function* () {
+  const { call } = yield* Agents
+  const { id, version } = (yield* start).structuredContent
+  const read = yield* Effect.forkChild(call("get_quote_request", { id, since_version: version }, "server"), {
+    startImmediately: true
+  })
+  while ((yield* waiting) === 0) yield* Effect.yieldNow
+  return { read, version }
+})
+
 const advance = operations.find(
   (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"
 )
@@ -87,13 +98,7 @@ describe("a call that waits", () => {
 
   it.effect("answers when something has changed", () =>
     Effect.gen(function* () {
-      const { structuredContent } = yield* start
-      const { id, version } = structuredContent
-      const agents = yield* Agents
-      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
-        startImmediately: true
-      })
-      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      const { read, version } = yield* readWaiting
       yield* advanced(1)
       const answer = yield* Fiber.join(read)
       assert.isAbove(answer.structuredContent.quote_request.version, version)
@@ -102,13 +107,7 @@ describe("a call that waits", () => {
 
   it.effect("is dropped at once when its caller hangs up", () =>
     Effect.gen(function* () {
-      const { structuredContent } = yield* start
-      const { id, version } = structuredContent
-      const agents = yield* Agents
-      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
-        startImmediately: true
-      })
-      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
       assert.strictEqual(yield* waiting, 0)
     }).pipe(Effect.provide(layer()))
