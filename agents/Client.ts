@@ -1,15 +1,15 @@
-/** A client of the table: its packages, and the program that runs it. */
+/** A real MCP client, in one version: its packages, and the program that plays the journey with it. */
 export interface Client {
-  /** A short name, for paths and files. */
+  /** A short name, for `--only`, paths and files. */
   readonly id: string
-  /** The packages and their versions, as readers know them. */
+  /** The packages and their versions, as the table shows them. */
   readonly title: string
-  /** The folder with its packages. */
+  /** The folder in `agents/` that has its packages and its program. */
   readonly folder: string
-  /** Its program in that folder. */
+  /** The file of the program in that folder. */
   readonly program: string
   /** Further environment variables of the program, besides the addresses. */
   readonly env?: Readonly<Record<string, string>>
-  /** Whether it puts forms before the person: then it is given no arguments of consent. */
+  /** Whether it shows the person forms. Then the host lists no arguments for the consent. */
   readonly shows_forms?: boolean
 }

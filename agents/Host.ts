@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { AgentHosts, agentHosts } from "../e2e/agents/host.ts"
 
 /** A host on the loopback address, with a sandbox in memory that admits callers without a key. */
@@ -9,9 +9,17 @@ export interface Host {
   readonly advance: (seconds: number) => Promise<void>
   /** The tools that are listed for callers without a key, by name. */
   readonly tools: ReadonlyMap<string, { readonly inputSchema: unknown }>
-  /** The same for programs that show forms. */
+  /** The same list, as programs that show forms get it. */
   readonly tools_with_forms: ReadonlyMap<string, { readonly inputSchema: unknown }>
 }
+
+const decodeList = Schema.decodeUnknownSync(
+  Schema.Struct({
+    result: Schema.Struct({
+      tools: Schema.Array(Schema.Struct({ name: Schema.String, inputSchema: Schema.Unknown }))
+    })
+  })
+)
 
 /** Starts a host, which stops with the scope. */
 export const start = Effect.gen(function* () {
@@ -26,8 +34,7 @@ export const start = Effect.gen(function* () {
   const list = (params: object, headers: Record<string, string>) =>
     Effect.promise(async () => {
       const response = await post("/v1/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list", params }, headers)
-      const { result }: { result: { tools: ReadonlyArray<{ name: string; inputSchema: unknown }> } } =
-        await response.json()
+      const { result } = decodeList(await response.json())
       return new Map(result.tools.map((tool) => [tool.name, tool]))
     })
   const tools = yield* list({}, {})

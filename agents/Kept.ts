@@ -4,7 +4,7 @@ import { Predicate } from "effect"
 export interface Kept {
   /** How many of the facts are still declared, and how many there are. */
   readonly facts: readonly [kept: number, all: number]
-  /** Whether the same facts are still required. `all required`: further ones are, too. */
+  /** Whether the same facts are still required. `all required`: those, and others that the host does not require. */
   readonly required: "kept" | "lost" | "all required"
   /** How many lists of allowed values are still there. */
   readonly values: readonly [kept: number, all: number]
@@ -51,8 +51,11 @@ const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: n
   if (typeof schema.$ref === "string") walk(root, at(root, schema.$ref), path, shape, level + 1)
   if (Array.isArray(schema.enum) && schema.enum.length > 0) shape.values.add(path)
   const choices = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
-  const told = choices.filter((one) => !isNull(one))
-  if (told.length > 1 || (Array.isArray(schema.type) && schema.type.filter((one) => one !== "null").length > 1)) {
+  const alternatives = choices.filter((one) => !isNull(one))
+  if (
+    alternatives.length > 1 ||
+    (Array.isArray(schema.type) && schema.type.filter((one) => one !== "null").length > 1)
+  ) {
     shape.unions.add(path)
   }
   for (const one of choices) walk(root, one, path, shape, level + 1)

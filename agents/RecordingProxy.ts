@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 import { Schema } from "effect"
-import { closed, textOf } from "./model/Server.ts"
+import { close, listen, textOf } from "./loopback.ts"
 
 /** What a client has sent to the host. */
 export interface Recorded {
@@ -15,7 +14,7 @@ export interface Recorded {
   readonly refused: Set<string>
 }
 
-/** A reverse proxy before the host, which records what passes through it. */
+/** A reverse proxy in front of the host, which records what passes through it. */
 export interface RecordingProxy {
   readonly url: string
   readonly recorded: Recorded
@@ -69,9 +68,7 @@ export const open = async (base_url: string): Promise<RecordingProxy> => {
   const server = createServer((request, response) => {
     pass(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, recorded, close: () => closed(server) }
+  return { url: await listen(server), recorded, close: () => close(server) }
 }
 
 /** The headers that belong to one connection, which are not passed on. */

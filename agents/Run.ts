@@ -19,7 +19,7 @@ export interface Run {
   readonly printed: string
 }
 
-/** How long a client may take. */
+/** How long a client may take until it is stopped. */
 const limit_ms = 120_000
 
 /** Runs the journey with one client, in a process with an empty home folder and without anybody's keys. */

@@ -13,7 +13,7 @@ type Turn =
   | { readonly _tag: "call"; readonly call: { readonly name: string; readonly args: Record<string, unknown> } }
   | { readonly _tag: "text"; readonly text: string }
 
-/** The addresses of the host's endpoint and of the model, and the prompt. */
+/** What a program is given: the addresses of the host's endpoint and of the model, and the prompt. */
 export const world = {
   mcp: process.env.MCP_URL ?? "",
   model: process.env.MODEL_URL ?? "",
@@ -29,6 +29,7 @@ export const follow = async (
   for (;;) {
     const response = await fetch(`${world.model}/plain`, { method: "POST", body: JSON.stringify({ tools, results }) })
     if (!response.ok) throw new Error(await response.text())
+    // Not checked: our own model has written it.
     const turn: Turn = await response.json()
     if (turn._tag === "text") return turn.text
     results.push(textOf(await call(turn.call.name, turn.call.args)))

@@ -18,8 +18,8 @@ import { validate } from "./validate.ts"
  *
  * Runs a journey for car insurance with real clients and a model that follows a script. Prints what reached the model.
  * `--only` picks the clients whose id has this part, `--records` writes what each client sent to the model, and `--write`
- * writes the tables and the results into the documentation. At the end, Claude Code and Gemini CLI check what `agent-programs/` has
- * for them.
+ * writes the table and the results into the documentation. At the end, Claude Code and Gemini CLI check their plugin and their
+ * extension in `agent-programs/`.
  */
 
 const { values } = parseArgs({
@@ -83,7 +83,7 @@ const program = Effect.gen(function* () {
   return runs.every(({ finished }) => finished)
 })
 
-/** Checks the plugin and the extension, if the programs that do it are installed. */
+/** Checks the plugin and the extension, if Claude Code and Gemini CLI are among the chosen clients. */
 const areProgramsValid = (): boolean => {
   if (!chosen.some(({ folder }) => folder === "terminals")) return true
   const home = mkdtempSync(`${tmpdir()}/quotewire-agents-`)

@@ -1,5 +1,6 @@
-import { follow, world } from "./follow.ts"
+import { follow } from "./follow.ts"
 
+/** What all versions of the client have in common. */
 interface Sdk {
   readonly listTools: () => Promise<{
     readonly tools: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined }>
@@ -14,5 +15,3 @@ export const journey = async (client: Sdk): Promise<void> => {
   console.log(await follow(tools, (name, args) => client.callTool({ name, arguments: args })))
   await client.close()
 }
-
-export { world }

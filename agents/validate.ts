@@ -1,22 +1,22 @@
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { platform } from "./terminals/platform.ts"
 
 const terminals = new URL("terminals/node_modules/", import.meta.url)
-const platform = `${process.platform}-${process.arch}`
 
 const inPrograms = (folder: string): string => fileURLToPath(new URL(`../agent-programs/${folder}`, import.meta.url))
 
 const claude = fileURLToPath(new URL(`@anthropic-ai/claude-code-${platform}/claude`, terminals))
 const gemini = fileURLToPath(new URL(".bin/gemini", terminals))
 
-/** What the programs themselves check, each with its own command. */
+/** The checks that the programs have for their own plugins and extensions. */
 const checks: ReadonlyArray<readonly [what: string, command: string, args: ReadonlyArray<string>]> = [
   ["the plugin for Claude Code", claude, ["plugin", "validate", inPrograms("claude-code")]],
   ["its marketplace", claude, ["plugin", "validate", inPrograms("")]],
   ["the extension for Gemini CLI", gemini, ["extensions", "validate", inPrograms("gemini")]]
 ]
 
-/** Lets the programs check what is made for them, and returns whether they found it valid. `home` is an empty folder. */
+/** Runs the checks, prints their results, and returns whether all are valid. `home` is an empty folder for the programs. */
 export const validate = (home: string): boolean => {
   const valid = checks.map(([what, command, args]) => {
     const { status, stdout, stderr } = spawnSync(command, args, {

@@ -1,16 +1,19 @@
 import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, sep } from "node:path"
 import { getMcpConfigForManifest, unpackExtension, v0_3, validateManifest } from "@anthropic-ai/mcpb"
 import { assert, describe, it } from "@effect/vitest"
-import { Client } from "@modelcontextprotocol/client"
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { quoteDisclosure } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { Effect, Schema } from "effect"
 import { parse } from "yaml"
 import { packDesktop } from "../scripts/desktop.ts"
-import { installLinks } from "../scripts/installLinks.ts"
+import { type InstallLinks, installLinks } from "../scripts/installLinks.ts"
 import { manifest, read, root } from "./support/sources.ts"
 
 /*
@@ -50,6 +53,43 @@ const host = Effect.gen(function* () {
   return Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ base_url: Schema.String })))(String(bytes))
 })
 
+/** A connected program; it ends with the scope. */
+const connected = (transport: StdioClientTransport | StreamableHTTPClientTransport) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ name: "a-program", version: "1" })
+      await client.connect(transport)
+      return client
+    }),
+    (client) => Effect.promise(() => client.close())
+  )
+
+/** The ids in a result of a tool. */
+const Ids = Schema.Struct({
+  id: Schema.optionalKey(Schema.String),
+  read_handle: Schema.optionalKey(Schema.String),
+  quote_request: Schema.optionalKey(Schema.Struct({ id: Schema.String }))
+})
+
+/** Calls a tool, and gives the ids in its result. */
+const call = (client: Client, name: string, args: Record<string, unknown>) =>
+  Effect.promise(async () => {
+    const { structuredContent } = await client.callTool({ name, arguments: args })
+    return Schema.decodeUnknownSync(Ids)(structuredContent)
+  })
+
+/** Runs the command until it ends; gives its exit code, and what it wrote as errors. */
+const ended = (args: ReadonlyArray<string>, env: Record<string, string>) =>
+  Effect.promise(async () => {
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] })
+    let told = ""
+    child.stderr.on("data", (bytes) => {
+      told += bytes
+    })
+    const [code] = await once(child, "close")
+    return { code, told }
+  })
+
 describe("the desktop bundle", () => {
   it("has a manifest that mcpb accepts, of the version of the packages", () => {
     assert.isTrue(validateManifest(join(root, "agent-programs/desktop/manifest.json")))
@@ -68,22 +108,15 @@ describe("the desktop bundle", () => {
       assert.isFalse(existsSync(join(outputDir, "node_modules")))
       const { base_url } = yield* host
       const { args = [], env = {} } = yield* Effect.promise(() => startOf(outputDir, { base_url }))
-      const client = new Client({ name: "a-desktop", version: "1" })
-      yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
-      const command = process.execPath
-      yield* Effect.promise(() => client.connect(new StdioClientTransport({ command, args, env })))
+      const client = yield* connected(new StdioClientTransport({ command: process.execPath, args, env }))
       const { tools } = yield* Effect.promise(() => client.listTools())
       assert.include(
         tools.map(({ name }) => name),
         "start_quote_request"
       )
       const wrong = yield* Effect.promise(() => startOf(outputDir, { base_url, api_key: "secret-key" }))
-      const child = spawn(command, wrong.args ?? [], { env: wrong.env, stdio: ["ignore", "ignore", "pipe"] })
-      let told = ""
-      child.stderr.on("data", (bytes) => {
-        told += bytes
-      })
-      assert.deepStrictEqual(yield* Effect.promise(() => once(child, "close")), [2, null])
+      const { code, told } = yield* ended(wrong.args ?? [], wrong.env ?? {})
+      assert.strictEqual(code, 2)
       assert.include(told, "The API key must be complete")
       assert.notInclude(told, "secret-key")
     })
@@ -102,7 +135,10 @@ const Input = Schema.Struct({
 const Variables = Schema.Record(Text, Input)
 const Server = Schema.Struct({
   $schema: Schema.Literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
-  name: Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/), Schema.isMaxLength(200)),
+  name: Schema.String.check(
+    Schema.isPattern(/^[a-z\d][a-z\d.-]*[a-z\d]\/[a-z\d][\w.-]*[a-z\d]$/i),
+    Schema.isMaxLength(200)
+  ),
   title: Text.check(Schema.isMaxLength(100)),
   description: Text.check(Schema.isMaxLength(100)),
   version: Version,
@@ -127,6 +163,30 @@ const Server = Schema.Struct({
     })
   )
 })
+
+/** A server that a link adds to a program. */
+const Target = Schema.Struct({
+  name: Schema.String,
+  url: Schema.String,
+  type: Schema.optionalKey(Schema.Literal("http"))
+})
+
+/** The servers that links add, read as the documentation of the programs has it. */
+const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): ReadonlyArray<typeof Target.Type> => {
+  const start = "vscode:mcp/install?"
+  assert.isTrue(vscode.startsWith(start))
+  const read = (link: string, begin: string, decode: (config: string) => string) => {
+    const { href, searchParams } = new URL(link)
+    assert.isTrue(href.startsWith(`${begin}?`), href)
+    return { name: searchParams.get("name"), ...JSON.parse(decode(searchParams.get("config") ?? "")) }
+  }
+  return [
+    read(cursor, "cursor://anysphere.cursor-deeplink/mcp/install", atob),
+    read(cursor_web, "https://cursor.com/en/install-mcp", atob),
+    JSON.parse(decodeURIComponent(vscode.slice(start.length))),
+    read(vscode_web, "https://insiders.vscode.dev/redirect/mcp/install", (config) => config)
+  ].map((target) => Schema.decodeUnknownSync(Target, { onExcessProperty: "error" })(target))
+}
 
 describe("the entry in the registry of MCP servers", () => {
   const server = decoded(Server, "packages/cli/server.json")
@@ -157,6 +217,35 @@ describe("the entry in the registry of MCP servers", () => {
     const key = server.packages[0].environmentVariables.find(({ name }) => name === "QUOTEWIRE_API_KEY")
     assert.isTrue(key?.isSecret)
   })
+
+  it.live("starts a program that forwards to a host, the same that every link and the remote lead to", () =>
+    Effect.gen(function* () {
+      const { base_url } = yield* host
+      const [{ environmentVariables, packageArguments }] = server.packages
+      const args = [join(root, "packages/cli/bin/quotewire.js"), ...packageArguments.map(({ value }) => value)]
+      const [address = "", key = ""] = environmentVariables.map(({ name }) => name)
+      const started = yield* connected(
+        new StdioClientTransport({ command: process.execPath, args, env: { [address]: base_url } })
+      )
+      const { id, read_handle } = yield* call(started, "start_quote_request", {
+        line: "renters",
+        request_key: randomUUID(),
+        application: Applications.smallest.renters,
+        quote_disclosure_version: quoteDisclosure.version,
+        quote_disclosure_accepted: true
+      })
+      const remotes = server.remotes.map(({ url }) => url.replace("https://{host}", base_url))
+      for (const url of [...targetsOf(installLinks(base_url)).map(({ url }) => url), ...remotes]) {
+        const client = yield* connected(new StreamableHTTPClientTransport(new URL(url)))
+        const found = yield* call(client, "get_quote_request", { id, read_handle, wait_seconds: 0 })
+        assert.strictEqual(found.quote_request?.id, id, url)
+      }
+      const wrong = yield* ended(args, { [address]: base_url, [key]: "secret-key" })
+      assert.strictEqual(wrong.code, 2)
+      assert.include(wrong.told, "QUOTEWIRE_API_KEY")
+      assert.notInclude(wrong.told, "secret-key")
+    })
+  )
 })
 
 describe("the plugin and the extension", () => {
@@ -203,21 +292,14 @@ describe("the plugin and the extension", () => {
 })
 
 describe("a link that adds a host to a program", () => {
-  const links = installLinks("https://shop.example/insurance/")
-  const url = "https://shop.example/insurance/v1/mcp"
-
-  it("holds the address of the endpoint", () => {
-    for (const link of [links.cursor, links.cursor_web]) {
-      const query = new URL(link).searchParams
-      assert.strictEqual(query.get("name"), "quotewire")
-      assert.deepStrictEqual(JSON.parse(atob(query.get("config") ?? "")), { url })
-    }
-    assert.deepStrictEqual(JSON.parse(decodeURIComponent(links.vscode.replace("vscode:mcp/install?", ""))), {
-      name: "quotewire",
-      type: "http",
-      url
-    })
-    const query = new URL(links.vscode_web).searchParams
-    assert.deepStrictEqual(JSON.parse(query.get("config") ?? ""), { type: "http", url })
+  it("holds the address of the endpoint, and of VS Code the kind of server", () => {
+    const name = "quotewire"
+    const url = "https://shop.example/insurance/v1/mcp"
+    assert.deepStrictEqual(targetsOf(installLinks("https://shop.example/insurance/")), [
+      { name, url },
+      { name, url },
+      { name, url, type: "http" },
+      { name, url, type: "http" }
+    ])
   })
 })

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +10,7 @@ import * as Script from "../agents/model/Script.ts"
 import * as Report from "../agents/Report.ts"
 import { Agents, layer } from "../packages/mcp/test/support/agents.ts"
 import { advanced, callKeyless } from "../packages/mcp/test/support/journey.ts"
-import { read } from "./support/sources.ts"
+import { read, root } from "./support/sources.ts"
 
 /*
  * What can be tested of `npm run agents` without its clients: the script, played on the endpoint itself, and the pages that the
@@ -87,12 +89,13 @@ describe("what a client keeps of a declaration", () => {
 describe("the pages that npm run agents writes", () => {
   it("name every client, in the versions that its folder installs", () => {
     const { text } = read("docs/reference/agents.md")
-    for (const { folder, title } of clients) {
+    for (const { folder, program, title } of clients) {
       assert.include(text, `| ${title} `)
       const { dependencies } = JSON.parse(read(`agents/${folder}/package.json`).text)
-      for (const version of title.match(/\d+\.\d+\.\d+/g) ?? []) {
-        assert.include(Object.values(dependencies), version, title)
-      }
+      const versions = title.match(/\d+\.\d+\.\d+/g) ?? []
+      assert.isNotEmpty(versions, title)
+      for (const version of versions) assert.include(Object.values(dependencies), version, title)
+      assert.isTrue(existsSync(join(root, "agents", folder, program)), title)
     }
   })
 
@@ -103,6 +106,7 @@ describe("the pages that npm run agents writes", () => {
       const [capabilities, refused, started] = results
       for (const result of [capabilities, refused, started, results.at(-2), results.at(-1)]) {
         const [summary = ""] = Report.normalized(result ?? "").split("\n{")
+        assert.isNotEmpty(summary)
         assert.include(page, plain(summary).slice(0, 400))
       }
     }).pipe(Effect.provide(layer()))

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { close, listen, textOf } from "../loopback.ts"
 import * as Conversation from "./Conversation.ts"
 import { chat } from "./chat.ts"
 import { gemini } from "./gemini.ts"
@@ -68,25 +68,6 @@ export const open = async (wait: () => void): Promise<Model> => {
     }
   }
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: (client) => `http://127.0.0.1:${port}/${client}`,
-    heard,
-    close: () => closed(server)
-  }
+  const address = await listen(server)
+  return { url: (client) => `${address}/${client}`, heard, close: () => close(server) }
 }
-
-/** The body of a request as text. */
-export const textOf = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(chunk)
-  return Buffer.concat(chunks).toString()
-}
-
-/** Stops a server, and closes the connections that clients keep open. */
-export const closed = (server: ReturnType<typeof createServer>): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })

@@ -58,7 +58,7 @@ export const connect = (
     return {
       requests,
       tools: Effect.promise(client.tools),
-      call: (name, args = {}) => Effect.promise(async () => answerOf(await client.call(name, args)))
+      call: (name, args) => Effect.promise(async () => answerOf(await client.call(name, args)))
     }
   })
 
@@ -67,24 +67,30 @@ interface Options {
   readonly requestInit: { readonly headers: Record<string, string> }
 }
 
+/** What all versions of the official client have in common. */
+interface OfficialClient {
+  readonly listTools: () => Promise<{ readonly tools: ReadonlyArray<{ readonly name: string }> }>
+  readonly callTool: (call: { readonly name: string; readonly arguments: Record<string, unknown> }) => Promise<object>
+  readonly close: () => Promise<void>
+}
+
+/** The methods of an official client that tests use. */
+export const methodsOf = (client: OfficialClient) => ({
+  tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+  call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
+  close: () => client.close()
+})
+
 const newer = async (kind: keyof typeof modes, url: URL, options: Options) => {
   const client = new Client(info, { versionNegotiation: { mode: modes[kind] } })
   await client.connect(new StreamableHTTPClientTransport(url, options))
-  return {
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name: string, args: Record<string, unknown>): Promise<object> => client.callTool({ name, arguments: args }),
-    close: () => client.close()
-  }
+  return methodsOf(client)
 }
 
 const older = async (url: URL, options: Options) => {
   const client = new OlderClient(info)
   await client.connect(new OlderTransport(url, options))
-  return {
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name: string, args: Record<string, unknown>): Promise<object> => client.callTool({ name, arguments: args }),
-    close: () => client.close()
-  }
+  return methodsOf(client)
 }
 
 const answerOf = (result: object): ToolAnswer => {

@@ -7,13 +7,20 @@ import { AgentHosts, agentHosts } from "./host.ts"
 /** What a server of tools must pass, whatever the revision. */
 const always = [
   ...["tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"],
-  ...["tools-call-mixed-content", "tools-call-error", "json-schema-2020-12", "dns-rebinding-protection"]
+  ...["tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12"],
+  "dns-rebinding-protection"
 ]
+
+/** What a server that asks the person questions must pass, in the revision without a handshake. */
+const questions = [
+  ...["basic-elicitation", "request-state", "multi-round", "missing-input-response", "result-type", "tampered-state"],
+  ...["validate-input", "unsupported-methods"]
+].map((name) => `input-required-result-${name}`)
 
 const musts = {
   "0.1.16": [...always, "server-initialize", "ping"],
   "2025-11-25": [...always, "server-initialize", "ping", "server-session-lifecycle"],
-  "2026-07-28": [...always, "http-header-validation"]
+  "2026-07-28": [...always, ...questions, "http-header-validation"]
 } as const
 
 layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })(

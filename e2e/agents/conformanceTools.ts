@@ -1,6 +1,6 @@
 import { Json } from "@quotewire/core"
 import type { Tool } from "@quotewire/mcp"
-import { Effect } from "effect"
+import { Effect, Equal } from "effect"
 
 /* The tools by whose names the official conformance suite calls. No host of ours has them but those of the tests. */
 
@@ -53,7 +53,55 @@ const dialect: Tool.Listed["inputSchema"] = {
   additionalProperties: false
 }
 
+type Question = Exclude<Effect.Success<ReturnType<Tool.Tool["call"]>>, Tool.ToolResult>
+
+/** A tool that asks the person questions, one after the other, and then answers. A question without an answer is asked again. */
+const asking = (name: string, questions: ReadonlyArray<Omit<Question, "state">>): Tool.Tool => ({
+  ...tool(name, []),
+  call: ({ round }) => {
+    const told = (words: string, isError: boolean) => Effect.succeed({ content: Json.encode([text(words)]), isError })
+    if (round === undefined) return told("No form can be shown.", true)
+    const asked = questions.findIndex(({ name }) => Equal.equals(round.state, { asked: name }))
+    const next = questions[round.answer?.action === "accept" ? asked + 1 : Math.max(asked, 0)]
+    return next === undefined ? told("state-ok", false) : Effect.succeed({ ...next, state: { asked: next.name } })
+  }
+})
+
+/** A question that a form with one field asks. */
+const question = (
+  name: string,
+  message: string,
+  field: string,
+  type: "string" | "boolean"
+): Omit<Question, "state"> => {
+  const properties = { [field]: { type, title: field } }
+  return { name, form: { message, requestedSchema: { type: "object", properties, required: [field] } } }
+}
+
+const askName = question("user_name", "What is your name?", "name", "string")
+const askConsent = question("confirm", "Do you agree?", "ok", "boolean")
+
+/** A tool that reports its progress, and then answers. */
+const reporting: Tool.Tool = {
+  ...tool("test_tool_with_progress", []),
+  call: ({ progress = () => Effect.void }) =>
+    Effect.as(
+      Effect.forEach([0, 50, 100], (seconds) => progress(seconds, `${seconds} of 100`)),
+      { content: Json.encode([text("The work is done.")]), isError: false }
+    )
+}
+
 export const conformanceTools: ReadonlyArray<Tool.Tool> = [
+  reporting,
+  asking("test_input_required_result_elicitation", [askName]),
+  asking("test_input_required_result_request_state", [askConsent]),
+  asking("test_input_required_result_tampered_state", [askConsent]),
+  asking("test_streaming_elicitation", [askName]),
+  asking("test_input_required_result_multi_round", [
+    askName,
+    question("color", "Which color do you like?", "color", "string")
+  ]),
+  tool("test_logging_tool", [text("The service writes no log messages.")]),
   tool("test_simple_text", [text("This is a simple text response for testing.")]),
   tool("test_image_content", [image]),
   tool("test_audio_content", [{ type: "audio", data: wav, mimeType: "audio/wav" }]),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { Applications } from "@quotewire/core/testing"
+import { connect as connectRest } from "@quotewire/http/client"
 import { Effect } from "effect"
 import { roundRobin } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
@@ -44,6 +45,13 @@ const connect = Effect.fnUntraced(function* (mode: "auto" | { readonly pin: stri
   return { start, requests }
 })
 
+/** All quote requests of the workspace, as REST lists them. */
+const requestsOf = Effect.gen(function* () {
+  const { base_urls, keys } = yield* AgentHosts
+  const rest = connectRest({ base_url: base_urls[0], key: keys.server })
+  return (yield* Effect.promise(() => rest.list_quote_requests({}))).quote_requests
+})
+
 const { dwelling } = Applications.smallest.renters
 
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
@@ -64,6 +72,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
           const before = [...requests]
           const started = yield* start({ dwelling: { address: dwelling.address } })
           assert.isFalse(started.isError, JSON.stringify(started))
+          assert.deepNestedInclude(started, { "structuredContent.quote_consent.kind": "quote_disclosure" })
           assert.deepStrictEqual(
             shown.map(({ fields }) => fields),
             [["dwelling.type"], ["agree"]]
@@ -76,9 +85,15 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
       Effect.gen(function* () {
         const shown: Person["shown"] = []
         const { start } = yield* connect("auto", { shown, answer: () => ({ action: "decline" }) })
+        const before = yield* requestsOf
         const refused = yield* start(Applications.smallest.renters)
         assert.isTrue(refused.isError)
-        assert.lengthOf(shown, 1)
+        assert.deepNestedInclude(refused, { "structuredContent.error.code": "invalid_input" })
+        assert.deepStrictEqual(
+          shown.map(({ fields }) => fields),
+          [["agree"]]
+        )
+        assert.deepStrictEqual(yield* requestsOf, before)
       })
     )
   }

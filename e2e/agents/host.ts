@@ -15,11 +15,11 @@ export class AgentHosts extends Context.Service<
   }
 >()("e2e/AgentHosts") {}
 
-/** What is unlike in other hosts. */
+/** How the hosts differ from those without options. */
 export interface AgentHostOptions {
-  /** Tools beside those of the service. */
+  /** Tools in addition to those of the service. */
   readonly tools?: ReadonlyArray<Tool.Tool>
-  /** How many hosts there are; one unless told. */
+  /** How many hosts there are; one by default. */
   readonly hosts?: number
 }
 
@@ -53,7 +53,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
     return AgentHosts.of({ base_urls: [first, ...others], keys })
   })
 
-/** HTTP hosts with the agent endpoint on one storage in memory, keyless callers let in, without limits. */
+/** HTTP hosts with the agent endpoint on one storage in memory. They admit callers without a key, and have no limits. */
 export const agentHosts = (options: AgentHostOptions = {}) =>
   Layer.effect(AgentHosts, make(options)).pipe(
     Layer.provide(Quotewire.worker),

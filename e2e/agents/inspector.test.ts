@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { connect } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
 const program = fileURLToPath(
@@ -28,7 +29,7 @@ const inspect = (...args: ReadonlyArray<string>) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("the official inspector", (it) => {
-  it.effect.each(["legacy", "auto", "modern"])("accepts every schema in its strictest mode: %s", (era) =>
+  it.effect.each(["legacy", "auto", "modern"])("finds every schema of a tool portable: %s", (era) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const { code, stderr, stdout } = yield* inspect(
@@ -36,7 +37,11 @@ layer(agentHosts(), { excludeTestServices: true })("the official inspector", (it
         ...["--method", "tools/list", "--strict", "--header", `Authorization: Bearer ${keys.server}`]
       )
       assert.deepStrictEqual([code, stderr], [0, ""])
-      assert.isAtLeast(JSON.parse(stdout).tools.length, 10)
+      const client = yield* connect("2.4.0, default", base_urls, keys.server)
+      assert.sameMembers(
+        JSON.parse(stdout).tools.map(({ name }: { name: string }) => name),
+        [...(yield* client.tools)]
+      )
     })
   )
 })

@@ -18,6 +18,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 import express from "express"
 import { serving } from "../../packages/http/test/handlers/support.ts"
+import { methodsOf } from "./clients.ts"
 import * as OidcIssuer from "./oidcIssuer.ts"
 
 /** A service in somebody's app, below a path, and another one beside it. Both accept tokens of the same issuer. */
@@ -111,9 +112,8 @@ const newer = (url: URL, authProvider: SignIn): Connection => {
   const client = new Client({ name: "an-agent", version: "1" })
   let transport = new StreamableHTTPClientTransport(url, { authProvider })
   return {
+    ...methodsOf(client),
     connect: () => client.connect(transport),
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, args = {}) => client.callTool({ name, arguments: args }),
     finish: async (callback) => {
       await transport.finishAuth(callback.searchParams)
       await client.close()
@@ -127,9 +127,8 @@ const older = (url: URL, authProvider: SignIn): Connection => {
   const client = new OlderClient({ name: "an-agent", version: "1" })
   let transport = new OlderTransport(url, { authProvider })
   return {
+    ...methodsOf(client),
     connect: () => client.connect(transport),
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, args = {}) => client.callTool({ name, arguments: args }),
     finish: async (callback) => {
       await transport.finishAuth(callback.searchParams.get("code") ?? "")
       await client.close()

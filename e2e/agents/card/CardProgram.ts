@@ -13,16 +13,16 @@ declare const globalThis: { program: Program }
 
 export type ToolResult = Parameters<Program["send"]>[0]
 
-/** A program in a browser that shows the pages of tools, and a host that it calls. */
+/** An agent program in a browser, which shows pages of tools, and a host that it calls. */
 export class CardProgram extends Context.Service<
   CardProgram,
   {
     readonly page: Page
-    /** The page of the tool. */
+    /** The tool's page within the program. */
     readonly card: FrameLocator
     /** Requests to other addresses than the program's own and the host's. */
     readonly strays: ReadonlyArray<string>
-    /** Opens the page of a tool, and waits until it is ready. */
+    /** Shows the page of a tool, and waits until it is ready for results. */
     readonly open: (tool: string, showing?: Partial<Pick<Showing, "context" | "opensLinks">>) => Effect.Effect<void>
     readonly call: (name: string, args: Record<string, unknown>) => Effect.Effect<ToolResult>
     readonly send: (result: ToolResult) => Effect.Effect<void>
@@ -99,5 +99,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Starts the browser, and opens the program in it. */
+/** Starts a browser with the program in it. */
 export const cardProgram: Layer.Layer<CardProgram, never, AgentHosts> = Layer.effect(CardProgram, make)

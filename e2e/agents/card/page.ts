@@ -17,7 +17,7 @@ import {
 
 type ToolResult = McpUiToolResultNotification["params"]
 
-/** What the program tells a page of itself. */
+/** What the program tells a page about itself. */
 type Context = Pick<McpUiHostContext, "theme" | "timeZone">
 
 /** How the program shows a page. */
@@ -32,7 +32,7 @@ export interface Showing {
   readonly opensLinks: boolean
 }
 
-/** What the program has been asked to do. */
+/** The addresses that the program was asked to open. */
 const opened: Array<string> = []
 let bridge: AppBridge | null = null
 let client: Client | null = null
@@ -94,7 +94,7 @@ const open = async (showing: Showing): Promise<void> => {
   await ready
 }
 
-/** Calls the tool, and gives its page the result. */
+/** Calls the tool, and sends the result to its page. */
 const call = async (name: string, args: Record<string, unknown>): Promise<ToolResult> => {
   if (client === null || bridge === null) throw new Error("No page is open")
   await bridge.sendToolInput({ arguments: args })
@@ -103,12 +103,12 @@ const call = async (name: string, args: Record<string, unknown>): Promise<ToolRe
   return result
 }
 
-/** Waits until the page has dealt with what it was sent: it answers messages in their order. */
+/** Waits until the page has handled what it was sent: it answers messages in their order. */
 const settled = async (): Promise<void> => {
   await bridge?.request({ method: "ping" })
 }
 
-/** Gives the page a result. */
+/** Sends the page a result. */
 const send = async (result: ToolResult): Promise<void> => {
   await bridge?.sendToolResult(result)
   await settled()

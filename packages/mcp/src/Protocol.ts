@@ -72,11 +72,17 @@ export const clientOf = (info: unknown): Client | null => {
 /** The client that a modern message describes. */
 export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
 
-/** The token to report the progress of this call with; null if the program has not asked for progress. */
+/**
+ * The token to report the progress of this call with; null if the program has not asked for progress. A token that is too long
+ * counts as not sent.
+ */
 export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
   const { progressToken } = metaOf(message)
-  return isId(progressToken) ? progressToken : null
+  return isId(progressToken) && String(progressToken).length <= longest_token ? progressToken : null
 }
+
+/** The longest progress token, in characters: every notification repeats it. */
+const longest_token = 256
 
 /** Whether a program with these capabilities can show the person a form. `elicitation` without a mode means forms. */
 export const canElicit = (capabilities: unknown): boolean => {

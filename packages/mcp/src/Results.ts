@@ -5,21 +5,21 @@ import type { RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { ToolResult } from "./Tool.ts"
 
-/** The result of a message: the text of a result, an error of the protocol, or nothing. */
+/** The answer to a message: a result as JSON text, a JSON-RPC error, or nothing, such as for a notification. */
 export type ServerAnswer =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
 
-/** Encodes results. `info` is the server's description of itself, which modern results repeat. */
+/** Makes the functions that encode results. `info` is the server's description of itself, which modern results repeat. */
 export const make = (info: object) => {
-  /** What a result with further metadata ends with. */
+  /** The end of a result: its last members and the closing brace. `meta` holds further members of `_meta`. */
   const endOf = (era: Protocol.Era, meta: object): string => {
     const end =
       era === "modern" ? { resultType: "complete", _meta: { [Protocol.serverKey]: info, ...meta } } : { _meta: meta }
     return `,${JSON.stringify(end).slice(1)}`
   }
-  /** What most results end with, by era. */
+  /** The end of most results, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = { modern: endOf("modern", {}), legacy: "}" }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",
@@ -31,15 +31,17 @@ export const make = (info: object) => {
     const end = meta === undefined ? ends[era] : endOf(era, meta)
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${end}` }
   }
-  /** A result that asks the person: the program sends the call again, with the answer and the state. */
+  /** A result that asks the person a question. The program then sends the call again, with the answer and the state. */
   const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
     const inputRequests = { [name]: { method: Form.method, params: form } }
     const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
     return { _tag: "result", text: JSON.stringify(result) }
   }
-  /** The result of a call whose tool must not ask. */
+  /** The result of a call that cannot ask the person anything. */
   const calledWithoutQuestion = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
-    "form" in result ? Effect.die("A tool has asked the person without a round") : Effect.succeed(called(result, era))
+    "form" in result
+      ? Effect.die("A tool asked the person in a call that cannot ask")
+      : Effect.succeed(called(result, era))
   return { complete, called, asked, calledWithoutQuestion }
 }
 

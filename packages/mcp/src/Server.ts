@@ -264,7 +264,7 @@ const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, s
 
 const capabilities = { tools: {} }
 
-/** What a program that shows pages is offered besides. Others would read the pages to no use. */
+/** The further capabilities for programs that show pages. Other programs have no use for pages. */
 const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
 
 /** How long a client may cache a list. It depends on the caller, so the cache is private. */

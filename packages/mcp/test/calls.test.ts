@@ -17,6 +17,17 @@ const start = Effect.flatMap(Agents, (agents) =>
 
 const waiting = Effect.flatMap(LongPolls.LongPolls, (longPolls) => longPolls.count)
 
+/** Starts a request, and a read that waits for its next change. */
+const readWaiting = Effect.gen(function* () {
+  const { call } = yield* Agents
+  const { id, version } = (yield* start).structuredContent
+  const read = yield* Effect.forkChild(call("get_quote_request", { id, since_version: version }, "server"), {
+    startImmediately: true
+  })
+  while ((yield* waiting) === 0) yield* Effect.yieldNow
+  return { read, version }
+})
+
 const advance = operations.find(
   (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"
 )
@@ -70,15 +81,24 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("reports no progress under a token of more than 256 characters", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Agents
+      const { id } = (yield* start).structuredContent
+      const get = (progressToken: string) => {
+        const params = { name: "get_quote_request", arguments: { id, wait_seconds: 0 }, _meta: { progressToken } }
+        const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params }
+        return send({ as: "server", headers: { accept: "text/event-stream" }, message })
+      }
+      assert.isArray((yield* get("é".repeat(256))).body)
+      const { body } = yield* get("é".repeat(257))
+      assert.deepStrictEqual([body.id, body.result.isError], [7, false])
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("answers when something has changed", () =>
     Effect.gen(function* () {
-      const { structuredContent } = yield* start
-      const { id, version } = structuredContent
-      const agents = yield* Agents
-      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
-        startImmediately: true
-      })
-      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      const { read, version } = yield* readWaiting
       yield* advanced(1)
       const answer = yield* Fiber.join(read)
       assert.isAbove(answer.structuredContent.quote_request.version, version)
@@ -87,13 +107,7 @@ describe("a call that waits", () => {
 
   it.effect("is dropped at once when its caller hangs up", () =>
     Effect.gen(function* () {
-      const { structuredContent } = yield* start
-      const { id, version } = structuredContent
-      const agents = yield* Agents
-      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
-        startImmediately: true
-      })
-      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
       assert.strictEqual(yield* waiting, 0)
     }).pipe(Effect.provide(layer()))

@@ -11,7 +11,7 @@ import * as Gate from "./Gate.ts"
 export type { Origins } from "../host/Cors.ts"
 export type { Gate } from "./Gate.ts"
 
-/** A message as the host passes it on: the body of a `POST`, and its sender. */
+/** What the host passes to the endpoint: the body of a `POST`, and its sender. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The kinds of caller that the sender could become by signing in; none if it cannot. */
@@ -125,7 +125,7 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
   return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
-/** Admits the sender, reads the body, and lets the endpoint answer it. */
+/** Makes the handler of `POST`: it checks who sends the request, reads the body, and passes it to the endpoint. */
 const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: Gate.Gate): Answers<R> => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* (request: Request) {
@@ -186,14 +186,14 @@ const challengeOf = (
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
   _tag === "authentication_failed" || _tag === "rate_limited"
 
-/** Logs a request that reached no message. */
+/** Logs a request that was refused before the endpoint read a message. */
 const logRequest = (
   { request_id, transport }: Request,
   credentials: Request["credentials"],
   { _tag, status }: Pick<ApiError.ApiError, "_tag" | "status">
 ) => Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code: _tag })
 
-/** The same before the sender was admitted. Requests without a valid key or token are not logged. */
+/** The same for a sender that was not checked yet. Requests without a valid key or token are not logged. */
 const logUnadmitted = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
   Effect.ignore(
     Effect.flatMap(gate.admit(request), ({ credentials }) => logRequest(request, credentials, { _tag, status }))

@@ -14,7 +14,7 @@ export interface Told {
   readonly summary: Json.Json<string>
   /** The whole answer. It begins with the summary, because some programs show models nothing else, and cut it short. */
   readonly answer: Json.Json<object>
-  /** What the quote card shows besides, for programs that show it. */
+  /** What only the quote card shows, for programs that show it. */
   readonly card?: object
 }
 

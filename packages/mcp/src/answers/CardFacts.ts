@@ -1,6 +1,6 @@
 import { type Caller, disclosureText, type Line } from "@quotewire/core"
 
-/** What a card of quotes tells a person besides the answer. */
+/** What the quote card shows the person in addition to the answer. */
 export interface CardFacts {
   /** The disclosures of the line, word for word. */
   readonly notices: ReadonlyArray<string>
@@ -11,7 +11,7 @@ export interface CardFacts {
 /** Disclosures that belong to every price. */
 const always = ["quote_not_coverage", "not_market_comparison", "premium_whole_term"]
 
-/** What the card of a line's quotes tells. The line is unknown where an answer does not name it. */
+/** The facts for the card of a line's quotes. `line` is undefined if the answer does not name the line. */
 export const of = (environment: Caller.Caller["environment"], line: Line.Line | undefined): CardFacts => ({
   // The texts of an operator's own disclosures are the operator's to show.
   notices: [...(environment === "sandbox" ? ["sandbox_notice"] : []), ...always, ...(line?.disclosures ?? [])].flatMap(

@@ -4,7 +4,7 @@ import { count, more, some } from "./phrases.ts"
 /** An accepted feedback report, with its status. */
 export const feedback = Answer.summarized(
   ({ feedback_id, status }: { readonly feedback_id: string; readonly status: string }) =>
-    [`Report ${feedback_id} is ${status}. It changes no quote; nothing more is to be done.`].join("\n")
+    `Report ${feedback_id} is ${status}. It changes no quote; nothing more is to be done.`
 )
 
 interface LoggedRequests {
@@ -19,7 +19,7 @@ interface LoggedRequests {
   readonly next_cursor: string | null
 }
 
-/** A page of the request log. The summary lists only the refused calls. */
+/** A page of the request log. The summary names only the refused calls. */
 export const apiRequests = Answer.summarized(({ next_cursor, requests }: LoggedRequests) => {
   const refused = requests.filter(({ error_code }) => error_code !== null)
   return [

@@ -40,9 +40,9 @@ export const of = (
 }
 
 /**
- * What to ask for the missing facts of a refusal, a line of text for each. Facts of which one is enough are one question.
+ * The missing facts of a refusal, each as a line of text with what to ask. Facts of which one is enough share a line.
  *
- * Other errors are returned as they are.
+ * Errors about other fields become a line with their path and message.
  */
 export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.Line): ReadonlyArray<string> => {
   const { alternatives } = find(line.facts_schema, [])

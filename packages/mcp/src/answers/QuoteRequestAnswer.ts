@@ -70,7 +70,7 @@ const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
   )
   const { carriers } = changes
   if (!isShortened(changes)) return { quote_request: { ...quote_request, carriers }, quotes }
-  // The rest of a request never changes, so whoever has read it before has it.
+  // The rest of a request never changes, and the caller has read it before.
   const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quote_request
   return {
     quote_request: { id, version, status, status_details, updated_at, deadline_at, carriers, quote_ids, next_actions },
@@ -79,7 +79,7 @@ const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
   }
 }
 
-/** A quote without what it shares with one that stands before it or was read before: usually cover and assumptions. */
+/** A quote, shortened if an earlier one has the same cover and assumptions: then `rest_as_in` names that one. */
 const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
   const known = earlier.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
@@ -131,13 +131,13 @@ const common = (
 
 /** The carriers without a quote, and why. */
 const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): ReadonlyArray<string> => {
-  const told = (outcome: CarrierResult["outcome"], title: string, why: (result: CarrierResult) => string) => {
-    const those = carriers.filter((result) => result.outcome === outcome)
-    return those.length === 0
+  const linesFor = (outcome: CarrierResult["outcome"], title: string, why: (result: CarrierResult) => string) => {
+    const results = carriers.filter((result) => result.outcome === outcome)
+    return results.length === 0
       ? []
       : [
           `${title}: ${some(
-            those.map((result) => `${result.carrier.name} (${why(result)})`),
+            results.map((result) => `${result.carrier.name} (${why(result)})`),
             "; "
           )}.`
         ]
@@ -145,9 +145,9 @@ const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): 
   const asked = carriers.filter(({ outcome }) => outcome !== "not_asked").length
   return [
     ...(asked < carriers.length ? [`${asked} of ${count(carriers.length, "carrier")} were asked.`] : []),
-    ...told("not_asked", "Not asked", (result) => whyNotAsked(result, kind)),
-    ...told("declined", "Declined", ({ message, reason }) => message ?? words(reason ?? "no reason given")),
-    ...told("no_answer", "No answer", ({ reason }) => words(reason ?? "no reason given"))
+    ...linesFor("not_asked", "Not asked", (result) => whyNotAsked(result, kind)),
+    ...linesFor("declined", "Declined", ({ message, reason }) => message ?? words(reason ?? "no reason given")),
+    ...linesFor("no_answer", "No answer", ({ reason }) => words(reason ?? "no reason given"))
   ]
 }
 
@@ -161,7 +161,7 @@ const whyNotAsked = ({ missing_facts, reason }: CarrierResult, kind: Answer.Read
   return missing_facts.length === 0 ? why : `${why}: ${some(missing_facts, ", ")}`
 }
 
-/** What a carrier wants to know from the person. */
+/** The questions that carriers have for the person. */
 const questionsIn = ({ carriers, status }: QuoteRequest) =>
   status !== "action_required"
     ? []
@@ -187,7 +187,7 @@ const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> =>
     : ["There is no price to show. carriers says what each carrier answered."]
 }
 
-/** What a model must do about a carrier's question: ask the person, and not poll, because the read would not wait. */
+/** Tells the model to ask the person what carriers want to know, and not to poll, because the read would not wait. */
 const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   const { carriers, deadline_at } = request
   const isAwaited = carriers.some(({ outcome }) => outcome === "pending")

@@ -115,7 +115,7 @@ const valueOf = (value: unknown, schema: JsonSchema.JsonSchema | null): FactValu
   return numbers.find((number) => String(number) === value) ?? value
 }
 
-/** Adds facts to an application, by their paths. Facts that the arguments hold are kept. */
+/** Adds facts to an application, by their paths. Facts that the application has already are kept. */
 export const merged = (application: unknown, facts: Readonly<Record<string, FactValue>>): unknown =>
   Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
 

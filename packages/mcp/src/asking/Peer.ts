@@ -1,7 +1,7 @@
 import { Deferred, Effect, Option, Predicate } from "effect"
 import * as Form from "./Form.ts"
 
-/** The program at the other end of a transport that carries messages both ways. */
+/** The connected program, over a transport on which the server can send messages too, such as standard input and output. */
 export interface Peer {
   /** Shows a form to the person who uses the program. It counts as closed if too many are open already. */
   readonly ask: Form.Ask
@@ -9,11 +9,11 @@ export interface Peer {
   readonly notify: (method: string, params: object) => Effect.Effect<void>
 }
 
-/** A peer as its transport holds it: the transport passes on messages, and says when the program has disconnected. */
+/** A peer with what its transport calls: `take` for each message of the program, and `disconnect` at the end. */
 export interface Connected extends Peer {
-  /** Handles a message if it is a JSON-RPC response, to a request of this service. Returns false if it is none. */
+  /** Handles a message that is a JSON-RPC response. Returns false for any other message. */
   readonly take: (message: unknown) => boolean
-  /** The program has disconnected: open forms, and those of later calls, count as closed. */
+  /** To run when the program has disconnected: open forms, and those of later calls, count as closed. */
   readonly disconnect: Effect.Effect<void>
 }
 

@@ -5,7 +5,7 @@ import type { Question } from "./Form.ts"
 
 /*
  * The `requestState` of a call that asks the person. It holds what the next round needs, so that any host can run that round.
- * The program keeps it meanwhile. So it is sealed, because it can hold facts, and signed together with the call it belongs to.
+ * Until then the program keeps it. It is sealed, because it can hold facts, and signed together with the call it belongs to.
  */
 
 /** Seals and signs the state with keys that all hosts share. */
@@ -26,7 +26,7 @@ export interface Subject extends Pick<ToolCall, "args" | "caller"> {
 /** How long the person has to answer, in milliseconds. */
 const lifetime_ms = 10 * 60_000
 
-/** The longest state that is read. All that this service writes are shorter, because forms limit the facts in them. */
+/** The longest state that is read. Those that this service writes are shorter, because forms limit the facts in them. */
 const max_characters = 32 * 1024
 
 const Sealed = Schema.fromJsonString(

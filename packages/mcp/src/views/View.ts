@@ -1,9 +1,9 @@
 import { Predicate } from "effect"
 
-/** The extension of the protocol with which programs show pages (MCP Apps, 2026-01-26), as both sides declare it. */
+/** The name of the MCP extension for pages beside results (MCP Apps, 2026-01-26), which both sides declare. */
 export const extension = "io.modelcontextprotocol/ui"
 
-/** The content type of such a page. */
+/** The media type of such a page. */
 const mime_type = "text/html;profile=mcp-app"
 
 /** A page that a program shows beside the results of a tool. The program gives it the results. */
@@ -12,18 +12,18 @@ export interface View {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** The whole page, with its style and its script: it may load nothing else, and connect to nobody. */
+  /** The whole page, with its style and its script. It may not load anything else, nor connect to any server. */
   readonly html: string
 }
 
-/** Whether a program with these capabilities shows pages. */
+/** Whether a program with these capabilities can show pages. */
 export const canShow = (capabilities: unknown): boolean => {
   const extensions = Predicate.isObject(capabilities) ? capabilities.extensions : undefined
   const settings = Predicate.isObject(extensions) ? extensions[extension] : undefined
   return Predicate.isObject(settings) && Array.isArray(settings.mimeTypes) && settings.mimeTypes.includes(mime_type)
 }
 
-/** What the program lets a page do: nothing that needs another address, a frame or a permission. */
+/** What the page asks the program to allow: no other address, no frame and no permission. */
 const _meta = {
   ui: {
     csp: { connectDomains: [], resourceDomains: [], frameDomains: [], baseUriDomains: [] },

@@ -1,42 +1,42 @@
-/** What the program that shows the page tells of itself (`McpUiHostContext`). */
+/** What the program that shows the page says about itself (`McpUiHostContext`). */
 export interface HostContext {
   readonly theme?: unknown
   readonly timeZone?: unknown
   readonly styles?: { readonly variables?: Readonly<Record<string, unknown>> }
 }
 
-/** What the page wants to hear. */
+/** What the page does when the program sends it something. */
 export interface Listener {
-  /** The program's theme, time zone and colors: all at first, later those that have changed. */
+  /** Called with the program's theme, time zone and colors: all of them at first, later those that have changed. */
   readonly onContext: (context: HostContext) => void
-  /** The result of the tool. */
+  /** Called with the result of the tool. */
   readonly onResult: (result: unknown) => void
-  /** The call of the tool was cancelled. */
+  /** Called when the call of the tool was cancelled. */
   readonly onCancelled: () => void
 }
 
 /** The program that shows the page. */
 export interface Host {
-  /** Asks the program to open an address in the person's browser. False if it does not. */
+  /** Asks the program to open an address in the person's browser. False if the program does not. */
   readonly openLink: (url: string) => Promise<boolean>
   /** Tells the program how high the page is. */
   readonly resized: (height: number) => void
 }
 
-/** The revision of MCP Apps that the page speaks. */
+/** The revision of MCP Apps that the page implements. */
 const protocolVersion = "2026-01-26"
 
-/** The members of an object of which nothing is known. */
+/** An object whose members are not known. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Whether a value is an object with members. */
+/** Whether a value is an object, and not a list. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
- * Speaks with the program that shows this page: JSON-RPC in messages between the two windows.
+ * Connects the page with the program that shows it: JSON-RPC in messages between the two windows.
  *
- * The page asks for two things only, the handshake and opening a link. What it does not know, it refuses.
+ * The page sends two requests only: the handshake, and to open a link. It refuses requests that it does not know.
  */
 export const connect = (page: Window, { onCancelled, onContext, onResult }: Listener): Host => {
   const open = new Map<number, (answer: Fields | null) => void>()

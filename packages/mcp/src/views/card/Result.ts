@@ -12,7 +12,7 @@ export interface Question {
   readonly question: string
 }
 
-/** The result of a tool, as far as the card shows it. */
+/** What the card shows of a tool's result. */
 export type Result =
   | {
       readonly _tag: "quotes"
@@ -27,14 +27,14 @@ export type Result =
 /**
  * Reads the result of a tool. Anything but quotes is shown as a message.
  *
- * It looks at the outer members only, because the service that has sent the page has also encoded what is inside.
+ * It checks the outer members only, because the result comes from the same service as the page.
  */
 export const read = (result: unknown): Result => {
   const { _meta, content, isError, structuredContent: answer } = isFields(result) ? result : nothing
   if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
   const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
   const facts = isFacts(card) ? card : noFacts
-  // If the model reads only what has changed, the whole request comes beside it.
+  // If the model reads only what has changed, the card gets the whole request in `_meta`.
   const whole = isWhole(card) ? card : answer
   if (isWhole(whole)) {
     const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
@@ -47,6 +47,7 @@ export const read = (result: unknown): Result => {
 const nothing: Fields = {}
 const noFacts: CardFacts = { notices: [], premium_includes_fees: null }
 
+/** A quote request with all its quotes. */
 interface Whole {
   readonly quote_request: QuoteRequest
   readonly quotes: ReadonlyArray<Quote>

@@ -1,8 +1,8 @@
 import type { Quote } from "./Result.ts"
 
-/** What all quotes have in common. It is written once, so that what differs can be seen. */
+/** What all quotes have in common. The card shows it once, so that the differences are easy to see. */
 export interface Shared {
-  /** Covers, as `coverKey` names them. */
+  /** The `coverKey`s of covers. */
   readonly covers: ReadonlySet<string>
   readonly conditions: ReadonlySet<string>
   /** The labels of assumptions. */
@@ -14,7 +14,7 @@ export interface Shared {
 export type Subject = Quote["coverage"]["subjects"][number]
 export type Cover = Subject["coverages"][number]
 
-/** Names a cover of a subject with all that it pays. */
+/** A text that is the same for two covers if they cover the same subject with the same amounts. */
 export const coverKey = ({ kind, label, subject_id }: Subject, cover: Cover): string =>
   JSON.stringify([subject_id, kind, label, cover])
 

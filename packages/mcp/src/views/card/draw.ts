@@ -1,21 +1,21 @@
 import { count, words } from "../../answers/phrases.ts"
 import { drawCover } from "./drawCover.ts"
 import { type Drawing, drawQuote, part, texts } from "./drawQuote.ts"
-import { type Child, element, list, longest_name, moment, theirs } from "./elements.ts"
+import { type Child, element, isolated, list, longest_name, moment } from "./elements.ts"
 import type { Quote, QuoteRequest, Result } from "./Result.ts"
 import * as Shared from "./Shared.ts"
 
 /** What the page shows. */
 export interface Drawn {
   readonly title: string
-  /** How it stands, in a sentence that screen readers announce. */
+  /** The status of the request in a sentence, which screen readers announce. */
   readonly state: ReadonlyArray<Child>
   readonly body: ReadonlyArray<Child>
 }
 
 /** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
 export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fees">): Drawn => {
-  if (result._tag === "message") return { title: result.title, state: [theirs(result.text)], body: [] }
+  if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
   const { facts, questions, quotes, request } = result
   const shared = Shared.of(quotes)
   const own = { ...drawing, premium_includes_fees: facts.premium_includes_fees }
@@ -46,7 +46,7 @@ const section = (className: string, title: string, children: ReadonlyArray<Child
 const listed = (items: ReadonlyArray<ReadonlyArray<Child>>): ReadonlyArray<Child> =>
   items.length === 0 ? [] : [list("", items)]
 
-const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed(items.map((item) => [theirs(item)]))
+const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed(items.map((item) => [isolated(item)]))
 
 const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.Shared): ReadonlyArray<Child> => {
   const cover = first === undefined ? [] : drawCover(first.coverage.subjects, (key) => shared.covers.has(key))
@@ -67,7 +67,7 @@ const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undef
   const asked = request.carriers.filter(({ outcome }) => outcome !== "not_asked")
   const answered = asked.filter(({ outcome }) => outcome !== "pending").length
   return [
-    theirs(request.status_details.message),
+    isolated(request.status_details.message),
     ...(request.status === "in_progress" && asked.length > 0
       ? [` ${answered} of ${count(asked.length, "carrier")} answered.`]
       : []),
@@ -82,7 +82,7 @@ const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undef
 const withoutQuote = ({ carriers }: QuoteRequest): ReadonlyArray<ReadonlyArray<Child>> =>
   carriers
     .filter(({ outcome }) => outcome !== "quoted")
-    .map((result) => [element("strong", "", theirs(result.carrier.name, longest_name)), " ", ...whyNot(result)])
+    .map((result) => [element("strong", "", isolated(result.carrier.name, longest_name)), " ", ...whyNot(result)])
 
 const whyNot = ({
   message,
@@ -91,9 +91,9 @@ const whyNot = ({
   reason
 }: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
   if (outcome === "pending") return ["has not answered yet."]
-  const said = message !== null ? theirs(message) : theirs(reason === null ? "no reason given" : words(reason))
-  // A message in words says it better than the paths of facts.
-  const facts = message !== null || missing_facts.length === 0 ? [] : [" (", theirs(missing_facts.join(", ")), ")"]
+  const said = message !== null ? isolated(message) : isolated(reason === null ? "no reason given" : words(reason))
+  // A message in words is better than the paths of facts.
+  const facts = message !== null || missing_facts.length === 0 ? [] : [" (", isolated(missing_facts.join(", ")), ")"]
   return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
 }
 

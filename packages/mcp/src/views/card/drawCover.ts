@@ -1,8 +1,8 @@
 import { dollars } from "../../answers/phrases.ts"
-import { type Child, element, longest_name, sentence, theirs } from "./elements.ts"
+import { type Child, element, isolated, longest_name, sentence } from "./elements.ts"
 import { type Cover, coverKey, type Subject } from "./Shared.ts"
 
-/** The covers of each subject for which something holds; nothing of a subject without such covers. */
+/** The covers that `isShown` accepts, by subject. Subjects without any are left out. */
 export const drawCover = (
   subjects: ReadonlyArray<Subject>,
   isShown: (key: string) => boolean
@@ -10,10 +10,10 @@ export const drawCover = (
   subjects.flatMap((subject) => {
     const covers = subject.coverages.filter((cover) => isShown(coverKey(subject, cover)))
     if (covers.length === 0) return []
-    const name = subject.label === null ? sentence(subject.kind) : theirs(subject.label, longest_name)
+    const name = subject.label === null ? sentence(subject.kind) : isolated(subject.label, longest_name)
     return [
       element("h4", "", name),
-      amounts(covers.map((cover) => [theirs(sentence(cover.code), longest_name), extentOf(cover)]))
+      amounts(covers.map((cover) => [isolated(sentence(cover.code), longest_name), extentOf(cover)]))
     ]
   })
 

@@ -1,21 +1,21 @@
 import { dollars, words } from "../../answers/phrases.ts"
 import { amounts, drawCover } from "./drawCover.ts"
-import { type Child, element, list, longest_name, moment, sentence, theirs } from "./elements.ts"
+import { type Child, element, isolated, list, longest_name, moment, sentence } from "./elements.ts"
 import type { Quote } from "./Result.ts"
 import type { Shared } from "./Shared.ts"
 
-/** How quotes are drawn. */
+/** What drawing needs besides the quotes. */
 export interface Drawing {
   /** The time zone of the person; undefined for that of the browser. */
   readonly timeZone: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
   readonly premium_includes_fees: true | null
-  /** Asks the program to open an address. False if it does not. */
+  /** Asks the program to open an address. False if the program does not. */
   readonly openLink: (url: string) => Promise<boolean>
 }
 
-/** One quote, without what all have in common. Its parts stand in the same rows as those of the quotes beside it. */
+/** One quote, without what all quotes have in common. Its parts are in the same rows as those of the quotes beside it. */
 export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLElement => {
   const { price, source, status } = quote
   const { carrier, product } = source
@@ -25,8 +25,8 @@ export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLE
     element(
       "header",
       "",
-      element("h2", "", theirs(carrier.name, longest_name)),
-      ...(product === null ? [] : [element("p", "minor", theirs(product, longest_name))])
+      element("h2", "", isolated(carrier.name, longest_name)),
+      ...(product === null ? [] : [element("p", "minor", isolated(product, longest_name))])
     ),
     element(
       "div",
@@ -44,7 +44,7 @@ export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLE
 export const part = (title: string, ...children: ReadonlyArray<Child>): HTMLElement =>
   element("section", "", element("h3", "", title), ...children)
 
-/** A titled list of texts of carriers, or nothing. */
+/** A titled list of texts from carriers; nothing if there are none. */
 export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArray<HTMLElement> =>
   items.length === 0
     ? []
@@ -53,16 +53,16 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
           title,
           list(
             "",
-            items.map((item) => [theirs(item)])
+            items.map((item) => [isolated(item)])
           )
         )
       ]
 
-/** How the price is billed, and the price of a month, which the service has worked out. */
+/** How the price is billed, and the price per month, which the service has calculated. */
 const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote, { labels }: Shared) => [
   ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
   ...(comparison === null ? [] : [`${dollars(comparison.amount)}: ${comparison.label}`]),
-  ...(evidence.label === "" || labels.has(evidence.label) ? [] : [theirs(evidence.label)])
+  ...(evidence.label === "" || labels.has(evidence.label) ? [] : [isolated(evidence.label)])
 ]
 
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
@@ -77,7 +77,7 @@ const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: Drawing):
   const included =
     premium_includes_fees === true ? "The price includes them." : "It is unknown whether the price includes them."
   return [
-    amounts(fees.map(({ amount, code }) => [theirs(sentence(code), longest_name), dollars(amount)])),
+    amounts(fees.map(({ amount, code }) => [isolated(sentence(code), longest_name), dollars(amount)])),
     element("p", "minor", included)
   ]
 }
@@ -97,8 +97,8 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
 const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
-  if (status === "inactive") return [element("p", "ended", "No longer available. ", theirs(status_details.message))]
-  // A sandbox has a clock of its own.
+  if (status === "inactive") return [element("p", "ended", "No longer available. ", isolated(status_details.message))]
+  // A sandbox has its own clock, which the page does not know.
   if (environment === "live" && expires_at !== null && Date.parse(expires_at) <= drawing.now) {
     return [element("p", "ended", "This price was available until ", moment(expires_at, drawing.timeZone), ".")]
   }
@@ -110,14 +110,14 @@ const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
   ]
 }
 
-/** How to go on at the carrier: a button, or the address as text if it is not secure or the program does not open it. */
+/** A button that opens the carrier's site; the address as text if it is not secure, or the program does not open it. */
 const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""
-  const address = element("p", "minor", "To go on, open ", theirs(url))
+  const address = element("p", "minor", "To go on, open ", isolated(url))
   if (protocol !== "https:") return protocol === "http:" ? [address] : []
-  const button = element("button", "", "Continue at ", theirs(source.carrier.name, longest_name))
+  const button = element("button", "", "Continue at ", isolated(source.carrier.name, longest_name))
   button.type = "button"
   button.addEventListener("click", async () => {
     if (!(await openLink(url))) button.replaceWith(address)

@@ -1,9 +1,9 @@
 import { words } from "../../answers/phrases.ts"
 
-/** What an element holds. Text stays text, whatever stands in it. */
+/** What an element holds. Text is never read as HTML. */
 export type Child = Node | string
 
-/** Makes an element of a class. */
+/** Makes an element; an empty class is left out. */
 export const element = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   className: string,
@@ -19,14 +19,14 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
 export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
   element("ul", className, ...items.map((item) => element("li", "", ...item)))
 
-/** The longest text of a carrier that is shown, in characters. */
+/** The longest text from a carrier that is shown, in characters. */
 const longest = 600
 
 /** The longest name that is shown, in characters. */
 export const longest_name = 80
 
-/** A text of a carrier: not too long, and with a direction of writing that does not reach the words around it. */
-export const theirs = (text: unknown, most = longest): HTMLElement => {
+/** A text that the page did not write, such as a carrier's: cut to a length, and without effect on the words around it. */
+export const isolated = (text: unknown, most = longest): HTMLElement => {
   const shown = typeof text === "string" ? text : ""
   return element("bdi", "", shown.length > most ? `${shown.slice(0, most)}…` : shown)
 }
@@ -37,7 +37,7 @@ export const sentence = (code: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** A moment as people write it. The text itself if it is none. */
+/** A timestamp as a date and time for people; the text itself if it is no timestamp. */
 export const moment = (timestamp: string, timeZone: string | undefined): HTMLTimeElement => {
   const at = new Date(timestamp)
   const format = { dateStyle: "medium", timeStyle: "short", timeZone } as const
