@@ -5,7 +5,4 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`quotewire: Needs Node 22.19 or newer; this is ${process.versions.node}.\n`)
   process.exit(1)
 }
-// Node keeps the compiled modules in a folder for temporary files: later starts take a quarter less time.
-const { enableCompileCache } = await import("node:module")
-enableCompileCache()
 await import("../dist/main.js")
