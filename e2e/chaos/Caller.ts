@@ -20,9 +20,7 @@ const until = (ms: number) => {
   return () => Date.now() < ends_at
 }
 
-/** A host that slept has not read all of a request in time, and calls it `invalid_json`: what is sent here is JSON. */
-const isToBeRepeated = ({ body }: Answer): boolean =>
-  body?.error?.retry_action?.type === "wait" || body?.error?.code === "invalid_json"
+const isToBeRepeated = ({ body }: Answer): boolean => body?.error?.retry_action?.type === "wait"
 
 /** Told of an answer that names an outage: a 503. */
 export type OnOutage = (why: string) => void

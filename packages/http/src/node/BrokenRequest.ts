@@ -7,10 +7,11 @@ import type { Answer } from "../host/Answer.ts"
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
- * Answers a request that is not HTTP, is too long or never arrives with the envelope, and ends the connection.
+ * Answers a request that is not HTTP, is too long or was not read in time with the envelope, and ends the connection.
  *
- * The error table has no codes for these: a URL or headers above Node's limit of 16 KiB are `request_too_large`, everything
- * else is `invalid_json`.
+ * The error table has no codes of their own for these. A URL or headers above Node's limit of 16 KiB are
+ * `request_too_large`. A request that was not read in time is `service_unavailable`, because it may be fine: a host that was
+ * paused looks the same as a slow caller. Everything else is `invalid_json`.
  */
 export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   const code = Predicate.hasProperty(error, "code") ? error.code : undefined
@@ -21,7 +22,12 @@ export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   refuse(refusal(refusalOf(code)), socket)
 }
 
-const reasons: Readonly<Record<number, string>> = { 400: "Bad Request", 404: "Not Found", 413: "Payload Too Large" }
+const reasons: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  404: "Not Found",
+  413: "Payload Too Large",
+  503: "Service Unavailable"
+}
 
 /** How long the caller may take to close its side, in milliseconds. */
 const linger_ms = 1_000
@@ -47,8 +53,11 @@ const refusalOf = (code: unknown): ApiError.ApiError => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return ApiError.make("request_too_large", { message: "The address and headers are larger than 16 KiB." })
   }
-  return ApiError.make("invalid_json", {
-    message:
-      code === "ERR_HTTP_REQUEST_TIMEOUT" ? "The request did not arrive in time." : "The request is not valid HTTP."
-  })
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return ApiError.make("service_unavailable", {
+      message: "The host has not read the whole request in time, and has done nothing. Send it again.",
+      retry_after_seconds: 1
+    })
+  }
+  return ApiError.make("invalid_json", { message: "The request is not valid HTTP." })
 }
