@@ -4,6 +4,7 @@ import { Effect, Redacted } from "effect"
 import { CommandFailed } from "../CommandErrors.ts"
 import { printable } from "../carriers/CarrierText.ts"
 import * as Settings from "../Settings.ts"
+import * as AnswerCheck from "./AnswerCheck.ts"
 
 /*
  * Calls a running host with a key, as an integrator's program does.
@@ -26,7 +27,14 @@ export type HostClient = RemoteClient<Line.Line>
 export const make = (
   { api_key, base_url }: HostSettings,
   options: Pick<ConnectOptions, "max_retries"> = {}
-): HostClient => connect<Line.Line>({ base_url, key: Redacted.value(api_key), max_retries: 2, ...options })
+): HostClient =>
+  connect<Line.Line>({
+    base_url,
+    key: Redacted.value(api_key),
+    max_retries: 2,
+    check_answer: AnswerCheck.check,
+    ...options
+  })
 
 /** Makes a call. Its signal is aborted when the command ends. Fails with one sentence that names the setting to check. */
 export const call = <A>(ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, CommandFailed> =>

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Revision } from "@quotewire/core"
 import { Effect, Fiber } from "effect"
 import { temporaryFolder } from "../support/folder.ts"
 import { runInProcess, startInProcess } from "../support/inProcess.ts"
@@ -220,29 +219,6 @@ describe("a call that no host answers", () => {
         `quotewire: The host at ${gone.address} gives no answer (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
         "--api-key is required. See quotewire events list --help."
       ])
-    })
-  )
-})
-
-describe("a host that answers the same page of a list again and again", () => {
-  const event = { id: "evt_1", type: "quote.created", occurred_at: "2026-01-01", resource: { id: "qt_1", version: 1 } }
-  const call = { request_id: "req_1", created_at: "2026-01-01T00:00:00Z", operation: "get_quote", status: 200 }
-
-  it.live.each([
-    ["events", ["events", "list"]],
-    ["calls", ["requests", "tail"]]
-  ] as const)("is not asked forever for %s", ([, args]) =>
-    Effect.gen(function* () {
-      const { address } = yield* server((_, response) => {
-        response.writeHead(200, { "content-type": "application/json", "service-version": Revision.served[0].date })
-        response.end(JSON.stringify({ events: [event], requests: [call], next_cursor: "same" }))
-      })
-      const env = { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: unknownKey("sandbox") }
-      const { err, how } = yield* runInProcess(args, env)
-      assert.deepStrictEqual(
-        [how, err],
-        ["failed", "quotewire: The host answers the same page of a list again and again."]
-      )
     })
   )
 })

@@ -18,7 +18,7 @@ export interface HostErrorDetails {
 export class HostError extends Error {
   /**
    * `unreachable`: there is no connection, or it broke. `timed_out`: no answer in time. `unexpected_answer`: the answer is not
-   * of this API, or of another revision.
+   * of this API, is of another revision, or has a wrong field.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
   /** The HTTP status; null without an answer. */

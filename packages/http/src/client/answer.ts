@@ -6,12 +6,18 @@ import { revision } from "./routes.ts"
 /** No answer of the API is larger: a page has a hundred items, a request at most a thousand quotes. */
 const max_answer_bytes = 32 * 1024 * 1024
 
+/** What a host has answered: the value, and the response that it came in. */
+export interface Answer {
+  readonly value: unknown
+  readonly response: Response
+}
+
 /**
- * Reads the value that a host has answered. `host` is its address, for messages.
+ * Reads what a host has answered. `host` is its address, for messages.
  *
  * Throws an `ApiError` for a refusal, and a `HostError` for what is not an answer of this API.
  */
-export const read = async (response: Response, host: string): Promise<unknown> => {
+export const read = async (response: Response, host: string): Promise<Answer> => {
   const content_type = response.headers.get("content-type")
   if (!/^application\/json\s*(?:;|$)/i.test(content_type ?? "")) {
     discard(response)
@@ -30,7 +36,13 @@ export const read = async (response: Response, host: string): Promise<unknown> =
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
   }
-  return value
+  return { value, response }
+}
+
+/** The error for an answer with a wrong field. The message names the field, and repeats nothing of the answer. */
+export const undocumented = (response: Response, host: string, { message, path }: FieldError): HostError => {
+  const place = path === "" ? "" : ` ${shortened(path)}:`
+  return unexpected(response, host, `JSON that is not as documented:${place} ${message.replace(/\.$/, "")}`)
 }
 
 const ofType = (content_type: string | null): string =>

@@ -22,7 +22,7 @@ export const attempt = async (
   { takes_ms = 0 }: ClientRoute,
   { body, headers, method, secrets, target }: CallRequest,
   signal: AbortSignal | undefined
-): Promise<unknown> => {
+): Promise<answer.Answer> => {
   const controller = new AbortController()
   const at_most_ms = timeout_ms + takes_ms
   const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)

@@ -2,13 +2,16 @@ import {
   type AnyLine,
   type AnyOperation,
   type CallOptions,
+  type FieldError,
   makeClient,
   type RemoteClient,
   retryPause,
   type StandardLine
 } from "@quotewire/core/client"
 import { ApiError } from "./ApiError.ts"
+import { type Answer, undocumented } from "./answer.ts"
 import { attempt } from "./attempt.ts"
+import { missingField } from "./missingField.ts"
 import { type CallRequest, isHeaderValue, requestOf } from "./request.ts"
 import { type ClientRoute, routes } from "./routes.ts"
 import { sleep } from "./sleep.ts"
@@ -28,6 +31,11 @@ export interface ConnectOptions {
    * contract comes on top: 20 seconds for a read that waits, 35 for a test event, 120 for a control of the sandbox.
    */
   readonly timeout_ms?: number
+  /**
+   * Checks each answer, for example with a schema of your own, and returns its first wrong field, or null. A wrong field rejects
+   * the call with a `HostError` that names it. By default only the fields that `events` and `wait_for_quotes` read are checked.
+   */
+  readonly check_answer?: (operation: AnyOperation["name"], answer: unknown) => FieldError | null
 }
 
 /** If a host asks for a longer pause, the call rejects at once, and its error says how long to wait. */
@@ -54,7 +62,11 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
     // Async, so that an input that cannot be sent rejects as well.
     call: async (name, input, call_options) => {
       const route = routes[name]
-      return callWithRetries(host, route, requestOf(route, host.key, input, call_options), call_options)
+      const request = requestOf(route, host.key, input, call_options)
+      const { response, value } = await callWithRetries(host, route, request, call_options)
+      const wrong = missingField(name, value) ?? host.check_answer(name, value)
+      if (wrong !== null) throw undocumented(response, host.base_url, wrong)
+      return value
     }
   })
 }
@@ -66,7 +78,7 @@ const names = Object.keys(routes).filter(isName)
 type Host = Required<ConnectOptions>
 
 const checked = (options: ConnectOptions): Host => {
-  const { fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
+  const { check_answer = () => null, fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
   if (!isHeaderValue(key)) throw new TypeError("key must be an API key: visible ASCII characters, no blanks.")
   if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {
     throw new RangeError("max_retries must be a whole number from 0 to 20.")
@@ -75,11 +87,13 @@ const checked = (options: ConnectOptions): Host => {
     throw new RangeError("timeout_ms must be a number from 1 to 3600000.")
   }
   if (send !== undefined && typeof send !== "function") throw new TypeError("fetch must be a function.")
+  if (typeof check_answer !== "function") throw new TypeError("check_answer must be a function.")
   return {
     base_url: baseOf(options.base_url),
     key,
     max_retries,
     timeout_ms,
+    check_answer,
     // Browsers refuse to call `fetch` as a method of another object.
     fetch: send ?? ((url, init) => fetch(url, init))
   }
@@ -105,7 +119,7 @@ const callWithRetries = async (
   route: ClientRoute,
   request: CallRequest,
   { signal }: CallOptions
-): Promise<unknown> => {
+): Promise<Answer> => {
   for (let failures = 0; ; failures++) {
     signal?.throwIfAborted()
     try {

@@ -1,6 +1,6 @@
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, type ConnectOptions, HostError, isApiError } from "@quotewire/http/client"
+import { ApiError, type ConnectOptions, HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
 import { against, json, key, page, refusal, rejectionOf, reset, type Step } from "./scripted.ts"
 
 const errorOf = async (step: Step) => rejectionOf(against([step], { max_retries: 0 }).client.get_quote({ id: "qt_1" }))
@@ -130,6 +130,72 @@ describe("an answer that is not of the API", () => {
     const error = await hostErrorOf(() => new Response(endless(), { headers: asJson }))
     assert.match(error.message, /HTTP 200 with more than \d+ bytes\.$/)
     assert.isBelow(pulled, 50)
+  })
+})
+
+describe("an answer that lacks what the client needs", () => {
+  const event = { id: "evt_1", type: "quote.created" }
+  const readFeed = (client: RemoteClient) => client.events()[Symbol.asyncIterator]().next()
+  const wait = (client: RemoteClient) => client.wait_for_quotes("qreq_1")
+  it.each<[string, (client: RemoteClient) => Promise<unknown>, object, string]>([
+    [
+      "a feed without a list of events",
+      readFeed,
+      { events: { secret: 1 }, next_cursor: "c1" },
+      "events: Must be a list"
+    ],
+    ["a feed without a cursor", readFeed, { events: [event] }, "next_cursor: Must be text"],
+    ["no quote request", wait, { secret: 1 }, "quote_request.version: Must be a number"],
+    [
+      "a quote request without a status",
+      wait,
+      { quote_request: { version: 1, status: null } },
+      "quote_request.status: Must be text"
+    ]
+  ])("is told with the host and the field, and is not asked for again: %s", async (_, call, answer, wrong) => {
+    const { client, sent } = against([json(answer, { headers: { "request-id": "req_7" } })])
+    const error = await rejectionOf(call(client))
+    if (!(error instanceof HostError)) return assert.fail(String(error))
+    assert.deepInclude(error, {
+      message: `The host at https://host.example has answered HTTP 200 with JSON that is not as documented: ${wrong}.`,
+      reason: "unexpected_answer",
+      status: 200,
+      request_id: "req_7",
+      retry_action: "none"
+    })
+    assert.lengthOf(sent, 1)
+  })
+})
+
+describe("a check of the program's own", () => {
+  const text = { path: "price.term_months", message: "Must be a number." }
+
+  it("sees each answer with its operation, and what it calls wrong is told with its place", async () => {
+    const seen: Array<unknown> = []
+    const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
+      seen.push([operation, answer])
+      return seen.length === 1 ? null : text
+    }
+    const { client } = against([json({ id: "qt_1" }), json({ id: "a secret" })], { check_answer })
+    assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
+    const error = await rejectionOf(client.get_quote({ id: "qt_2" }))
+    assert.instanceOf(error, HostError)
+    assert.include(String(error), "is not as documented: price.term_months: Must be a number.")
+    assert.notInclude(String(error), "secret")
+    assert.deepStrictEqual(seen, [
+      ["get_quote", { id: "qt_1" }],
+      ["get_quote", { id: "a secret" }]
+    ])
+  })
+
+  it("may throw an error of its own, which the call rejects with", async () => {
+    const own = new Error("The schema is broken.")
+    const check_answer = () => {
+      throw own
+    }
+    const { client, sent } = against([json({ id: "qt_1" })], { check_answer })
+    assert.strictEqual(await rejectionOf(client.get_quote({ id: "qt_1" })), own)
+    assert.lengthOf(sent, 1)
   })
 })
 

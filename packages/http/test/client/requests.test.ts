@@ -2,9 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { ApiError, connect, isApiError } from "@quotewire/http/client"
 import { against, json, key, rejectionOf } from "./scripted.ts"
 
+const quoteRequest = json({ quote_request: { id: "qreq_1", version: 1, status: "completed" }, quotes: [] })
+
 describe("a request of the client", () => {
   it("puts each field in its place: path, query or body", async () => {
-    const { client, sent } = against([json({}), json({}), json({})])
+    const { client, sent } = against([quoteRequest, json({}), json({})])
     await client.get_quote_request({ id: "qreq_a/b", wait_seconds: 0, since_version: 3 })
     await client.cancel_quote_request({ id: "qreq_1" })
     await client.advance_time({ seconds: 60 })
@@ -44,8 +46,8 @@ describe("a request of the client", () => {
   })
 
   it("leaves out fields that are undefined", async () => {
-    const { client, sent } = against([json({})])
-    await client.list_events(JSON.parse("{}"))
+    const { client, sent } = against([json({ events: [], next_cursor: "c1" })])
+    await client.list_events({ limit: undefined, cursor: undefined })
     await rejectionOf(client.get_quote({ id: "" }))
     assert.strictEqual(sent[0]?.url, "https://host.example/v1/events")
   })
@@ -138,7 +140,8 @@ describe("connect", () => {
 
   it.each([
     [JSON.parse('{ "timeout_ms": "5000" }'), /^timeout_ms must be a number from/],
-    [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/]
+    [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/],
+    [JSON.parse('{ "check_answer": {} }'), /^check_answer must be a function\.$/]
   ])("refuses what only JavaScript lets pass: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })

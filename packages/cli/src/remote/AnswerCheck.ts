@@ -1,0 +1,23 @@
+import { type ApiError, Input, operations } from "@quotewire/core"
+import type { ConnectOptions } from "@quotewire/http/client"
+import { Predicate, Schema } from "effect"
+
+/** Finds the first wrong field of an answer; null if there is none. Unknown fields and newer values are not wrong. */
+export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>
+  findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer)) ?? null
+
+const compiled = new Map<string, (answer: unknown) => ReadonlyArray<ApiError.FieldError>>()
+
+const findingsOf = (name: string) => {
+  const output = operations.find((operation) => operation.name === name)?.output ?? Schema.Unknown
+  const findings = compiled.get(name) ?? Input.findings(Schema.toEncoded(output))
+  compiled.set(name, findings)
+  return findings
+}
+
+/** Whether a field holds text that is not one of the known values: a host may know more, such as a new kind of resource. */
+const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
+  allowed_values !== undefined && Predicate.isString(path.split(".").reduce(memberOf, answer))
+
+const memberOf = (value: unknown, name: string): unknown =>
+  Predicate.isObjectKeyword(value) ? Reflect.get(value, name) : undefined

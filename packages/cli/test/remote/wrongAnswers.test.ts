@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type AnswerOf, Revision } from "@quotewire/core"
+import { Effect } from "effect"
+import { runInProcess, startInProcess } from "../support/inProcess.ts"
+import { server, unknownKey } from "../support/servedHost.ts"
+
+/** A host of the right revision that answers every call with the same JSON. */
+const answering = Effect.fnUntraced(function* (answer: object) {
+  const { address } = yield* server((_, response) => {
+    response.writeHead(200, { "content-type": "application/json", "service-version": Revision.served[0].date })
+    response.end(JSON.stringify(answer))
+  })
+  return { address, env: { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: unknownKey("sandbox") } }
+})
+
+const digits = "0".repeat(26)
+const at = "2026-01-01T00:00:00.000Z"
+const event = {
+  ...{ id: `evt_${digits}`, type: "quote.created", occurred_at: at, environment: "sandbox", line: "renters" },
+  resource: { type: "quote", id: `qt_${digits}`, version: 1 }
+}
+const call: AnswerOf<"list_api_requests">["requests"][number] = {
+  ...{ request_id: `req_${digits}`, created_at: at, environment: "sandbox", key_id: `key_${digits}` },
+  ...{ operation: "get_quote", method: "GET", route: "/v1/quotes/{id}", status: 200, error_code: null, duration_ms: 1 },
+  ...{ quote_request_id: null, quote_id: null },
+  agent: { client_name: null, client_version: null, user_agent: null }
+}
+
+describe("a host whose answers are not the documented ones", () => {
+  const qreq = `qreq_${digits}`
+  const receiver = ["--forward-to", "http://127.0.0.1:1/"]
+  const events = "events: Must be a list"
+  it.live.each<readonly [string, ReadonlyArray<string>, object, string]>([
+    ["events list", ["events", "list"], { events: "secret", next_cursor: "c" }, events],
+    ["events tail", ["events", "tail"], { events: { secret: 1 }, next_cursor: "c" }, events],
+    ["events tail --since start", ["events", "tail", "--since", "start"], { next_cursor: "c" }, events],
+    ["listen", ["listen", ...receiver], { next_cursor: "c" }, events],
+    ["a cursor", ["events", "tail"], { events: [event], next_cursor: null }, "next_cursor: Must be text"],
+    [
+      "an event",
+      ["events", "list"],
+      { events: [event, { ...event, type: 1 }], next_cursor: "c" },
+      "events.1.type: Must be text"
+    ],
+    ["quotes show", ["quotes", "show", `qt_${digits}`], { id: `qt_${digits}` }, "version: This field is required"],
+    ["quotes show qreq_", ["quotes", "show", qreq], { quotes: [] }, "quote_request.version: Must be a number"],
+    ["requests tail", ["requests", "tail"], { requests: null, next_cursor: null }, "requests: Must be a list"],
+    [
+      "requests show",
+      ["requests", "show", call.request_id],
+      { ...call, duration_ms: "secret" },
+      "duration_ms: Must be a"
+    ],
+    ["trigger", ["trigger", "--list"], { scenarios: [{ name: "secret" }] }, "scenarios.0.description: This field"]
+  ])("is named with the wrong field and nothing of the answer: %s", ([, args, answer, wrong]) =>
+    Effect.gen(function* () {
+      const { address, env } = yield* answering(answer)
+      const { err, how, out } = yield* runInProcess(args, env)
+      assert.deepStrictEqual([how, out], ["failed", ""])
+      const said = `quotewire: The host at ${address} has answered HTTP 200 with JSON that is not as documented: ${wrong}`
+      assert.strictEqual(err.slice(0, said.length), said)
+      assert.notInclude(err, "secret")
+    })
+  )
+
+  it.live("is told from one that knows more: other types, resources and fields are shown", () =>
+    Effect.gen(function* () {
+      const newer = {
+        ...event,
+        type: "policy.bound",
+        line: "boat",
+        resource: { ...event.resource, type: "policy" },
+        a: 1
+      }
+      const { env } = yield* answering({ events: [newer], next_cursor: "c", b: 2 })
+      const { next } = yield* startInProcess(["events", "tail", "--since", "start", "--json"], env)
+      assert.deepStrictEqual(JSON.parse(yield* next), newer)
+    })
+  )
+})
+
+describe("a host that answers the same page of a list again and again", () => {
+  it.live.each([
+    ["events", ["events", "list"]],
+    ["calls", ["requests", "tail"]]
+  ] as const)("is not asked forever for %s", ([, args]) =>
+    Effect.gen(function* () {
+      const { env } = yield* answering({ events: [event], requests: [call], next_cursor: "same" })
+      const { err, how } = yield* runInProcess(args, env)
+      assert.deepStrictEqual(
+        [how, err],
+        ["failed", "quotewire: The host answers the same page of a list again and again."]
+      )
+    })
+  )
+})

@@ -1,0 +1,31 @@
+import type { AnyOperation, FieldError } from "@quotewire/core/client"
+
+/** What a field of an answer must hold. */
+type Kind = "a list" | "a number" | "text"
+
+/**
+ * The fields that `events` and `wait_for_quotes` read. Without a cursor, a feed would read its first page forever and without a
+ * pause.
+ */
+const fields_read: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {
+  list_events: { events: "a list", next_cursor: "text" },
+  get_quote_request: { "quote_request.version": "a number", "quote_request.status": "text" }
+}
+
+/** Finds the first field of an answer that the client itself needs and cannot use; null if all are there. */
+export const missingField = (operation: AnyOperation["name"], answer: unknown): FieldError | null => {
+  const wrong = Object.entries(fields_read[operation] ?? {}).find(([path, kind]) => kindOf(answer, path) !== kind)
+  if (wrong === undefined) return null
+  const [path, kind] = wrong
+  return { path, message: `Must be ${kind}.` }
+}
+
+const kindOf = (answer: unknown, path: string): Kind | null => {
+  const value = path.split(".").reduce(memberOf, answer)
+  if (Array.isArray(value)) return "a list"
+  if (typeof value === "number") return "a number"
+  return typeof value === "string" ? "text" : null
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
