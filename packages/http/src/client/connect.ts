@@ -78,6 +78,9 @@ const names = Object.keys(routes).filter(isName)
 type Host = Required<ConnectOptions>
 
 const checked = (options: ConnectOptions): Host => {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError("connect needs an object of options, such as { base_url, key }.")
+  }
   const { check_answer = () => null, fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
   if (!isHeaderValue(key)) throw new TypeError("key must be an API key: visible ASCII characters, no blanks.")
   if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {

@@ -145,4 +145,11 @@ describe("connect", () => {
   ])("refuses what only JavaScript lets pass: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
+
+  it.each(["null", '"https://host.example"'])("refuses options that are no object: %s", (options) => {
+    assert.throws(
+      () => connect(JSON.parse(options)),
+      /^connect needs an object of options, such as \{ base_url, key \}\.$/
+    )
+  })
 })

@@ -111,13 +111,12 @@ export interface Keys {
  * await world.advance("1 minute")
  * const { quotes } = await world.client.get_quote_request({ id })
  */
-export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
-  cassettes = {},
-  now,
-  logger,
-  scenario,
-  ...config
-}: SandboxOptions<OwnLine> = {}): Promise<Sandbox<OwnLine>> => {
+export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
+  options: SandboxOptions<OwnLine> = {}
+): Promise<Sandbox<OwnLine>> => {
+  if (!isObject(options)) throw new Error('sandbox needs an object of options, such as { scenario: "zero_quotes" }.')
+  const { cassettes = {}, now, logger, scenario, ...config } = options
+  if (!isObject(cassettes)) throw new Error("cassettes: Must be an object with recordings by carrier id.")
   const start_ms = startOf(now ?? recordedAt(cassettes) ?? new Date())
   const given = { config, cassettes, ...(logger !== undefined && { logger }) }
   const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
@@ -130,6 +129,9 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>({
     throw error
   }
 }
+
+// JavaScript can pass anything.
+const isObject = (value: unknown): boolean => Predicate.isReadonlyObject(value)
 
 /** What stays the same in every copy of a sandbox. */
 interface Members {

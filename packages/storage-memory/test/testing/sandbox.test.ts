@@ -284,6 +284,18 @@ describe("a sandbox", () => {
     const twice = await sandbox({ carriers: [acme, acme] }).catch((error) => error)
     assert.include(twice.message, "carriers.1")
   })
+
+  it("refuses options that only JavaScript lets pass, with a sentence that names them", async () => {
+    for (const [given, says] of [
+      ["null", /^Error: sandbox needs an object of options, such as /],
+      ['"zero_quotes"', /^Error: sandbox needs an object of options, such as /],
+      ['{ "cassettes": null }', /^Error: cassettes: Must be an object/],
+      ['{ "cassettes": [{}] }', /^Error: cassettes: Must be an object/],
+      ['{ "lines": null }', /^Error: The configuration is not valid: lines: Must be a list of lines\./]
+    ] as const) {
+      assert.match(String(await sandbox(JSON.parse(given)).catch((error) => error)), says)
+    }
+  })
 })
 
 describe("an inbox", () => {
