@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Logger } from "effect"
+import { Effect, Fiber, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import * as Issuer from "./support/issuer.ts"
 import { sendWith, withIssuer } from "./support/issuer.ts"
@@ -126,19 +126,131 @@ describe("the keys of the issuer", () => {
   )
 })
 
-describe("a key that the runtime refuses", () => {
-  it.effect("does not verify anything, and is logged", () => {
-    const logged: Array<unknown> = []
-    const logger = Logger.make(({ message }) => void logged.push(message))
-    return withIssuer(
-      Effect.fnUntraced(function* ({ answerWith, keys, token }) {
-        const broken = { ...keys[0], x: "AAAA", y: "AAAA" }
-        yield* answerWith(async () =>
-          Response.json({ issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [broken] })
-        )
-        assert.strictEqual((yield* sendWith(yield* token())).status, 401)
-        assert.include(String(logged), "A key of the OAuth issuer cannot be used")
-      })
-    ).pipe(Effect.provide(Logger.layer([logger])))
+/** The warnings of a test: what is logged, and what it says about it. */
+const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const logged: Array<Logged> = []
+    const logger = Logger.make(({ fiber, logLevel, message }) => {
+      if (logLevel === "Warn") logged.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+    })
+    return Effect.provide(body(logged), Logger.layer([logger]))
   })
+
+type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
+
+/** The warnings without what to check, which must be there. */
+const causesOf = (logged: ReadonlyArray<Logged>) =>
+  logged.map(({ check, issuer, ...cause }) => {
+    assert.match(String(check), /\?$/)
+    assert.strictEqual(issuer, Issuer.issuer_url)
+    return cause
+  })
+
+const statusOf = (made: Effect.Effect<string>) =>
+  Effect.flatMap(made, (token) => Effect.map(sendWith(token), ({ status }) => status))
+
+const not_published = "An access token is signed with a key that the OAuth issuer does not publish"
+const several_fit = "Several keys of the OAuth issuer fit an access token, so none is used"
+
+describe("a token that the keys of the issuer do not verify", () => {
+  it.effect("is a warning with its cause: a key that is not published, once a minute", () =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ token }) {
+          const unknown = token({}, { kid: "k99" })
+          assert.deepStrictEqual([yield* statusOf(unknown), yield* statusOf(unknown)], [401, 401])
+          assert.deepStrictEqual(causesOf(logged), [{ text: not_published, kid: "k99", alg: "ES256" }])
+          yield* TestClock.adjust("59 seconds")
+          yield* statusOf(unknown)
+          assert.lengthOf(logged, 1)
+          yield* TestClock.adjust("1 second")
+          yield* statusOf(token({}, { kid: "k100" }))
+          assert.deepStrictEqual(causesOf(logged.slice(1)), [{ text: not_published, kid: "k100", alg: "ES256" }])
+        })
+      )
+    )
+  )
+
+  it.effect.each<readonly [string, string]>([
+    ["is not printable", "a\nlevel=error text=forged"],
+    ["is not ASCII", "ключ"],
+    ["is long", "k".repeat(101)],
+    ["is empty", ""]
+  ])("is a warning without its kid if that %s", ([, kid]) =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ token }) {
+          assert.strictEqual(yield* statusOf(token({}, { kid })), 401)
+          assert.deepStrictEqual(causesOf(logged), [
+            { text: not_published, kid: "not 1 to 100 printable characters", alg: "ES256" }
+          ])
+        })
+      )
+    )
+  )
+
+  it.effect("is a warning if several keys fit: two have its kid, or it has none", () =>
+    Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
+      withLog((logged) =>
+        withIssuer(
+          Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+            yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
+            const made = token({}, options)
+            assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
+            const { kid } = options
+            assert.deepStrictEqual(causesOf(logged), [{ text: several_fit, kid: kid ?? "none", alg: "ES256" }])
+          })
+        )
+      )
+    )
+  )
+
+  it.effect("is accepted without a kid if the issuer has one key", () =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ token }) {
+          assert.strictEqual(yield* statusOf(token({}, { kid: null })), 200)
+          assert.deepStrictEqual(logged, [])
+        })
+      )
+    )
+  )
+
+  it.effect("is a warning if the keys cannot be loaded, once a minute, and of another problem beside it", () =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ answerWith, token }) {
+          yield* answerWith(async () => new Response("", { status: 404 }))
+          for (let i = 0; i < 6; i++) {
+            assert.strictEqual(yield* statusOf(token()), 503)
+            yield* TestClock.adjust("10 seconds")
+          }
+          const gone = {
+            text: "The keys of the OAuth issuer could not be loaded",
+            reason: "the answer had the status 404."
+          }
+          assert.deepStrictEqual(causesOf(logged), [gone])
+          yield* answerWith(null)
+          assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
+          assert.deepStrictEqual(causesOf(logged), [gone, { text: not_published, kid: "k99", alg: "ES256" }])
+        })
+      )
+    )
+  )
+
+  it.effect("is a warning if the runtime refuses the key", () =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+          const broken = { ...keys[0], x: "AAAA", y: "AAAA" }
+          yield* answerWith(async () => Response.json({ ...moved, keys: [broken] }))
+          assert.deepStrictEqual([yield* statusOf(token()), yield* statusOf(token())], [401, 401])
+          const [{ reason, ...cause } = {}] = causesOf(logged)
+          assert.deepStrictEqual(cause, { text: "A key of the OAuth issuer cannot be used", kid: "k1", alg: "ES256" })
+          assert.match(String(reason), /^\w*Error: /)
+          assert.lengthOf(logged, 1)
+        })
+      )
+    )
+  )
 })

@@ -1,7 +1,8 @@
 import { ApiError, BoundedMap, type Caller, Ids, Pipeline } from "@quotewire/core"
-import { Cause, Clock, Data, Effect, Predicate, Schema } from "effect"
-import { errors, type JWTPayload, jwtVerify } from "jose"
+import { Clock, Data, Effect, Predicate, Schema } from "effect"
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose"
 import * as IssuerKeys from "./IssuerKeys.ts"
+import * as KeyWarnings from "./KeyWarnings.ts"
 import type { OAuthSettings, OrganizationRule, TokenCallerKind } from "./OAuthOptions.ts"
 
 /** How much the clocks of the issuer and this host may differ. */
@@ -14,10 +15,11 @@ const max_cached = 5_000
 /** The token is valid, but has none of the scopes that allow something here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
-/** Identifies callers by the tokens of an issuer. */
+/** Finds out who calls with an access token. */
 export interface AccessTokens {
   /**
-   * Identifies the caller of a token. A verified token is cached in memory until it expires or the issuer's keys are reloaded.
+   * Verifies a token and returns its caller. The result is cached in memory until the token expires or the issuer's keys are
+   * loaded again.
    *
    * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this host, and
    * `service_unavailable` if the issuer's keys cannot be loaded now.
@@ -40,8 +42,15 @@ interface Verified extends Caller.Grant {
 
 /** Makes the check of tokens for one audience. */
 export const make = (settings: OAuthSettings, audience: string): AccessTokens => {
-  const keys = IssuerKeys.make(settings)
+  const warn = KeyWarnings.make(settings.issuer)
+  const keys = IssuerKeys.make(settings, warn)
   const cache = new CallerCache()
+
+  const unknownKey = (token: string) =>
+    Effect.andThen(
+      warn("not_published", headerOf(token)),
+      invalid("The access token is signed with a key that its issuer does not publish.")
+    )
 
   const verify = Effect.fnUntraced(function* (token: string) {
     if (token.length > max_characters) return yield* invalid("The access token is too long.")
@@ -49,12 +58,13 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
     const set = yield* Effect.mapError(keys.current, ({ retry_after_seconds }) =>
       ApiError.make("service_unavailable", { retry_after_seconds })
     )
-    const attempt = verifyWith(token, settings, audience, now)
-    const verified = yield* Effect.catchTag(attempt(set), "UnknownKey", () =>
-      Effect.flatMap(keys.newerThan(set), (newer) =>
-        newer === set ? invalid(unknown_key) : Effect.catchTag(attempt(newer), "UnknownKey", () => invalid(unknown_key))
+    const attempt = (set: IssuerKeys.KeySet) =>
+      Effect.catchTag(verifyWith(set, token, settings, audience, now), "Unverified", ({ thrown }) =>
+        refusalOf(token, thrown, warn)
       )
-    )
+    const verified = yield* Effect.catchTag(attempt(set), "UnknownKey", () =>
+      Effect.flatMap(keys.newerThan(set), (newer) => (newer === set ? Effect.fail(new UnknownKey()) : attempt(newer)))
+    ).pipe(Effect.catchTag("UnknownKey", () => unknownKey(token)))
     return {
       ...(yield* grantOf(settings, verified.payload)),
       expires_at: verified.expires_at,
@@ -98,44 +108,64 @@ class CallerCache {
 
 const invalid = (message: string) => Effect.fail(ApiError.make("authentication_failed", { message }))
 
-const unknown_key = "The access token is signed with a key that its issuer does not publish."
-
 /** The key of a token is not in the set. */
 class UnknownKey extends Data.TaggedError("UnknownKey") {}
 
+/** The library has refused a token. */
 class Unverified extends Data.TaggedError("Unverified")<{ readonly thrown: unknown }> {}
 
-/** Verifies signature, issuer, audience and times of a token. */
-const verifyWith =
-  (token: string, { algorithms, issuer }: OAuthSettings, audience: string, now: number) =>
-  (set: IssuerKeys.KeySet) =>
-    Effect.tryPromise({
-      try: () =>
-        jwtVerify(token, set.find, {
-          algorithms: [...algorithms],
-          audience,
-          issuer,
-          clockTolerance: leeway_ms / 1_000,
-          currentDate: new Date(now),
-          requiredClaims: ["exp", "sub"]
-        }),
-      catch: (thrown) => new Unverified({ thrown })
-    }).pipe(
-      Effect.catchTag("Unverified", ({ thrown }) => refusalOf(thrown)),
-      Effect.filterOrFail(
-        // A sender-constrained token is valid only with a proof of its key or certificate, which this host does not check.
-        ({ payload }) => payload.cnf === undefined,
-        () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
-      ),
-      Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leeway_ms }))
-    )
+/** What the header of a token says about its key, for the log. A caller can write anything there. */
+const headerOf = (token: string): { readonly kid: string; readonly alg: string } => {
+  const { alg, kid } = decodeProtectedHeader(token)
+  return { kid: loggable(kid), alg: loggable(alg) }
+}
 
-const refusalOf = (thrown: unknown): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
+const loggable = (text: unknown): string => {
+  if (!Predicate.isString(text)) return "none"
+  return /^[\x20-\x7e]{1,100}$/.test(text) ? text : "not 1 to 100 printable characters"
+}
+
+/** Verifies signature, issuer, audience and times of a token with a set of keys. */
+const verifyWith = (
+  set: IssuerKeys.KeySet,
+  token: string,
+  { algorithms, issuer }: OAuthSettings,
+  audience: string,
+  now: number
+) =>
+  Effect.tryPromise({
+    try: () =>
+      jwtVerify(token, set.find, {
+        algorithms: [...algorithms],
+        audience,
+        issuer,
+        clockTolerance: leeway_ms / 1_000,
+        currentDate: new Date(now),
+        requiredClaims: ["exp", "sub"]
+      }),
+    catch: (thrown) => new Unverified({ thrown })
+  }).pipe(
+    Effect.filterOrFail(
+      // A sender-constrained token is valid only with a proof of its key or certificate, which this host does not check.
+      ({ payload }) => payload.cnf === undefined,
+      () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
+    ),
+    Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leeway_ms }))
+  )
+
+const refusalOf = (
+  token: string,
+  thrown: unknown,
+  warn: KeyWarnings.Warn
+): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
   if (thrown instanceof errors.JWKSNoMatchingKey) return Effect.fail(new UnknownKey())
   const refused = invalid(reasonOf(thrown))
+  if (thrown instanceof errors.JWKSMultipleMatchingKeys) {
+    return Effect.andThen(warn("several_fit", headerOf(token)), refused)
+  }
   if (thrown instanceof errors.JOSEError) return refused
   // The runtime refuses the issuer's key, for example an RSA key that is too short.
-  return Effect.andThen(Effect.logWarning("A key of the OAuth issuer cannot be used", Cause.die(thrown)), refused)
+  return Effect.andThen(warn("not_usable", { ...headerOf(token), reason: String(thrown) }), refused)
 }
 
 /** Why a token is refused. The reason can name a claim, because claims are checked only after the signature. */

@@ -1,6 +1,7 @@
 import { Bytes, Clock, Data, Effect, Schema, Semaphore, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
+import type { Warn } from "./KeyWarnings.ts"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
 /** How long keys are used before they are loaded again. A key that the issuer has removed is accepted at most this long. */
@@ -39,8 +40,8 @@ export interface IssuerKeys {
 /** Whether a set is new enough to be used without a look at the issuer. */
 export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + fresh_ms
 
-/** Makes the cache of an issuer's keys. */
-export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): IssuerKeys => {
+/** Makes the cache of an issuer's keys. An attempt to load them that fails is a warning. */
+export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: Warn): IssuerKeys => {
   // One attempt at a time. Callers that wait for it use its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
@@ -54,9 +55,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">): Issu
       attempted_at = now
       last = yield* load(settings).pipe(
         Effect.map((find): KeySet => ({ find, loaded_at: now })),
-        Effect.catchTag("Unloadable", ({ reason }) =>
-          Effect.as(Effect.logWarning(`The keys of the OAuth issuer could not be loaded: ${reason}`), last)
-        )
+        Effect.catchTag("Unloadable", ({ reason }) => Effect.as(warn("not_loaded", { reason }), last))
       )
       return last
       // It goes on without the caller that began it. Otherwise callers that leave could cause one attempt after the other.

@@ -29,7 +29,8 @@ export interface Issuer {
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface TokenOptions {
-  readonly kid?: string
+  /** The name of the key; null for a token that names none. */
+  readonly kid?: string | null
   readonly alg?: string
   readonly key?: Uint8Array
 }
@@ -71,7 +72,7 @@ export const make = Effect.fnUntraced(function* () {
       }
       const { alg = "ES256", key, kid = current.jwk.kid } = options
       return yield* Effect.promise(() =>
-        new SignJWT(payload).setProtectedHeader({ alg, kid }).sign(key ?? current.privateKey)
+        new SignJWT(payload).setProtectedHeader({ alg, ...(kid !== null && { kid }) }).sign(key ?? current.privateKey)
       )
     }),
     rotate: Effect.map(drawKey, (key) => {

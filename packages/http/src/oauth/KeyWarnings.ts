@@ -1,0 +1,42 @@
+import { Clock, Effect } from "effect"
+
+/** Why the keys of an issuer do not verify a token: what is logged, and what the operator must check. */
+const problems = {
+  not_loaded: {
+    text: "The keys of the OAuth issuer could not be loaded",
+    check: "Can this host reach the issuer? Are issuer and jwks_url right?"
+  },
+  not_published: {
+    text: "An access token is signed with a key that the OAuth issuer does not publish",
+    check:
+      "Does the issuer publish an RSA, EC or OKP key with this kid for this algorithm? Are issuer and jwks_url right?"
+  },
+  several_fit: {
+    text: "Several keys of the OAuth issuer fit an access token, so none is used",
+    check: "Does the issuer put a kid into its tokens, and has each key that it publishes a kid of its own?"
+  },
+  not_usable: {
+    text: "A key of the OAuth issuer cannot be used",
+    check: "Is the published key whole and long enough?"
+  }
+} as const
+
+/** A reason why the keys of an issuer do not verify a token. */
+export type Problem = keyof typeof problems
+
+/** Logs a problem with the keys of an issuer: each one at most once a minute, whatever callers send. */
+export type Warn = (problem: Problem, details: Readonly<Record<string, string>>) => Effect.Effect<void>
+
+const quiet_ms = 60_000
+
+/** Makes the warnings about an issuer. */
+export const make = (issuer: string): Warn => {
+  const logged_at = new Map<Problem, number>()
+  return Effect.fnUntraced(function* (problem, details) {
+    const now = yield* Clock.currentTimeMillis
+    if (now < (logged_at.get(problem) ?? Number.NEGATIVE_INFINITY) + quiet_ms) return
+    logged_at.set(problem, now)
+    const { check, text } = problems[problem]
+    yield* Effect.annotateLogs(Effect.logWarning(text), { issuer, ...details, check })
+  })
+}
