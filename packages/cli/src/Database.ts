@@ -26,7 +26,7 @@ export type Address =
 
 type Files = FileSystem.FileSystem | Path.Path
 
-/** Where everything is stored. It must be set in one way. */
+/** Reads where everything is stored: either `--database-url` or `--cells` must be set. */
 export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
   Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
     const { cells, database_url, work_cells = Option.none() } = settings

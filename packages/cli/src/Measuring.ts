@@ -3,7 +3,7 @@ import { type Handler, type Http, Metrics } from "@quotewire/http"
 import { Effect, Option, type Scope } from "effect"
 import type { HostSettings } from "./HostSettings.ts"
 
-/** What a host must measure; empty if metrics are off. */
+/** The hooks that measure a host; none if metrics are off. */
 export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
 
 /** Where a process serves its metrics. */

@@ -4,8 +4,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { type Effect, Layer } from "effect"
 import * as Service from "./Service.ts"
 
-// Memory is limited: a process that runs for months keeps a month. Quotes are valid for up to 30 days, and are kept for as long
-// again, so that an old quote reads as expired instead of being gone.
+// Memory is limited, so most data is kept for a month only. Quotes are valid for up to 30 days and are kept for twice as long,
+// so that an old quote is still there and reads as expired.
 const periods: Retention.Periods = {
   events_days: 30,
   facts_days: 30,

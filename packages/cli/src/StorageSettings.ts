@@ -37,7 +37,7 @@ export const work_cells = text(
 /** Where everything is stored: one database, or several cells. One of them must be set. */
 export const database = { database_url, cells }
 
-/** Where everything is stored, as it is set. */
+/** The values of these flags. */
 export interface DatabaseSettings {
   readonly database_url: Option.Option<Redacted.Redacted<string>>
   readonly cells: Option.Option<string>

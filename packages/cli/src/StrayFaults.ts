@@ -3,7 +3,7 @@ import { Cause, Effect, Layer } from "effect"
 
 /*
  * Faults of an embedder's code that nobody waits for, such as a promise that an adapter has started and forgotten. Node would
- * print them with their messages, which may repeat facts, and end the process with the asks of all carriers.
+ * print their messages, which may repeat facts, and end the process although other carriers are being asked.
  */
 
 /**

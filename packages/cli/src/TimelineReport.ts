@@ -34,7 +34,7 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
   return { ...timeline, entries }
 })
 
-/** Prints what happened to a quote request, as its database has it. */
+/** Prints what happened to a quote request. Reads it from the database. */
 export const print = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
   const storedAt = yield* Database.addressOf(settings)
   const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))
@@ -60,7 +60,7 @@ const linesOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
 
 const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
 
-/** An entry as it is printed: its first line, and more. */
+/** The lines to print for an entry. */
 const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
   switch (entry.what) {
     case "call": {

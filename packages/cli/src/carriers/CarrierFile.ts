@@ -11,11 +11,11 @@ export const file = Argument.String("file").pipe(
   Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
 )
 
-/** Which carrier of the file is meant, and what holds without the flag. */
+/** The flag that chooses a carrier of the file. `without` says what happens if it is not set. */
 export const carrier = (without: string) =>
   Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
 
-/** Loads the configuration of a file, with at least one carrier: a module's own, or one made of its carriers. */
+/** Loads a configuration with at least one carrier from a file: a configuration, exported carriers, or a rate plan. */
 export const load = (name: string) => (name.endsWith(".json") ? fromRatePlan(name) : fromModule(name))
 
 const fromRatePlan = Effect.fnUntraced(function* (name: string) {
@@ -48,7 +48,7 @@ const configOf = (exported: object): unknown => {
   return { carriers: [...values].filter((value) => Predicate.hasProperty(value, "ask")) }
 }
 
-/** The carriers that are meant. */
+/** The carriers with this id, or all carriers of the file if no id is given. */
 export const chosen = (
   { carriers = [] }: Config,
   id: string | undefined
@@ -62,7 +62,7 @@ export const chosen = (
 /** Where requests to the carriers go out. */
 export const transport = ({ carrier_transport = CarrierTransports.layer() }: Config) => carrier_transport
 
-/** The one carrier that is meant. Several are refused. */
+/** The carrier with this id, or the only one of the file. Fails if the file has several and no id is given. */
 export const one = (config: Config, id: string | undefined) =>
   Effect.flatMap(chosen(config, id), ([first, ...others]) => {
     if (first !== undefined && others.length === 0) return Effect.succeed(first)

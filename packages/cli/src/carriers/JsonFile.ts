@@ -5,7 +5,7 @@ import * as ConfigFile from "../ConfigFile.ts"
 /** The largest file that is read. */
 const max_bytes = 10_000_000
 
-/** Reads a JSON file. `what` names its setting, such as `<file>`: what is in it is never repeated. */
+/** Reads a JSON file. Errors name its setting, `what`, such as `<file>`, and never repeat the text of the file. */
 export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const files = yield* FileSystem.FileSystem
   const unreadable = () => new CommandFailed({ message: `${what} must be a file that can be read.` })

@@ -10,7 +10,7 @@ import { test } from "../trials/test.ts"
 
 const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-// Without the flag no configuration is loaded: one that makes a carrier of the plan fails before the check can tell its faults.
+// Without the flag no configuration is loaded. If one uses a plan with faults, loading it fails before the check can list them.
 const config = Flag.String("config").pipe(
   Flag.optional,
   Flag.withDescription("Configuration file with the ratings of your own lines; none by default")
@@ -63,7 +63,7 @@ const sizeOf = ({ bands, points, values }: RatePlan.Table): number =>
 
 const rowOf = ([name, value]: readonly [string, string]): string => `${name.padEnd(20)}${value}`
 
-/** `quotewire carriers`: checks carriers before they are served. */
+/** `quotewire carriers` checks and tries carriers before a host serves them. */
 export const carriers = Command.make("carriers").pipe(
   Command.withDescription("Check and test carriers before you serve them"),
   Command.withSubcommands([check, test, ask])

@@ -103,7 +103,7 @@ const add = Command.make("add", { name, room, dry_run, ...settings }, (settings)
   })
 ).pipe(Command.withDescription("Add a cell: create its schema, and let it take new workspaces. Again: change its room"))
 
-/** `quotewire cells`: the databases that a service is spread over. */
+/** `quotewire cells` shows and moves the cells of a service: the databases that it is spread over. */
 export const cells = Command.make("cells").pipe(
   Command.withDescription("Manage the cells of a service on several databases"),
   Command.withSubcommands([list, check, add, moveCell])

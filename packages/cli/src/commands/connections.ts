@@ -123,7 +123,7 @@ const remove = Command.make("remove", place, (settings) =>
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))
 
-/** `quotewire connections`: what organizations give for carriers. */
+/** `quotewire connections` manages what organizations give for carriers, such as codes and API keys. */
 export const connections = Command.make("connections").pipe(
   Command.withDescription("Manage what organizations give for carriers, such as producer codes and API keys"),
   Command.withSubcommands([set, test, list, remove])

@@ -10,7 +10,7 @@ import * as MemoryService from "../MemoryService.ts"
 import * as StartPage from "../StartPage.ts"
 import * as Telemetry from "../Telemetry.ts"
 
-/** `quotewire dev`: the whole service in one process, in memory, with a sandbox to try. */
+/** `quotewire dev` serves a sandbox in memory: the whole service in one process. */
 export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128"), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve a sandbox in memory"))

@@ -108,7 +108,7 @@ const gone =
 const remains =
   "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
 
-/** `quotewire erase`: erases the data of a person. */
+/** `quotewire erase` erases the data of a person. */
 export const erase = Command.make("erase", settings, (settings) =>
   Effect.gen(function* () {
     const target = yield* targetOf(settings)

@@ -57,7 +57,7 @@ interface ResendSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** Asks the host to deliver an event again. */
+/** Asks the host to deliver an event to a subscription again. */
 const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.SubscriptionId) {
   const client = HostClient.make(settings)
   const { event_id } = settings
@@ -65,7 +65,7 @@ const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.
   yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  handed to the delivery of ${id}`)
 })
 
-/** Finds an event in the feed, and sends it again from this machine. */
+/** Finds an event in the feed, and sends it from this machine to the receiver. */
 const forwarded = Effect.fnUntraced(function* (
   settings: ResendSettings,
   url: string,
@@ -116,7 +116,7 @@ const resend = Command.make(
     }).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Send an event again, to your receiver or to a subscription"))
 
-/** `quotewire events`: reads the event feed of a host, and sends events again. */
+/** `quotewire events` prints the events of a host, and sends one of them again. */
 export const events = Command.make("events").pipe(
   Command.withDescription("Read the events of a host, and send them again"),
   Command.withSubcommands([tail, list, resend])

@@ -85,7 +85,7 @@ const revoke = Command.make("revoke", { key_id, ...database, json }, (settings) 
   )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))
 
-/** `quotewire keys`: the API keys of organizations. */
+/** `quotewire keys` creates, lists and revokes the API keys of organizations. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Manage the API keys of organizations"),
   Command.withSubcommands([create, list, revoke])

@@ -68,7 +68,7 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
   )
 }, Effect.scoped)
 
-/** `quotewire listen`: sends the events of a host to a receiver on this machine, as a subscription would. */
+/** `quotewire listen` sends the events of a host to your receiver, in the form that a subscription gets. */
 export const listen = Command.make("listen", flags, (settings) =>
   StandardOutput.untilClosed(run(settings)).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Send events to your receiver as they come, signed as webhooks are"))

@@ -20,7 +20,7 @@ interface McpSettings extends AgentSettings {
   readonly api_key: Option.Option<Redacted.Redacted<string>>
 }
 
-/** `quotewire mcp`: serves one agent, from this process or from a running host. */
+/** `quotewire mcp` serves one agent, from a sandbox in this process or from a running host. */
 export const mcp = Command.make("mcp", flags, (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))

@@ -5,7 +5,7 @@ import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
 import { type DatabaseSettings, database } from "../StorageSettings.ts"
 
-/** `quotewire migrate`: updates the schema of a database, or of each cell, to what this program needs. */
+/** `quotewire migrate` updates the schema of a database, or of each cell, to what this program needs. */
 export const migrate = Command.make("migrate", { ...database, json }, (settings) => run(settings)).pipe(
   Command.withDescription("Update the database schema")
 )

@@ -29,7 +29,7 @@ const check = Effect.fnUntraced(function* (cells: PgCells.AllCells, name: string
   if (obstacles.length > 0) return yield* new CommandFailed({ message: "The cell cannot be moved yet." })
 })
 
-/** `quotewire cells move`: moves a cell to another database, while hosts use it. */
+/** `quotewire cells move` moves a cell to another database while hosts use it. */
 export const moveCell = Command.make("move", { name, dry_run, undo, ...settings }, (settings) =>
   Effect.gen(function* () {
     const { dry_run, json, name, undo } = settings

@@ -31,7 +31,7 @@ const list = Command.make("list", { ...database, json }, (settings) =>
   }).pipe(Database.withAccess(settings))
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
-/** `quotewire organizations`: the organizations of a database. */
+/** `quotewire organizations` creates and lists the organizations of a database. */
 export const organizations = Command.make("organizations").pipe(
   Command.withDescription("Manage the organizations of a database"),
   Command.withSubcommands([create, list])

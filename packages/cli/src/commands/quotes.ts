@@ -42,7 +42,7 @@ const quote_request_id = Argument.String("quote_request_id").pipe(
 const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ quote_request_id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
-    // The wait goes on while the host is down. This read does not, so it reports a wrong address or id at once.
+    // `wait_for_quotes` keeps trying while the host is down. This first read does not, so a wrong address or id fails at once.
     const now = yield* read(client, quote_request_id)
     const isDone = now.quote_request.status !== "in_progress"
     const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
@@ -51,7 +51,7 @@ const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ 
   })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))
 
-/** `quotewire quotes`: quotes of a host. */
+/** `quotewire quotes` shows quotes and quote requests of a host, and waits for quotes. */
 export const quotes = Command.make("quotes").pipe(
   Command.withDescription("Read the quotes of a host"),
   Command.withSubcommands([show, wait])

@@ -80,7 +80,7 @@ const tail = Command.make("tail", HostClient.flags, (settings) =>
   )
 ).pipe(Command.withDescription("Print the calls of a host's request log as they come"))
 
-/** `quotewire requests`: what happened to quote requests, and the calls that hosts have answered. */
+/** `quotewire requests` shows what happened to a quote request, and the calls that a host has logged. */
 export const requests = Command.make("requests").pipe(
   Command.withDescription("Look into quote requests, and into the request log of a host"),
   Command.withSubcommands([show, tail])

@@ -42,7 +42,7 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly processes: number | "auto"
 }
 
-/** `quotewire serve`: a server on PostgreSQL. Any number of them can share one database. */
+/** `quotewire serve` serves the API on PostgreSQL. Any number of these processes can share one database. */
 export const serve = Command.make("serve", flags, (settings) => run(settings)).pipe(
   Command.withDescription("Serve the API on PostgreSQL")
 )

@@ -128,7 +128,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
 })
 
-/** `quotewire trigger`: makes a sandbox play a scenario, with a quote request of its own. */
+/** `quotewire trigger` starts a new quote request in a sandbox, which plays a scenario for it. */
 export const trigger = Command.make("trigger", flags, run).pipe(
   Command.withDescription("Start a quote request in the sandbox that plays a scenario")
 )

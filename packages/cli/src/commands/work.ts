@@ -35,7 +35,7 @@ interface WorkSettings
   readonly json: boolean
 }
 
-/** `quotewire work`: runs the background jobs of a database, beside hosts that answer calls. */
+/** `quotewire work` runs the background jobs of a database. Other processes answer the calls. */
 export const work = Command.make("work", flags, (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))

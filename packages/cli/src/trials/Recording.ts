@@ -17,7 +17,8 @@ export const record = (description: string) =>
   Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
 
 /**
- * Runs a trial, and writes what the carrier has said if the trial is good: a worse recording would replace a good one.
+ * Runs a trial, and writes the carrier's answers to a file. If the trial is not good, nothing is written, so that a good
+ * recording is never lost.
  *
  * Fails if nothing was exchanged, or if a secret would be written.
  */

@@ -36,8 +36,8 @@ export const factsOf = (file: Option.Option<string>) =>
 const ByLine = Schema.Record(Schema.String, Schema.Unknown)
 
 /**
- * Reads the connection of a carrier, if it asks for one. A cassette stands in for what is not set, and standard input is not
- * read then: a test that needs nothing must not wait for its end.
+ * Reads the connection of a carrier that needs one. With a cassette, values may be missing and standard input is not read:
+ * otherwise a test that needs no values would wait for input.
  */
 export const connectionOf = Effect.fnUntraced(function* (
   { connection }: Carrier.CarrierAdapter,

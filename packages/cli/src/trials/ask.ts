@@ -54,7 +54,7 @@ const fileOf = ({ cassette, record }: RecordSettings) =>
 const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
   Result.isSuccess(answer) && answer.success.kind !== "unavailable"
 
-/** `quotewire carriers ask`: one ask. */
+/** `quotewire carriers ask` asks a carrier once, and shows its answer. */
 export const ask = Command.make(
   "ask",
   {

@@ -69,7 +69,7 @@ const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
   )
 ]
 
-/** `quotewire carriers test`: the contract of carriers. */
+/** `quotewire carriers test` tests whether carriers keep the contract of carriers. */
 export const test = Command.make(
   "test",
   {
