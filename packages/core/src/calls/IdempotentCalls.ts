@@ -89,7 +89,7 @@ export class IdempotentCalls extends Context.Service<
             yield* write(id, next, yield* runningNow(fingerprint))
           }
         },
-        (words) => Effect.ignore(words)
+        (renewals) => Effect.ignore(renewals)
       )
 
       const runOnce = Effect.fnUntraced(function* <A, E, R>(

@@ -203,8 +203,8 @@ const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: 
  *
  * When it is full, the oldest calls are dropped and counted as lost.
  */
-export class CallBuffer<Call> {
-  private calls: Array<Call> = []
+export class CallBuffer<A> {
+  private calls: Array<A> = []
   private lost = 0
   private readonly room: number
 
@@ -216,20 +216,20 @@ export class CallBuffer<Call> {
     return this.calls.length
   }
 
-  add(call: Call): void {
+  add(call: A): void {
     if (this.calls.length >= this.room) this.drop(Math.ceil(this.room / 10))
     this.calls.push(call)
   }
 
   /** Takes all calls out of the buffer. */
-  take(): ReadonlyArray<Call> {
+  take(): ReadonlyArray<A> {
     const taken = this.calls
     this.calls = []
     return taken
   }
 
-  /** Puts calls back that could not be written. They are older than those that came meanwhile. */
-  putBack(calls: ReadonlyArray<Call>): void {
+  /** Puts back calls that could not be written, before the newer ones that have come meanwhile. */
+  putBack(calls: ReadonlyArray<A>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)
   }

@@ -13,9 +13,9 @@ export interface RequestHead {
 }
 
 /**
- * Identifies the caller without calling an operation, for a host whose answers depend on who calls.
+ * Finds out who calls without calling an operation, for a host whose answers depend on the caller.
  *
- * It fails as `call` does.
+ * Fails with the same refusals as `call`.
  */
 export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
   Effect.contextWith((services: Context.Context<Access | Allowance>) =>
@@ -25,26 +25,26 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
   )
 
 /**
- * Identifies the caller of a token. `verified` verifies the token and returns what it grants.
+ * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
  *
- * If it fails with `authentication_failed`, that counts against the address, like a wrong key. An address that has reached its
- * limit is refused before the token is verified.
+ * A failure with `authentication_failed` counts against the address, like a wrong key. An address that has reached its limit is
+ * refused before the token is checked.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,
-  verified: Effect.Effect<G, E>
+  verify: Effect.Effect<G, E>
 ): Effect.Effect<{ readonly caller: Caller; readonly grant: G }, ApiError.ApiError | E, Access | Allowance> =>
   Effect.gen(function* () {
     const access = yield* Access
     const allowance = yield* Allowance
     yield* allowance.mayAuthenticate(address)
-    const grant = yield* countFailure(allowance, address, verified)
+    const grant = yield* countFailure(allowance, address, verify)
     const caller = yield* Effect.catchCause(access.admit(grant), (cause) => refuse("identify", request_id, cause))
     return { caller, grant }
   })
 
 /**
- * Identifies the caller of any request, and counts an invalid key against its address.
+ * Finds out who sends a request, and counts an invalid key against its address.
  *
  * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
  * storage. Only recently used valid keys still pass.

@@ -26,7 +26,7 @@ export const make = (
   let running: Fiber.Fiber<unknown, unknown> | null = null
   const about = { consumer: name, workspace_id }
 
-  /** Interrupts an attempt without waiting for it: the handler may ignore that. */
+  /** Interrupts an attempt and does not wait for its end, because the handler may ignore the interruption. */
   const cutOff = (fiber: Fiber.Fiber<unknown, unknown>) => Effect.sync(() => fiber.interruptUnsafe())
 
   const finish = Effect.fnUntraced(function* (fiber: Fiber.Fiber<unknown, unknown>) {

@@ -4,7 +4,7 @@ import * as Kind from "../storage/Kind.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 
 /*
- * How far a consumer has come in one workspace, and what follows from what happens to it.
+ * How far a consumer has come in one workspace, and how that changes with each event, failure and claim.
  */
 
 /** A consumer in one workspace: its place in the feed, its next attempt, and the process that holds it. */
@@ -36,15 +36,15 @@ export type Consumer = typeof Consumer.Type
 /** Consumers in storage, by name. They survive a reset, because the numbers of the feed go on after it. */
 export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
 
-/** Since when a name is consumed. */
+/** When a name was first consumed. */
 export const ConsumerStart = Schema.Struct({
   started_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Whether it has its place in the feed of every workspace that is older. */
+  /** Whether the name has its position in the feed of every workspace that existed then. */
   is_complete: Schema.Boolean
 })
 export type ConsumerStart = typeof ConsumerStart.Type
 
-/** The starts of consumers in the directory, by name. Workspaces that came later are consumed from their first event. */
+/** The starts of consumers in the directory, by name. Workspaces that are created later are consumed from their first event. */
 export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
 
 /** How often a failing event is tried, and how long the consumer waits between attempts, in milliseconds. */
@@ -125,7 +125,7 @@ export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Co
   return { ...consumer, failures, retry_at: now + backoffOf(failures, policy) }
 }
 
-/** The pause after so many failures: it doubles with each, up to the longest. */
+/** The pause after this many failures in a row: it doubles with each, up to `max_backoff_ms`. */
 export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
   Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
 
@@ -147,9 +147,9 @@ export const afterErased = (consumer: Consumer, erased_through: number, erased_c
       ? consumer
       : { ...consumer, erased_count }
 
-/** How many events are read at once, and how many are at most done without storing the position. */
+/** How many events are read at once. The position is stored at least after as many. */
 export const page_events = 200
 /** After how many events the position is stored one by one when a process has died, to find the event that killed it. */
 export const unbatched_events = page_events
-/** How long at most events are done without storing the position, in milliseconds. */
+/** The longest time between two stores of the position, in milliseconds. */
 export const store_every_ms = second_ms

@@ -16,7 +16,7 @@ export const loadConsumer = (
     Option.isNone(stored) ? null : Consumer.kind.value(stored.value)
   )
 
-/** Since when a name is consumed, and the version of that; null if it never was. */
+/** When a name was first consumed, with the version of that record; null if it never was. */
 export const loadStart = (storage: StorageService, name: string) =>
   Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: Consumer.startKind.name, id: name }), (stored) =>
     Option.isNone(stored) ? null : { ...Consumer.startKind.value(stored.value), version: stored.value.version }

@@ -14,9 +14,9 @@ type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavaila
 /** This process no longer holds the consumer: its lease has ended, and another process may have claimed it. */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
-/** The consumer of one workspace while this process has its lease: the state by now, and how it is stored. */
+/** The consumer of one workspace while this process holds its lease: the current state, and how it is stored. */
 export interface HeldConsumer {
-  /** The state by now. It may be ahead of what is stored. */
+  /** The current state. It may be ahead of what is stored. */
   readonly current: () => Consumer.Consumer
   /** Replaces the state. It is stored with the next `store`, or within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
@@ -42,7 +42,7 @@ export const make = (
   let current = claimed
   let stored = claimed
   let ends_at = claimed.lease?.ends_at ?? 0
-  // Whether another writer, or this one without knowing, may have stored a newer version.
+  // Whether storage may have a newer version: of another writer, or of an own write whose outcome is unknown.
   let isOutdated = false
   let isLost = false
   const one_at_a_time = Semaphore.makeUnsafe(1)

@@ -5,7 +5,7 @@ import type { Storage } from "../storage/Storage.ts"
 import type { Attempts } from "./Attempts.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
 
-/** What a running consumer works with in all workspaces. */
+/** What a running consumer uses in every workspace. */
 export interface ConsumerContext {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -20,7 +20,7 @@ export interface ConsumerContext {
   readonly isStopping: () => boolean
 }
 
-/** What a running consumer works with in one workspace. */
+/** What a running consumer uses in one workspace. */
 export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
   readonly attempts: Attempts

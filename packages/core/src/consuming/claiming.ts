@@ -8,10 +8,10 @@ import { loadConsumer } from "./ConsumerStore.ts"
 import * as HeldConsumer from "./HeldConsumer.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** When to try again, in milliseconds at most; null if no event is left. */
+/** How long to wait at most before the next try, in milliseconds; null if no event is left. */
 export type NextTurn = { readonly wait_ms: number } | null
 
-/** What a claim gives: the consumer, now held by this process. */
+/** A consumer that this process has claimed. */
 export interface Claim {
   readonly held: HeldConsumer.HeldConsumer
   /** Whether the process that held it before has died. */
@@ -23,7 +23,7 @@ const create = (
   { workspace }: Moment,
   { erased_through }: FeedPage
 ) => {
-  // What was erased before the name was consumed is not missed.
+  // Events that were erased before the name was first consumed do not count as missed.
   const position = workspace.created_at >= started_at ? 0 : erased_through
   return Consumer.create(settings.name, clock.currentTimeMillisUnsafe(), position, workspace.erased_count)
 }

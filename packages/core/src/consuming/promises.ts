@@ -46,10 +46,10 @@ export const makeConsume = (
 }
 
 /**
- * Makes a handler that returns an Effect of one that returns a promise.
+ * Turns a handler that returns a promise into one that returns an Effect.
  *
- * An interruption aborts the signal, and is over when the promise has settled. So it is known whether a handler that ignores
- * its signal is still running.
+ * An interruption aborts the signal and then waits for the promise, so that a handler that ignores its signal still counts as
+ * running.
  */
 const fromPromise =
   (handler: EventHandler): EffectEventHandler =>

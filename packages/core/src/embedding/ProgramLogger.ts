@@ -31,8 +31,8 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 /**
  * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
  *
- * If the logger throws, or returns a promise that rejects, the entry is printed to standard output, and the first time also
- * that the logger has failed.
+ * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time, the error of
+ * the logger is printed, too.
  */
 export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty

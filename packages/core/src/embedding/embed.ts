@@ -114,7 +114,7 @@ const onParked = <E>(
     yield* use(yield* Consumers, { ...place, environment })
   })
 
-/** Reads an id that the program has kept as text. A text that is none names nothing. */
+/** Reads an id from text. Text that is not an id is refused with `not_found`, like an unknown id. */
 const idOf =
   <Id>(schema: Schema.Decoder<Id>) =>
   (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
@@ -135,7 +135,7 @@ const operationOf = (name: AnyOperation["name"]): AnyOperation => {
   return operation
 }
 
-/** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
+/** Copies an input, because the program may change it during the call. If it cannot be copied, the check of the input refuses it. */
 const snapshot = (input: unknown): unknown => {
   try {
     return structuredClone(input)
@@ -161,6 +161,6 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
-/** Calls of the program itself, which is trusted. Hosts on the same service keep the limits for their callers. */
+/** Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have limits. */
 const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))

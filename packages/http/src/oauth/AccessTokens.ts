@@ -86,21 +86,21 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
 
 /** Caches the callers of tokens that were verified with one set of keys. With a newer set, tokens are verified again. */
 class CallerCache {
-  private set_of_keys: IssuerKeys.KeySet | null = null
+  private verified_with: IssuerKeys.KeySet | null = null
   private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly expires_at: number }>(
     max_cached
   )
 
   get(token: string, set: IssuerKeys.KeySet | null, now: number): Caller.Caller | undefined {
-    if (set === null || set !== this.set_of_keys || !IssuerKeys.isFresh(set, now)) return undefined
+    if (set === null || set !== this.verified_with || !IssuerKeys.isFresh(set, now)) return undefined
     const found = this.callers.get(token)
     return found !== undefined && now < found.expires_at ? found.caller : undefined
   }
 
   set(token: string, { set, expires_at }: Verified, caller: Caller.Caller): void {
-    if (set !== this.set_of_keys) {
+    if (set !== this.verified_with) {
       this.callers.clear()
-      this.set_of_keys = set
+      this.verified_with = set
     }
     this.callers.set(token, { caller, expires_at })
   }
@@ -185,7 +185,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Reads from the claims of a token what it grants. */
 const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: JWTPayload) {
-  // The type of a claim is what the library hopes for: it does not check this one.
+  // The library does not check the type of this claim.
   const sub: unknown = payload.sub
   if (!Predicate.isString(sub) || sub === "") return yield* invalid("The access token names nobody (sub).")
   const kind = kindOf(settings.scopes, payload)
