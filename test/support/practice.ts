@@ -44,6 +44,55 @@ export interface PracticeSettings {
   readonly transport?: keyof typeof transports
 }
 
+/** What the services of a practice share. */
+interface Shared {
+  readonly carrier: Awaited<ReturnType<typeof startCarrier>>
+  readonly adapter: Carrier.CarrierAdapter
+  readonly client: HttpClient.HttpClient
+  readonly storage: Storage.Storage["Service"]
+  readonly time: ReturnType<typeof IdleTime.make>
+  readonly warnings: Array<Warning>
+  readonly closing: AsyncDisposableStack
+}
+
+/** Starts a service that asks the carrier, with a receiver for the carrier's callbacks. */
+const startService = async ({ adapter, carrier, client, closing, storage, time, warnings }: Shared) => {
+  const life = { isOver: false }
+  const quotewire = embed({
+    storage: Layer.mergeAll(
+      Layer.succeed(Storage.Storage, mortal(storage, life)),
+      Layer.succeed(Clock.Clock, time.clock),
+      Layer.succeed(CarrierTransport, noticed(client, time.begun, life)),
+      Layer.succeed(References.CurrentLoggers, new Set([loggerTo(warnings)]))
+    ),
+    carriers: [adapter],
+    fictional_carriers: false,
+    cryptography: NodeCrypto.layer,
+    // The same key for all services, so that one reads what another has stored.
+    seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] }),
+    exchange_recording: { live: "all" }
+  })
+  closing.defer(async () => {
+    if (life.isOver) return
+    let isClosed = false
+    void quotewire.close().finally(() => {
+      isClosed = true
+    })
+    await time.until(() => isClosed)
+  })
+  const receiver = closing.adopt(await receiveCallbacks(quotewire), ({ close }) => close())
+  const callback_url = receiver.urlFor(adapter.carrier.id)
+  carrier.callBackTo(callback_url)
+  return {
+    quotewire,
+    callback_url,
+    /** Ends the service as a process dies: from now on nothing of it reaches the storage or the carrier. */
+    kill: () => {
+      life.isOver = true
+    }
+  }
+}
+
 /** Starts the carrier, with storage and time for services that ask it. Everything ends with the test. */
 export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "undici" }: PracticeSettings = {}) => {
   const closing = new AsyncDisposableStack()
@@ -59,42 +108,7 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   const warnings: Array<Warning> = []
 
   /** Starts a service on the storage: the first, or one that comes after it. */
-  const serve = async () => {
-    const life = { isOver: false }
-    const quotewire = embed({
-      storage: Layer.mergeAll(
-        Layer.succeed(Storage.Storage, mortal(storage, life)),
-        Layer.succeed(Clock.Clock, time.clock),
-        Layer.succeed(CarrierTransport, noticed(client, time.begun, life)),
-        Layer.succeed(References.CurrentLoggers, new Set([loggerTo(warnings)]))
-      ),
-      carriers: [adapter],
-      fictional_carriers: false,
-      cryptography: NodeCrypto.layer,
-      // The same key for all services, so that one reads what another has stored.
-      seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] }),
-      exchange_recording: { live: "all" }
-    })
-    closing.defer(async () => {
-      if (life.isOver) return
-      let isClosed = false
-      void quotewire.close().finally(() => {
-        isClosed = true
-      })
-      await time.until(() => isClosed)
-    })
-    const receiver = closing.adopt(await receiveCallbacks(quotewire), ({ close }) => close())
-    const callback_url = receiver.urlFor(adapter.carrier.id)
-    carrier.callBackTo(callback_url)
-    return {
-      quotewire,
-      callback_url,
-      /** Ends the service as a process dies: from now on nothing of it reaches the storage or the carrier. */
-      kill: () => {
-        life.isOver = true
-      }
-    }
-  }
+  const serve = () => startService({ carrier, adapter, client, storage, time, warnings, closing })
 
   /** An organization that is appointed by the carrier, and its calls. */
   const join = async (quotewire: Embedded, environment: Environment, name = "Acme") => {
