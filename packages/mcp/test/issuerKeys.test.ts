@@ -245,10 +245,12 @@ describe("a token that the keys of the issuer do not verify", () => {
           const broken = { ...keys[0], x: "AAAA", y: "AAAA" }
           yield* answerWith(async () => Response.json({ ...moved, keys: [broken] }))
           assert.deepStrictEqual([yield* statusOf(token()), yield* statusOf(token())], [401, 401])
-          const [{ reason, ...cause } = {}] = causesOf(logged)
-          assert.deepStrictEqual(cause, { text: "A key of the OAuth issuer cannot be used", kid: "k1", alg: "ES256" })
-          assert.match(String(reason), /^\w*Error: /)
-          assert.lengthOf(logged, 1)
+          const causes = causesOf(logged)
+          assert.deepStrictEqual(
+            causes.map(({ reason: _, ...cause }) => cause),
+            [{ text: "A key of the OAuth issuer cannot be used", kid: "k1", alg: "ES256" }]
+          )
+          assert.match(String(causes[0]?.reason), /^\w*Error: /)
         })
       )
     )
