@@ -57,21 +57,36 @@ const secret = "postgres://quotewire:Zq7xSecretZq7x@127.0.0.1:1/none"
 
 describe("the file of cells", () => {
   it.effect.each([
-    ["is no JSON", "{ name: 1"],
-    ["is no list", JSON.stringify({ name: "a", url: secret })],
-    ["is empty", "[]"],
-    ["has a name that is none", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }])],
-    ["has an address that is none", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }])],
-    ["has a schema that is none", JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }])],
-    ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }])],
-    ["has a name twice", JSON.stringify([1, 2].map(() => ({ name: "a", url: secret })))]
-  ] as const)("is refused if it %s, without repeating it", ([, text]) =>
+    ["is no JSON", "{ name: 1", "must be JSON: "],
+    ["is no list", JSON.stringify({ name: "a", url: secret }), "a JSON list such as"],
+    ["is empty", "[]", "a JSON list such as"],
+    ["has a name that is none", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }]), "of cell 1, name must be"],
+    ["has an address that is none", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }]), "of cell 1, url must be"],
+    [
+      "has a schema that is none",
+      JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }]),
+      "of cell 1, schema must be"
+    ],
+    [
+      "moves to no database",
+      JSON.stringify([{ name: "a", url: secret, moves_to: "Zq7xSecretZq7x" }]),
+      "of cell 1, moves_to must be"
+    ],
+    [
+      "moves to where it is",
+      JSON.stringify([{ name: "a", url: secret, moves_to: secret }]),
+      "of cell 1, moves_to must be"
+    ],
+    ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }]), "of cell 1, only name"],
+    ["has a name twice", JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))), "each needs a name of its own"]
+  ] as const)("is refused if it %s, without repeating it", ([, text, says]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
       for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {
         const { err, how, out } = yield* runInProcess(args, env)
         assert.strictEqual(how, "wrong usage")
-        assert.match(err, /--cells \(or QUOTEWIRE_CELLS\) must/)
+        assert.match(err, /^quotewire: --cells \(or QUOTEWIRE_CELLS\) must/)
+        assert.include(err, says)
         assert.notInclude(`${out}${err}`, "Zq7xSecret")
       }
     })

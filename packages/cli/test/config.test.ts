@@ -53,6 +53,7 @@ const saidTo = Effect.fnUntraced(function* (starts: ReadonlyArray<Start>) {
   const { stdout, stderr } = yield* Effect.promise(() => launch([script, JSON.stringify(all)]).ended)
   assert.notStrictEqual(stdout, "", stderr)
   const said: ReadonlyArray<string> = JSON.parse(stdout)
+  assert.lengthOf(said, starts.length)
   return said
 })
 

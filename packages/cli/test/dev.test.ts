@@ -241,11 +241,14 @@ describe("quotewire", () => {
     })
   )
 
-  it.live.each([{ args: ["--help"] }, { args: ["dev", "--help"] }])("prints its help with $args", ({ args }) =>
+  it.live.each([
+    { args: ["--help"], names: /^ {2}dev +Serve a sandbox in memory$/m },
+    { args: ["dev", "--help"], names: /^ {2}--port .*8787 by default.* \[QUOTEWIRE_PORT\]$/m }
+  ])("prints its help with $args", ({ args, names }) =>
     Effect.gen(function* () {
-      const { code, stdout } = yield* run(args)
-      assert.strictEqual(code, 0)
-      assert.include(stdout, "quotewire")
+      const { code, stderr, stdout } = yield* run(args)
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.match(stdout, names)
     })
   )
 
@@ -261,8 +264,8 @@ describe("quotewire", () => {
 
   it.live("prints its version, which is that of its package", () =>
     Effect.gen(function* () {
-      const { stdout } = yield* run(["--version"])
-      assert.include(stdout, version)
+      const { code, stdout } = yield* run(["--version"])
+      assert.deepStrictEqual([code, stdout], [0, `quotewire v${version}\n`])
       assert.strictEqual(version, manifest.version)
     })
   )

@@ -31,6 +31,8 @@ const world = Effect.gen(function* () {
     Effect.promise(async () => {
       const { id } = await client.start_quote_request({
         line: "pet",
+        // Its quotes get a second version.
+        scenario: "price_update",
         request_key: `start-${++starts}`,
         consent_receipt_id,
         application: {
@@ -45,7 +47,7 @@ const world = Effect.gen(function* () {
   const erase = (args: ReadonlyArray<string>, input?: string) =>
     runInProcess(["erase", "--by", "ticket 4711", ...args], env, input)
   const place = ["--organization", organization.id, "--environment", "sandbox"]
-  const advance = Effect.promise(() => client.advance_time({ seconds: 120 }, { idempotency_key: "advance" }))
+  const advance = Effect.promise(() => client.advance_time({ seconds: 3_600 }, { idempotency_key: "advance" }))
   return { url, env, quotewire, client, start, erase, place, advance }
 })
 
@@ -63,18 +65,22 @@ describe("quotewire erase", () => {
       const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
       assert.isAbove(quotes.length, 0)
       const [{ price } = assert.fail("There is no quote")] = quotes
+      assert.include(JSON.stringify(quotes), "Wuschelbart")
       const dry = report(yield* erase(["--request", id, "--dry-run", "--json"]))
       assert.deepInclude(dry, { dry_run: true, erased: 0, to_erase: 1 })
       const rows = (kind: string) =>
         Effect.promise(() => statements(url, `select * from quotewire.record where kind = '${kind}'`))
+      const older = Effect.promise(() => statements(url, "select * from quotewire.older_version"))
       assert.lengthOf(yield* rows("application"), 1)
+      assert.isNotEmpty(yield* rows("offer"))
+      assert.isNotEmpty(yield* older)
       const { err, how, out } = yield* erase(["--request", id])
       assert.strictEqual(how, "done", err)
       assert.match(out, new RegExp(`^${id} {2}erased {2}.*Z by "ticket 4711" {2}${quotes.length} quotes?`))
       assert.match(out, /What goes: .*\nWhat remains: /)
       assert.lengthOf(yield* rows("application"), 0)
       assert.lengthOf(yield* rows("offer"), 0)
-      assert.lengthOf(yield* Effect.promise(() => statements(url, "select * from quotewire.older_version")), 0)
+      assert.lengthOf(yield* older, 0)
       const after = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
       assert.notInclude(JSON.stringify(after), "Wuschelbart")
       assert.deepStrictEqual(after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price, price)

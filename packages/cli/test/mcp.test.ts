@@ -81,12 +81,16 @@ describe("quotewire mcp", () => {
     Effect.gen(function* () {
       const client = new Client({ name: "an-agent", version: "1" }, { capabilities: { elicitation: { form: {} } } })
       let agrees = false
-      client.setRequestHandler("elicitation/create", async () => ({ action: "accept", content: { agree: agrees } }))
+      let asked = 0
+      client.setRequestHandler("elicitation/create", async () => {
+        asked += 1
+        return { action: "accept", content: { agree: agrees } }
+      })
       yield* Effect.acquireRelease(
         Effect.promise(() => client.connect(transport())),
         () => Effect.promise(() => client.close())
       )
-      assert.isTrue((yield* startAt(client)).isError)
+      assert.deepStrictEqual([(yield* startAt(client)).isError, asked], [true, 1])
       agrees = true
       assert.include(JSON.stringify(yield* startAt(client)), `"asked_by":"elicitation"`)
     })

@@ -38,6 +38,17 @@ describe("a process", () => {
     )
   })
 
+  it("that serves an agent itself loads the service and its storage, which shows that they are recognized", () => {
+    const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
+    assert.includeMembers(loaded, [
+      "/storage-memory/",
+      "/core/dist/quoting/",
+      "/core/dist/lines/",
+      "/jose/",
+      "/undici/"
+    ])
+  })
+
   it("that prints the version loads no command", () => {
     const loaded = loadedBy("--version")
     assert.isTrue(loaded.some((url) => url.endsWith("/cli/dist/Program.js")))
