@@ -9,6 +9,26 @@ const other = "https://other.example/keys"
 /** What serves for every document of the issuer. */
 const moved = { issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [] }
 
+/** The warnings of a test: what is logged, and what it says about it. */
+const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const logged: Array<Logged> = []
+    const logger = Logger.make(({ fiber, logLevel, message }) => {
+      if (logLevel === "Warn") logged.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+    })
+    return Effect.provide(body(logged), Logger.layer([logger]))
+  })
+
+type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
+
+/** The warnings without what to check, which must be there. */
+const causesOf = (logged: ReadonlyArray<Logged>) =>
+  logged.map(({ check, issuer, ...cause }) => {
+    assert.match(String(check), /\?$/)
+    assert.strictEqual(issuer, Issuer.issuer_url)
+    return cause
+  })
+
 describe("the keys of the issuer", () => {
   it.effect("are found through its metadata, and loaded once for many tokens", () =>
     withIssuer(
@@ -101,50 +121,50 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are not read from a document that is too large, redirected or of another issuer", () =>
-    Effect.forEach(
-      [
-        async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`),
-        async (url: string) =>
-          url.startsWith(other)
-            ? Response.json(moved)
-            : Response.json(moved, { status: 302, headers: { location: other } }),
-        async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
-        async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://other.example/keys" }),
-        async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://127.other.example/keys" }),
-        async () => new Response("<html>")
-      ],
-      (answer) =>
-        withIssuer(
-          Effect.fnUntraced(function* ({ answerWith, requested, token }) {
-            yield* answerWith(answer)
-            assert.strictEqual((yield* sendWith(yield* token())).status, 503)
-            assert.isTrue(requested.every((url) => url.startsWith("https://login.example/")))
-          })
-        )
+  it.effect.each<readonly [string, (url: string) => Promise<Response>, string]>([
+    ["that is too large", async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`), "longer than 262144 bytes"],
+    [
+      "to which the issuer redirects",
+      async (url) =>
+        url.startsWith(other)
+          ? Response.json(moved)
+          : Response.json(moved, { status: 302, headers: { location: other } }),
+      "had the status 302"
+    ],
+    [
+      "of another issuer",
+      async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
+      "name another issuer"
+    ],
+    [
+      "that would arrive in the clear",
+      async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://other.example/keys" }),
+      "no https address"
+    ],
+    [
+      "of a host that only looks like this machine",
+      async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://127.other.example/keys" }),
+      "no https address"
+    ],
+    ["that is no JSON", async () => new Response("<html>"), "not what it should be"],
+    [
+      "with too many keys",
+      async () => Response.json({ ...moved, keys: Array.from({ length: 101 }, () => ({})) }),
+      "not what it should be"
+    ]
+  ])("are not read from a document %s", ([, answer, reason]) =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ answerWith, requested, token }) {
+          yield* answerWith(answer)
+          assert.strictEqual((yield* sendWith(yield* token())).status, 503)
+          assert.isTrue(requested.every((url) => url.startsWith("https://login.example/")))
+          assert.include(String(logged[0]?.reason), reason)
+        })
+      )
     )
   )
 })
-
-/** The warnings of a test: what is logged, and what it says about it. */
-const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const logged: Array<Logged> = []
-    const logger = Logger.make(({ fiber, logLevel, message }) => {
-      if (logLevel === "Warn") logged.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
-    })
-    return Effect.provide(body(logged), Logger.layer([logger]))
-  })
-
-type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
-
-/** The warnings without what to check, which must be there. */
-const causesOf = (logged: ReadonlyArray<Logged>) =>
-  logged.map(({ check, issuer, ...cause }) => {
-    assert.match(String(check), /\?$/)
-    assert.strictEqual(issuer, Issuer.issuer_url)
-    return cause
-  })
 
 const statusOf = (made: Effect.Effect<string>) =>
   Effect.flatMap(made, (token) => Effect.map(sendWith(token), ({ status }) => status))

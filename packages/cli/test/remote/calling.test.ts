@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Queue } from "effect"
 import { temporaryFolder } from "../support/folder.ts"
 import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { host, server, unknownKey } from "../support/servedHost.ts"
@@ -28,17 +28,20 @@ describe("quotewire trigger", () => {
       const file = `${yield* temporaryFolder}/facts.json`
       const dwelling = { address: { state: "CA", zip: "94110" }, type: "apartment" }
       writeFileSync(file, JSON.stringify({ renters: { dwelling } }))
-      const args = ["trigger", "zero_quotes", "--line", "renters", "--json"]
+      const args = ["trigger", "quotes_ready", "--line", "renters", "--json", "--advance", "1h"]
       const [one, other] = [yield* runInProcess(args, env), yield* runInProcess([...args, "--facts", file], env)]
-      const requests = [one, other].map(({ out }) => JSON.parse(out).quote_request)
+      const answers = [one, other].map(({ out }) => JSON.parse(out))
       assert.deepStrictEqual(
-        requests.map(({ line, scenario }) => [line, scenario]),
+        answers.map(({ quote_request: { line, scenario, status } }) => [line, scenario, status]),
         [
-          ["renters", "zero_quotes"],
-          ["renters", "zero_quotes"]
+          ["renters", "quotes_ready", "completed"],
+          ["renters", "quotes_ready", "completed"]
         ]
       )
-      assert.notStrictEqual(requests[0].id, requests[1].id)
+      assert.notStrictEqual(answers[0].quote_request.id, answers[1].quote_request.id)
+      // Other facts, another price.
+      const prices = answers.map(({ quotes }) => quotes[0].price.premium.amount_minor)
+      assert.notStrictEqual(prices[0], prices[1])
     })
   )
 
@@ -134,7 +137,7 @@ describe("quotewire events", () => {
 describe("quotewire quotes", () => {
   it.live("waits for the quotes of a request, and shows them as people read them", () =>
     Effect.gen(function* () {
-      const { client, env } = yield* host
+      const { address, client, env } = yield* host
       const { id } = yield* Effect.promise(() =>
         client.start_quote_request({
           line: "renters",
@@ -143,7 +146,19 @@ describe("quotewire quotes", () => {
           application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
         })
       )
-      const waiting = yield* Effect.forkScoped(runInProcess(["quotes", "wait", id], env))
+      const reads = yield* Queue.unbounded<string>()
+      const { address: between } = yield* server(async (request, response) => {
+        const { authorization = "", "service-version": revision = "" } = request.headers
+        const headers = { authorization, "service-version": String(revision) }
+        Queue.offerUnsafe(reads, request.url ?? "")
+        const answer = await fetch(`${address}${request.url}`, { headers })
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+      })
+      const waiting = yield* Effect.forkScoped(
+        runInProcess(["quotes", "wait", id], { ...env, QUOTEWIRE_BASE_URL: between })
+      )
+      // It looks, finds the request in progress, and waits for a change of the version that it has seen.
+      while (!(yield* Queue.take(reads)).includes("since_version"));
       yield* Effect.promise(() => client.advance_time({ seconds: 60 }))
       const waited = yield* Fiber.join(waiting)
       assert.match(waited.out, new RegExp(`^${id}  renters: completed \\(quotes_ready\\)`))
