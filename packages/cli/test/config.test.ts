@@ -306,9 +306,7 @@ describe("quotewire dev with a configuration file", () => {
       const both = { "quotewire.config.ts": "export default 1", "hosts/eu.ts": thrown }
       const said = yield* saidTo([
         ...["quotewire.config.ts", "quotewire.config.mts", "quotewire.config.js", "quotewire.config.mjs"].map(
-          (file) => ({
-            files: { [file]: thrown }
-          })
+          (file) => ({ files: { [file]: thrown } })
         ),
         { files: both, args: ["--config", "hosts/eu.ts"] },
         { files: both, env: { QUOTEWIRE_CONFIG: "hosts/eu.ts" } },
