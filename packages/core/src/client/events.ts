@@ -38,14 +38,16 @@ export const makeEvents =
       let place = cursor
       let wait_ms = poll_ms
       while (true) {
-        const { events, next_cursor } = await pageAfter(place)
+        const before = place
+        const { events, next_cursor } = await pageAfter(before)
         place = next_cursor
         for (const [index, event] of events.entries()) {
           if (signal?.aborted === true) return
           if (index === events.length - 1) cursor = next_cursor
           yield event
         }
-        if (events.length > 0) wait_ms = poll_ms
+        // A host that answers the same page again must not be asked in a rush.
+        if (events.length > 0 && next_cursor !== before) wait_ms = poll_ms
         else {
           cursor = next_cursor
           await sleep(wait_ms, signal)

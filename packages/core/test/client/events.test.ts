@@ -80,6 +80,14 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [100, 200, 400, 800, 1_000, 1_000, 0, 100])
   })
 
+  it("does not rush if a host answers the same page again and again", async () => {
+    const { calls, client } = scripted(page("c1", "a"), page("c1", "a"), page("c1", "a"), "hangs")
+    reading(client.events({ poll_ms: 100 }))
+    await vi.advanceTimersByTimeAsync(60_000)
+    const waits = calls.slice(1).map(({ at_ms }, index) => at_ms - (calls[index]?.at_ms ?? 0))
+    assert.deepStrictEqual(waits, [0, 100, 200])
+  })
+
   it("retries after temporary errors, as late as they ask for", async () => {
     const { client } = scripted(failing("retry"), failing("wait", 30), page("c1", "a"), "hangs")
     const note = reading(client.events())
