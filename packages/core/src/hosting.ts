@@ -5,6 +5,7 @@ import type { Environment } from "./access/Caller.ts"
 import { areEqual, Seal } from "./access/Seal.ts"
 import type { Workspaces } from "./access/Workspaces.ts"
 import type { IdempotentCalls } from "./calls/IdempotentCalls.ts"
+import { type Mailbox, Mailboxes } from "./calls/Mailboxes.ts"
 import type { RequestLog } from "./calls/RequestLog.ts"
 import type { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
@@ -33,7 +34,7 @@ import type { Ids } from "./wire/Ids.ts"
  * What hosts need of a running service, besides calling operations: links, callbacks, signatures, readiness, keys.
  */
 
-export type { Destination }
+export type { Destination, Mailbox }
 
 /** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
 export type Services =
@@ -50,6 +51,7 @@ export type Services =
   | EventSubscriptions
   | Feedback
   | Ids
+  | Mailboxes
   | QuoteRequests
   | QuoteStarts
   | Quotes
@@ -108,6 +110,21 @@ export const seal = (purpose: string, text: string): Effect.Effect<string, never
 /** The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks. Both are logged. */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Seal, (seal) => Effect.orElseSucceed(seal.open(purpose, sealed), () => null))
+
+/** Sends a message to the host that waits for it, whichever that is. A mailbox takes one message and drops all later ones. */
+export const sendMessage = (
+  mailbox: Mailbox,
+  text: string
+): Effect.Effect<void, ApiError.ApiError<"service_unavailable">, Services> =>
+  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.send(mailbox, text)).pipe(
+    Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
+      Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
+    )
+  )
+
+/** Waits for the message of a mailbox, at most this many milliseconds of real time; null if there is none by then. */
+export const receiveMessage = (mailbox: Mailbox, wait_ms: number): Effect.Effect<string | null, never, Services> =>
+  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, wait_ms))
 
 /**
  * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that this

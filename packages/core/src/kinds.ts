@@ -3,6 +3,7 @@ import * as NewestSealKey from "./access/NewestSealKey.ts"
 import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
+import * as Mailboxes from "./calls/Mailboxes.ts"
 import * as Revision from "./calls/Revision.ts"
 import * as CarrierHealth from "./carriers/CarrierHealth.ts"
 import * as Connection from "./carriers/Connection.ts"
@@ -43,6 +44,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Revision.pinKind,
   IdempotencyRecord.kind,
   FinishedCall.kind,
+  Mailboxes.kind,
   Advance.kind,
   ForcedExpiry.kind,
   Reset.kind,

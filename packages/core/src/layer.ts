@@ -8,6 +8,7 @@ import { Seal, SealKeys, withSealing } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
 import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
+import { Mailboxes } from "./calls/Mailboxes.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
@@ -218,6 +219,7 @@ export const layer: Layer.Layer<
       Consumers.layer,
       Events.layer,
       Feedback.layer,
+      Mailboxes.layer,
       Timelines.layer
     )
   ),

@@ -135,7 +135,8 @@ export class Retention extends Context.Service<
           for (const { kept_for, name } of kinds.all) {
             if (kept_for === null) continue
             const time = kept_for.clock === "real" ? real_now : now
-            yield* sweepKind(workspace_id, name, time - periods[`${kept_for.period}_days`] * day_ms)
+            const days = "days" in kept_for ? kept_for.days : periods[`${kept_for.period}_days`]
+            yield* sweepKind(workspace_id, name, time - days * day_ms)
           }
         })
 

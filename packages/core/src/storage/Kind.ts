@@ -5,6 +5,11 @@ import type { StoredRecord } from "./Change.ts"
 /** The retention periods of the settings (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
+/** How long records are kept: a retention period of the settings, or days that are no setting, because nobody reads the records. */
+export type KeptFor = ({ readonly period: Period } | { readonly days: number }) & {
+  readonly clock: "workspace" | "real"
+}
+
 /** How storage, retention and a reset treat a kind of record. */
 export interface Traits {
   /** Its name in storage. */
@@ -13,8 +18,8 @@ export interface Traits {
   readonly keeps_history: boolean
   /** Whether its records survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** The retention period of its records, and the clock that it counts by; null keeps them forever. */
-  readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
+  /** How long its records are kept, and the clock that this counts by; null keeps them forever. */
+  readonly kept_for: KeptFor | null
   /**
    * Whether its bodies are sealed at rest, because they can hold facts about a person (applications, labels, texts and
    * links of carriers, texts of reports) or what an organization has given for a carrier. Bodies of other kinds hold neither.

@@ -116,6 +116,7 @@ describe("retention", () => {
         ask: 0,
         ask_ref: 0,
         exchange: 0,
+        mailbox: 0,
         offer: 0,
         quote_request: 0,
         quote: 0

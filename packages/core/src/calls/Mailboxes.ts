@@ -1,0 +1,95 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import * as Change from "../storage/Change.ts"
+import { LongPolls, type WaitForHint } from "../storage/Hints.ts"
+import * as Kind from "../storage/Kind.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+
+/** The mailboxes in storage, by their names. `text` is null from the moment that nobody waits for a message any more. */
+export const kind = Kind.make({
+  name: "mailbox",
+  schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
+  // A message can hold facts.
+  sealed: true,
+  kept_for: { days: 1, clock: "real" },
+  wakes: "itself"
+})
+
+/** A mailbox for one message. Its name must be new, and whoever knows it can send. */
+export interface Mailbox {
+  readonly workspace_id: WorkspaceId
+  readonly name: string
+}
+
+/** Brings a message to the host that waits for it, from any host of the same storage. */
+export class Mailboxes extends Context.Service<
+  Mailboxes,
+  {
+    /** Puts a message into a mailbox. The mailbox takes only the first one, and none when nobody waits any more. */
+    readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<void, StorageUnavailable>
+    /**
+     * Waits for the message, at most this many milliseconds of real time, and erases it. Null if there is none by then, if the
+     * process is about to stop, or if too many calls wait already.
+     *
+     * From then on the mailbox takes no message. The same is true if the wait is interrupted.
+     */
+    readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null>
+  }
+>()("@quotewire/core/Mailboxes") {
+  static readonly layer: Layer.Layer<Mailboxes, never, Storage | LongPolls> = Layer.effect(
+    Mailboxes,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const longPolls = yield* LongPolls
+
+      const find = ({ name, workspace_id }: Mailbox) => storage.get({ workspace_id, kind: kind.name, id: name })
+
+      const write = Effect.fnUntraced(function* (
+        { name, workspace_id }: Mailbox,
+        version: number,
+        text: string | null
+      ) {
+        const now = yield* Clock.currentTimeMillis
+        const record = kind.record({ text }, { id: name, version, created_at: now, updated_at: now })
+        yield* commit(storage, Change.make(workspace_id, { writes: [record] }))
+      })
+
+      const send = (mailbox: Mailbox, text: string) =>
+        Effect.catchTag(write(mailbox, 1, text), "VersionConflict", () => Effect.void)
+
+      /** The message; null if there is none yet. Storage that cannot be reached now may be back before the wait is over. */
+      const look = (mailbox: Mailbox) =>
+        find(mailbox).pipe(
+          Effect.map(Option.match({ onNone: () => null, onSome: (stored) => kind.value(stored).text })),
+          Effect.orElseSucceed(() => null)
+        )
+
+      const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, wait_ms: number, next: WaitForHint) {
+        const until = (yield* Clock.currentTimeMillis) + wait_ms
+        while (true) {
+          const text = yield* look(mailbox)
+          const left_ms = until - (yield* Clock.currentTimeMillis)
+          if (text !== null || left_ms <= 0) return text
+          const woken = yield* next(left_ms)
+          if (woken !== "changed") return yield* look(mailbox)
+        }
+      })
+
+      /** Replaces the message, or its absence, so that nothing of it is left and nothing can follow. */
+      const close = (mailbox: Mailbox) =>
+        retryOnConflict(
+          Effect.flatMap(find(mailbox), (stored) =>
+            write(mailbox, Option.isSome(stored) ? stored.value.version + 1 : 1, null)
+          )
+        )
+
+      const receive = (mailbox: Mailbox, wait_ms: number) =>
+        longPolls
+          .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (next) => waitFor(mailbox, wait_ms, next))
+          // If storage cannot be reached, retention erases what is left.
+          .pipe(Effect.ensuring(Effect.ignore(close(mailbox))))
+
+      return Mailboxes.of({ send, receive })
+    })
+  )
+}

@@ -1,0 +1,143 @@
+import { assert, describe } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { Seal, withSealing } from "../../src/access/Seal.ts"
+import { kind, type Mailbox, Mailboxes } from "../../src/calls/Mailboxes.ts"
+import { kinds } from "../../src/kinds.ts"
+import { Retention } from "../../src/runner/Retention.ts"
+import { LongPolls } from "../../src/storage/Hints.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { testInWorld } from "../quoting/support.ts"
+
+/** A mailbox of the world's sandbox. */
+const mailbox = (name: string): Effect.Effect<Mailbox, never, World> =>
+  Effect.map(World, ({ organization }) => ({ workspace_id: organization.workspaces.sandbox, name }))
+
+/** The storage as a service sees it: what it reads is opened. */
+const opened = Effect.gen(function* () {
+  return withSealing(yield* Storage, yield* Seal, kinds)
+})
+
+/** What storage holds of a mailbox; null if it does not hold the mailbox. */
+const held = Effect.fnUntraced(function* ({ name, workspace_id }: Mailbox) {
+  const stored = yield* (yield* opened).get({ workspace_id, kind: kind.name, id: name })
+  return Option.match(stored, { onNone: () => null, onSome: kind.value })
+})
+
+/** The mailboxes of another host on the same storage. */
+const anotherHost = Effect.map(
+  Layer.build(
+    Layer.fresh(Mailboxes.layer).pipe(
+      Layer.provide(Layer.fresh(LongPolls.layer)),
+      Layer.provide(Layer.effect(Storage, opened))
+    )
+  ),
+  Context.get(Mailboxes)
+)
+
+const minutes_ms = 10 * 60_000
+
+/** Waits until somebody waits for a message. */
+const isListening = Effect.gen(function* () {
+  const longPolls = yield* LongPolls
+  while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
+})
+
+describe("a mailbox", () => {
+  testInWorld(
+    "brings a message from one host to another that waits, and keeps nothing of it",
+    Effect.gen(function* () {
+      const box = yield* mailbox("one")
+      const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutes_ms))
+      yield* isListening
+      yield* (yield* anotherHost).send(box, "a fact")
+      assert.strictEqual(yield* Fiber.join(waiting), "a fact")
+      assert.deepStrictEqual(yield* held(box), { text: null })
+    })
+  )
+
+  testInWorld(
+    "keeps a message for somebody who begins to wait later, and takes only the first one",
+    Effect.gen(function* () {
+      const { receive, send } = yield* Mailboxes
+      const box = yield* mailbox("two")
+      yield* send(box, "first")
+      yield* send(box, "second")
+      assert.strictEqual(yield* receive(box, minutes_ms), "first")
+      yield* send(box, "third")
+      assert.deepStrictEqual(yield* held(box), { text: null })
+    })
+  )
+
+  testInWorld(
+    "takes no message when the time is over, or when whoever waited has gone",
+    Effect.gen(function* () {
+      const { receive, send } = yield* Mailboxes
+      const late = yield* mailbox("late")
+      const waiting = yield* Effect.forkChild(receive(late, minutes_ms))
+      yield* isListening
+      yield* TestClock.adjust(minutes_ms)
+      assert.isNull(yield* Fiber.join(waiting))
+      const left = yield* mailbox("left")
+      const leaving = yield* Effect.forkChild(receive(left, minutes_ms))
+      yield* isListening
+      yield* Fiber.interrupt(leaving)
+      for (const box of [late, left]) {
+        yield* send(box, "too late")
+        assert.deepStrictEqual(yield* held(box), { text: null })
+      }
+    })
+  )
+
+  testInWorld(
+    "is found again without a hint, and while storage cannot be reached for a moment",
+    Effect.gen(function* () {
+      const { receive, send } = yield* Mailboxes
+      const box = yield* mailbox("poll")
+      const waiting = yield* Effect.forkChild(receive(box, minutes_ms))
+      yield* isListening
+      state.isDown = true
+      yield* TestClock.adjust("20 seconds")
+      state.isDown = false
+      yield* send(box, "at last")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* Fiber.join(waiting), "at last")
+    }),
+    { around: (storage) => ({ ...storage, watch: () => Effect.void, get: unlessDown(storage) }) }
+  )
+
+  testInWorld(
+    "gives up when the process is about to stop",
+    Effect.gen(function* () {
+      const { receive } = yield* Mailboxes
+      const waiting = yield* Effect.forkChild(receive(yield* mailbox("stop"), minutes_ms))
+      yield* isListening
+      yield* (yield* LongPolls).stop
+      assert.isNull(yield* Fiber.join(waiting))
+    })
+  )
+
+  testInWorld(
+    "that nobody has emptied is erased after a day",
+    Effect.gen(function* () {
+      const box = yield* mailbox("orphan")
+      yield* (yield* Mailboxes).send(box, "a fact")
+      assert.isNotNull(yield* held(box))
+      yield* TestClock.adjust("25 hours")
+      yield* (yield* Retention).sweep(box.workspace_id)
+      assert.isNull(yield* held(box))
+    })
+  )
+})
+
+const state = { isDown: false }
+
+const unlessDown =
+  (storage: Storage["Service"]): Storage["Service"]["get"] =>
+  (key) =>
+    Effect.suspend(() =>
+      state.isDown && key.kind === kind.name
+        ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+        : storage.get(key)
+    )
