@@ -1,10 +1,12 @@
 import { ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { type Context, Effect, Result } from "effect"
+import * as Form from "./asking/Form.ts"
+import * as Peer from "./asking/Peer.ts"
+import * as StreamedForm from "./asking/StreamedForm.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
-import * as View from "./views/View.ts"
 
 /** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
@@ -35,6 +37,8 @@ export interface Settings<R> extends Server.Settings<R> {
   /** Signs text, so that every host can verify it. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
+  /** Brings the answers to forms to the host that waits for them. Without it, programs with a handshake show no forms. */
+  readonly mailboxes?: StreamedForm.Mailboxes<R>
 }
 
 /** The agent endpoint without HTTP: a host reads the requests and sends the answers. */
@@ -48,7 +52,7 @@ export interface Endpoint<out R> {
   /** The answer to other methods than `POST`. */
   readonly only_post: string
   /**
-   * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
+   * Answers a message, a batch, or a response to a form, and logs each. Interrupting it cancels the call.
    *
    * It fails if the caller is no longer admitted, and with `forbidden` if it lacks authority for the tool that one of its
    * `obtainable_kinds` has.
@@ -58,8 +62,12 @@ export interface Endpoint<out R> {
 
 /** The agent endpoint (api.md, Agent endpoint). It is stateless between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
-  const answerOne = messageWith(settings)
+  const sessions = sessionsWith(settings)
+  const { asking, mailboxes } = settings
+  const forms = asking === undefined || mailboxes === undefined ? null : { crypto: asking, mailboxes }
+  const answerOne = messageWith(Server.make(settings), sessions, forms)
   const answerBatch = batchWith(answerOne)
+  const takeResponse = responseWith(sessions, forms)
   return {
     paths: [Protocol.path, `${Protocol.path}/`],
     request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
@@ -73,7 +81,8 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
         const { error, id } = read.failure
         return Effect.as(logMessage(posted, transportOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
       }
-      return "method" in read.success ? answerOne(posted, read.success) : answerBatch(posted, read.success)
+      if ("method" in read.success) return answerOne(posted, read.success)
+      return "result" in read.success ? takeResponse(posted, read.success) : answerBatch(posted, read.success)
     }
   }
 }
@@ -83,40 +92,41 @@ const onlyPost: JsonRpc.Unreadable = {
   error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." }
 }
 
-/** Answers one message. */
-const messageWith = <R>(settings: Settings<R>) => {
-  const server = Server.make(settings)
-  const resumed = Effect.fnUntraced(function* (session: string | null) {
+/** What programs have said about themselves, signed, so that every host can read it. */
+const sessionsWith = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sign">) => ({
+  /** What the program said in the handshake before this request. */
+  resumed: Effect.fnUntraced(function* ({ headers }: Posted) {
+    const session = headers["mcp-session-id"] ?? null
     const token = session === null ? null : Session.read(session)
-    if (token === null) return nobody
-    return (yield* settings.isSigned(token.payload, token.signature)) ? token.session : nobody
-  })
-  /** What a program of the legacy era said about itself: in `initialize`, or earlier, in its session. */
-  const introducedIn = (posted: Posted, message: JsonRpc.Message): Effect.Effect<Introduced, never, R> => {
-    if (message.method !== "initialize") return resumed(posted.headers["mcp-session-id"] ?? null)
-    const { capabilities, clientInfo } = message.params
-    return Effect.succeed({ client: Protocol.clientOf(clientInfo), shows_views: View.canShow(capabilities) })
-  }
-  const sessionHeaders = Effect.fnUntraced(function* ({ client, shows_views }: Introduced) {
+    if (token === null) return Protocol.nobody
+    return (yield* isSigned(token.payload, token.signature)) ? token.session : Protocol.nobody
+  }),
+  /** The headers that begin a session. */
+  begin: Effect.fnUntraced(function* ({ client, ...declared }: Protocol.Introduction) {
     if (client === null) return noHeaders
-    const session = { client, shows_views }
-    return { "mcp-session-id": Session.write(session, yield* settings.sign(Session.payloadOf(session))) }
+    const session = { client, ...declared }
+    return { "mcp-session-id": Session.write(session, yield* sign(Session.payloadOf(session))) }
   })
+})
+type Sessions<R> = ReturnType<typeof sessionsWith<R>>
+
+/** Answers one message. */
+const messageWith = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
+  const introduced = (posted: Posted, message: JsonRpc.Message, era: Protocol.Era) => {
+    if (era === "modern") return Effect.succeed(Protocol.introducedIn(message))
+    if (message.method !== "initialize") return sessions.resumed(posted)
+    return Effect.succeed(Protocol.introducedBy(message.params))
+  }
   return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
-    const introduced =
-      era === "modern"
-        ? { client: Protocol.clientNamedIn(message), shows_views: Protocol.showsViewsIn(message) }
-        : yield* introducedIn(posted, message)
-    const { client, shows_views } = introduced
+    const program = yield* introduced(posted, message, era)
+    const { client, shows_views } = program
     const logged = (reply: Reply) =>
       Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
-    const transport = transportOf(posted, client, 200)
-    const elicits = era === "modern" && Protocol.elicitsIn(message)
     const sender: Server.Sender = {
       request_id,
       credentials,
@@ -124,59 +134,79 @@ const messageWith = <R>(settings: Settings<R>) => {
       caller,
       obtainable_kinds,
       era,
-      transport,
-      elicits,
+      transport: transportOf(posted, client, 200),
+      // With a handshake, a form goes out as an event.
+      elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(posted))),
       shows_views,
-      ask: null,
       notify: null
     }
-    if (reportsProgress(posted, message)) return yield* streamed(server, posted, message, sender)
+    /** Runs a call to its end, and shows its forms as events. */
+    const finished = (outcome: Server.Outcome<R>, send: Peer.Send) => {
+      if (outcome._tag !== "asking") return Effect.succeed(outcome)
+      return outcome.finish(forms === null ? Form.askNobody : StreamedForm.asker(forms, caller, send))
+    }
+    if (reportsProgress(posted, message)) {
+      return yield* streamed(posted, message, sender, (send) =>
+        // The status 200 was sent already, so a challenge to sign in is not possible any more.
+        server
+          .answer(message, { ...sender, obtainable_kinds: [], notify: Peer.notifyWith(send) })
+          .pipe(Effect.flatMap((outcome) => finished(outcome, send)))
+      )
+    }
     const outcome = yield* server.answer(message, sender)
+    if (outcome._tag === "asking") {
+      return yield* streamed(posted, message, sender, (send) => finished(outcome, send))
+    }
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
     // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
-    return yield* logged(ok(text, message.method === "initialize" ? yield* sessionHeaders(introduced) : noHeaders))
+    return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.begin(program) : noHeaders))
   })
 }
 
-/** The program that has sent a message, as it describes itself. */
-type Introduced = Omit<Session.Session, "client"> & { readonly client: Protocol.Client | null }
-
-const nobody: Introduced = { client: null, shows_views: false }
+/** Takes the response to a form. It gets the same answer whether it is used or not, so a stranger learns nothing. */
+const responseWith = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
+  Effect.fnUntraced(function* (posted: Posted, response: JsonRpc.Response) {
+    const checked = Protocol.checkResponse(routingHeaders(posted))
+    if (Result.isSuccess(checked) && forms !== null) yield* StreamedForm.answered(forms, posted.caller, response)
+    const reply = Result.isSuccess(checked) ? accepted : failed(null, checked.failure, 400)
+    const { client } = yield* sessions.resumed(posted)
+    return yield* Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
+  })
 
 /** Whether a program asks for the progress of a call, and accepts server-sent events. */
-const reportsProgress = ({ headers }: Posted, message: JsonRpc.Message): boolean =>
+const reportsProgress = (posted: Posted, message: JsonRpc.Message): boolean =>
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
-  acceptsEvents(headers.accept ?? "")
+  acceptsEvents(posted)
 
-/** Whether an `Accept` header names events, and not only to exclude them. */
-const acceptsEvents = (accept: string): boolean =>
-  accept.split(",").some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
+/** Whether the `Accept` header names events, and not only to exclude them. */
+const acceptsEvents = ({ headers }: Posted): boolean =>
+  (headers.accept ?? "")
+    .split(",")
+    .some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
 
-/** Answers a call with server-sent events: first its progress, at the end its answer. */
-const streamed = <R>(server: Server.Server<R>, posted: Posted, message: JsonRpc.Message, sender: Server.Sender) =>
-  Effect.contextWith((context: Context.Context<R | Ids.Ids | Pipeline.PipelineServices>) => {
-    const events = (send: (text: string) => void) => {
-      const notify = (method: string, params: object) =>
-        Effect.sync(() => send(JSON.stringify({ jsonrpc: "2.0", method, params })))
-      // The status 200 was sent already, so a challenge to sign in is not possible any more.
-      return server.answer(message, { ...sender, obtainable_kinds: [], notify }).pipe(
+/** Answers a call with server-sent events: what it sends meanwhile, and at the end its answer. */
+const streamed = <R>(
+  posted: Posted,
+  message: JsonRpc.Message,
+  { docs_url, request_id, transport }: Server.Sender,
+  run: (send: Peer.Send) => Effect.Effect<Server.ServerAnswer, ApiError.ApiError, R>
+) =>
+  Effect.contextWith((context: Context.Context<R | Pipeline.PipelineServices>) => {
+    const events = (send: (text: string) => void) =>
+      run((text) => Effect.sync(() => send(text))).pipe(
         // A call that has reached a tool is logged by its operation.
         Effect.tap(({ _tag }) =>
-          _tag === "error" ? logMessage(posted, { ...sender.transport, status: 200 }, null) : Effect.void
+          _tag === "error" ? logMessage(posted, { ...transport, status: 200 }, null) : Effect.void
         ),
-        Effect.catch((error) => {
-          const envelope = ApiError.envelope(error, sender.request_id, sender.docs_url)
-          return Effect.succeed(Server.refused(envelope))
-        }),
+        Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url)))),
         Effect.flatMap((outcome) => Effect.sync(() => send(Server.textOf(message.id, outcome) ?? ""))),
         Effect.provideContext(context)
       )
-    }
     return Effect.succeed<Reply>({ status: 200, headers: noHeaders, text: null, events })
   })
 

@@ -14,6 +14,14 @@ export interface Message {
   readonly params: Fields
 }
 
+/** What a program answers to a request of this service. */
+export interface Response {
+  /** The id of the request; null if the program could not read it. */
+  readonly id: Id | null
+  /** Undefined if the program has answered with an error. */
+  readonly result: unknown
+}
+
 /** The codes of JSON-RPC 2.0, those of MCP, and our own for callers that are not admitted over a transport without HTTP. */
 export const codes = {
   parse_error: -32700,
@@ -49,9 +57,12 @@ export const notJson: Unreadable = { id: null, error: { code: codes.parse_error,
 /** The messages of one body, each parsed separately. */
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
 
-/** Parses a JSON value as one message or, if allowed, a batch, whose messages are parsed separately. */
-export const readBody = (value: unknown, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> => {
-  if (!hasBatches || !Array.isArray(value)) return read(value)
+/** Parses a JSON value as one message, a response or, if allowed, a batch, whose messages are parsed separately. */
+export const readBody = (
+  value: unknown,
+  hasBatches: boolean
+): Result.Result<Message | Response | Batch, Unreadable> => {
+  if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : read(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
   if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
   return Result.succeed(value.map(read))
@@ -71,6 +82,16 @@ const read = (value: unknown): Result.Result<Message, Unreadable> => {
   if (typeof method !== "string") return invalid(known, "The member method must be a string.")
   if (!Predicate.isObject(params)) return invalid(known, "The member params must be an object.")
   return Result.succeed({ id: known, method, params })
+}
+
+const isResponse = (value: unknown): value is Fields =>
+  Predicate.isObject(value) && value.method === undefined && ("result" in value || "error" in value)
+
+/** Parses a JSON value as a response. */
+const readResponse = ({ id, jsonrpc, result }: Fields): Result.Result<Response, Unreadable> => {
+  if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
+  if (id !== null && !isId(id)) return invalid(null, "The member id must be that of the request which is answered.")
+  return Result.succeed({ id, result })
 }
 
 /** Whether a value can identify a request. */

@@ -5,7 +5,6 @@ import type * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
-import * as View from "./views/View.ts"
 
 /** Settings to serve one local program with the service in this process. */
 export interface Settings<R> extends Server.Settings<R> {
@@ -19,24 +18,17 @@ export interface Settings<R> extends Server.Settings<R> {
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
-  Effect.map(Ref.make<Handshake>(noHandshake), (handshake) => {
+  Effect.map(Ref.make(Protocol.nobody), (handshake) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
     return Effect.fnUntraced(function* (message: JsonRpc.Message, _line: string, peer: Peer.Peer) {
       const { id, method, params } = message
-      if (method === "initialize") yield* Ref.set(handshake, handshakeOf(params))
+      if (method === "initialize") yield* Ref.set(handshake, Protocol.introducedBy(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
       const { client, elicits, shows_views } =
-        era === "modern"
-          ? {
-              client: Protocol.clientNamedIn(message),
-              elicits: Protocol.elicitsIn(message),
-              shows_views: Protocol.showsViewsIn(message)
-            }
-          : yield* Ref.get(handshake)
-      const ask = era === "modern" ? null : peer.ask
+        era === "modern" ? Protocol.introducedIn(message) : yield* Ref.get(handshake)
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
       const outcome = yield* Pipeline.identify({
@@ -53,32 +45,16 @@ export const make = <R>(
             era,
             elicits,
             shows_views,
-            ask,
             notify: peer.notify,
             transport: transportOf(client)
           })
         ),
+        Effect.flatMap((outcome) => (outcome._tag === "asking" ? outcome.finish(peer.ask) : Effect.succeed(outcome))),
         Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url))))
       )
       return Server.textOf(id, outcome)
     })
   })
-
-/** What a program said about itself in `initialize`. */
-interface Handshake {
-  readonly client: Protocol.Client | null
-  readonly elicits: boolean
-  readonly shows_views: boolean
-}
-
-const noHandshake: Handshake = { client: null, elicits: false, shows_views: false }
-
-/** Revisions before 2025-06-18 have no forms, whatever the program declares. */
-const handshakeOf = ({ capabilities, clientInfo, protocolVersion }: JsonRpc.Fields): Handshake => ({
-  client: Protocol.clientOf(clientInfo),
-  elicits: Protocol.negotiate(protocolVersion) >= "2025-06-18" && Protocol.canElicit(capabilities),
-  shows_views: View.canShow(capabilities)
-})
 
 const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",

@@ -69,9 +69,6 @@ export const clientOf = (info: unknown): Client | null => {
   return { name: info.name.slice(0, longest), version }
 }
 
-/** The client that a modern message describes. */
-export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
-
 /**
  * The token to report the progress of this call with; null if the program has not asked for progress. A token that is too long
  * counts as not sent.
@@ -84,18 +81,38 @@ export const progressTokenOf = (message: Pick<Message, "params">): Id | null => 
 /** The longest progress token, in characters: every notification repeats it. */
 const longest_token = 256
 
+/** What a program has said about itself. */
+export interface Introduction {
+  /** Null if it has not given its name. */
+  readonly client: Client | null
+  /** Whether it can show the person a form. */
+  readonly elicits: boolean
+  /** Whether it shows pages beside results. */
+  readonly shows_views: boolean
+}
+
+/** A program that has said nothing about itself. */
+export const nobody: Introduction = { client: null, elicits: false, shows_views: false }
+
+/** What a program says in `initialize`. Revisions before 2025-06-18 have no forms, whatever it declares. */
+export const introducedBy = ({ capabilities, clientInfo, protocolVersion }: Fields): Introduction => ({
+  client: clientOf(clientInfo),
+  elicits: negotiate(protocolVersion) >= "2025-06-18" && canElicit(capabilities),
+  shows_views: View.canShow(capabilities)
+})
+
+/** What the program that sent a modern message says about itself in it. */
+export const introducedIn = (message: Message): Introduction => {
+  const { [capabilitiesKey]: capabilities, [clientKey]: info } = metaOf(message)
+  return { client: clientOf(info), elicits: canElicit(capabilities), shows_views: View.canShow(capabilities) }
+}
+
 /** Whether a program with these capabilities can show the person a form. `elicitation` without a mode means forms. */
-export const canElicit = (capabilities: unknown): boolean => {
+const canElicit = (capabilities: unknown): boolean => {
   const elicitation = Predicate.isObject(capabilities) ? capabilities.elicitation : undefined
   if (!Predicate.isObject(elicitation)) return false
   return elicitation.form === undefined ? elicitation.url === undefined : Predicate.isObject(elicitation.form)
 }
-
-/** Whether the program that sent a modern message can show the person a form. */
-export const elicitsIn = (message: Message): boolean => canElicit(metaOf(message)[capabilitiesKey])
-
-/** Whether the program that has sent a modern message shows pages. */
-export const showsViewsIn = (message: Message): boolean => View.canShow(metaOf(message)[capabilitiesKey])
 
 /** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
 export interface RoutingHeaders {
@@ -109,9 +126,7 @@ export interface RoutingHeaders {
  * headers to check.
  */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
-  if (era === "legacy") {
-    return checkVersion(headers?.version ?? assumed)
-  }
+  if (era === "legacy") return checkVersion(headers?.version ?? assumed)
   if (message.id === null) return headers === null ? Result.void : checkNotification(message, headers)
   return Result.flatMap(checkEnvelope(message), (version) =>
     Result.flatMap(headers === null ? Result.void : checkHeaders(message, headers, version), () =>
@@ -119,6 +134,10 @@ export const check = (era: Era, message: Message, headers: RoutingHeaders | null
     )
   )
 }
+
+/** Checks the headers of a response to a request of this service. Only revisions with a handshake have such requests. */
+export const checkResponse = ({ version }: RoutingHeaders): Result.Result<void, RpcError> =>
+  checkVersion(version ?? assumed)
 
 /** Checks the envelope of a modern request: its revision, and the client's capabilities. */
 const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {

@@ -8,7 +8,7 @@ import * as LenientArguments from "./LenientArguments.ts"
 import * as Protocol from "./Protocol.ts"
 import type { ServerAnswer } from "./Results.ts"
 import * as Results from "./Results.ts"
-import type { Listed, Tool, ToolAudience, ToolCall } from "./Tool.ts"
+import type { Listed, Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
 import * as View from "./views/View.ts"
 
 export type { ServerAnswer } from "./Results.ts"
@@ -29,8 +29,6 @@ export interface Sender extends Omit<ToolCall, "args"> {
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** Whether the program can show the person a form during this call. */
   readonly elicits: boolean
-  /** Shows the person a form and waits. Null if the transport cannot do that: then the call ends with the question. */
-  readonly ask: Form.Ask | null
   /** Sends the program a notification during this call; null if the transport cannot. */
   readonly notify: Peer.Peer["notify"] | null
 }
@@ -51,10 +49,22 @@ export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
   return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
 }
 
+/** A call that has a question for the person. With a handshake, the transport shows the forms while the call runs. */
+export interface Asking<out R> {
+  readonly _tag: "asking"
+  /** Runs the call to its end, and shows the person each form in turn. */
+  readonly finish: <R2>(ask: Form.Ask<R2>) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | R2>
+}
+
+/** What a message leads to. */
+export type Outcome<R> = ServerAnswer | Asking<R>
+
 /** Answers single messages. It keeps no state between them, so any host can answer the next one. */
 export interface Server<R> {
-  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>
+  readonly answer: Answers<R>
 }
+
+type Answers<R> = (message: Message, sender: Sender) => Effect.Effect<Outcome<R>, ApiError.ApiError, R | Ids.Ids>
 
 /** The server's instructions for models. */
 const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) => {
@@ -170,7 +180,7 @@ const makeCall = <R>(
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   return (message, sender) => {
     const { params } = message
-    const { ask, elicits, era, notify, ...rest } = sender
+    const { elicits, era, notify, ...rest } = sender
     const { arguments: args = {}, name } = params
     const found = typeof name === "string" ? byName.get(name) : undefined
     if (found === undefined) return unknownTool
@@ -181,7 +191,7 @@ const makeCall = <R>(
       const call = { ...rest, ...progressOf(message, notify), args }
       if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
       if (LenientArguments.isTooDeep(args)) return tooDeep
-      return ask === null ? askInResult(tool, call, params, results, asking) : askDuringCall(tool, call, ask, results)
+      return era === "modern" ? askInResult(tool, call, params, results, asking) : askDuringCall(tool, call, results)
     })
   }
 }
@@ -216,23 +226,23 @@ const askInResult = Effect.fnUntraced(function* <R>(
     : results.called(result, "modern")
 })
 
-/** Calls a tool, and asks the person while the call runs (2025-06-18 and later, with a handshake). */
-const askDuringCall = Effect.fnUntraced(function* <R>(
-  tool: Tool<R>,
-  call: ToolCall,
-  ask: Form.Ask,
-  results: Results.Results
-) {
+/** Calls a tool that can ask the person while the call runs (2025-06-18 and later, with a handshake). */
+const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, results: Results.Results) {
   const ids = yield* Ids.Ids
   const run = (request_id: Ids.RequestId, round: Form.Round) =>
     tool.call({ ...call, request_id, args: structuredClone(call.args), round })
-  let result = yield* run(call.request_id, Form.first)
-  while ("form" in result) {
-    const { form, state } = result
-    // Each round counts and is logged as a call of its own.
-    result = yield* run(ids.request(), { state, answer: yield* ask(form) })
-  }
-  return results.called(result, "legacy")
+  const first = yield* run(call.request_id, Form.first)
+  if (!("form" in first)) return results.called(first, "legacy")
+  const finish = Effect.fnUntraced(function* <R2>(ask: Form.Ask<R2>) {
+    let result: ToolResult | Form.Question = first
+    while ("form" in result) {
+      const { form, state }: Form.Question = result
+      // Each round counts and is logged as a call of its own.
+      result = yield* run(ids.request(), { state, answer: yield* ask(form) })
+    }
+    return results.called(result, "legacy")
+  })
+  return { _tag: "asking", finish } satisfies Asking<R>
 })
 
 /**
@@ -242,9 +252,7 @@ const askDuringCall = Effect.fnUntraced(function* <R>(
 const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
   Json.fromText(text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
 
-type Methods<R> = Readonly<
-  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | Ids.Ids>>
->
+type Methods<R> = Readonly<Record<string, Answers<R>>>
 
 /** Wraps a tool: its refusal becomes the failure `forbidden` if the sender could call the tool after signing in. */
 const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, shows_views }: Sender): Tool<R> => {

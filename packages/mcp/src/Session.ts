@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 import { Base64Url } from "effect/encoding"
-import { type Client, clientOf } from "./Protocol.ts"
+import { type Client, clientOf, type Introduction } from "./Protocol.ts"
 
 /** The content of a session identifier, and the signature that must prove it. */
 export interface SessionToken {
@@ -10,15 +10,13 @@ export interface SessionToken {
 }
 
 /** What a handshake has told. */
-export interface Session {
+export interface Session extends Introduction {
   readonly client: Client
-  /** Whether the program shows pages beside results. */
-  readonly shows_views: boolean
 }
 
 /** The signed part of a session identifier: the program as described in `initialize`. */
-export const payloadOf = ({ client: { name, version }, shows_views }: Session): string =>
-  Base64Url.encode(JSON.stringify({ name, version, ...(shows_views && { shows_views }) }))
+export const payloadOf = ({ client: { name, version }, elicits, shows_views }: Session): string =>
+  Base64Url.encode(JSON.stringify({ name, version, ...(elicits && { elicits }), ...(shows_views && { shows_views }) }))
 
 /**
  * Writes a session identifier. It contains the whole session, so nothing is stored, and any host that can verify the
@@ -35,8 +33,9 @@ export const read = (session: string): SessionToken | null => {
   const told = Result.isSuccess(text) ? parsed(text.success) : null
   const client = clientOf(told)
   if (client === null) return null
-  const shows_views = Predicate.isObject(told) && told.shows_views === true
-  return { payload, signature: session.slice(dot + 1), session: { client, shows_views } }
+  const declares = (capability: "elicits" | "shows_views") => Predicate.isObject(told) && told[capability] === true
+  const declared = { elicits: declares("elicits"), shows_views: declares("shows_views") }
+  return { payload, signature: session.slice(dot + 1), session: { client, ...declared } }
 }
 
 const parsed = (text: string): unknown => Result.getOrNull(Result.try((): unknown => JSON.parse(text)))

@@ -114,10 +114,10 @@ const makeRunner = Effect.fnUntraced(function* <R>(
 
   const line = Effect.fnUntraced(function* (text: TextLines.Line) {
     const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
-    if (Result.isSuccess(json) && peer.take(json.success)) return
     const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))
     if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
     if ("method" in read.success) yield* run(read.success, text ?? "", write)
+    else if ("result" in read.success) peer.take(read.success)
     else yield* runBatch(read.success)
   })
   return { line, idle: FiberMap.awaitEmpty(running) }

@@ -1,5 +1,6 @@
 import { operations, Quotewire, type Storage } from "@quotewire/core"
 import type * as RequestState from "./asking/RequestState.ts"
+import type * as StreamedForm from "./asking/StreamedForm.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Tool } from "./Tool.ts"
 import * as Tools from "./Tools.ts"
@@ -26,6 +27,12 @@ export const asking: RequestState.Crypto<Quotewire.Services> = {
   open: (sealed) => Quotewire.unseal("mcp_state", sealed)
 }
 
+/** Brings the answers to forms from the host that gets them to the host that waits. */
+export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
+  send: Quotewire.sendMessage,
+  receive: Quotewire.receiveMessage
+}
+
 /** The purpose of session signatures. A signature made for one purpose is not valid for another. */
 const purpose = "mcp_session"
 
@@ -40,6 +47,7 @@ export const mcp = ({ tools = [], version = package_version }: McpOptions = {}):
     tools: [...Tools.of<Services>(operations), ...tools],
     version,
     asking,
+    mailboxes,
     sign: (text) => Quotewire.sign(purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
   })

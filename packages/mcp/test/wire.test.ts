@@ -74,6 +74,17 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("answers a response to nothing that it has asked with 202 and nothing else", () =>
+    Effect.gen(function* () {
+      for (const answer of [{ result: {} }, { result: "yes" }, { error: { code: -1, message: "No" } }]) {
+        for (const id of [1, "ask-1", `req_${"0".repeat(26)}~9999999999999~a.b`, null]) {
+          const { body, status } = yield* send({ as: "server", message: { jsonrpc: "2.0", id, ...answer } })
+          assert.deepStrictEqual([status, body], [202, null])
+        }
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("refuses a body that is compressed or not JSON in UTF-8 with 400 and -32700", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<Sent> = [
@@ -110,7 +121,9 @@ describe("POST /v1/mcp", () => {
         [{ ...renters, method: undefined }, 1],
         [{ ...renters, params: [] }, 1],
         [{ ...renters, params: null }, 1],
-        [{ jsonrpc: "2.0", id: 1, result: {} }, 1]
+        [{ jsonrpc: "1.0", id: 1, result: {} }, null],
+        [{ jsonrpc: "2.0", id: {}, result: {} }, null],
+        [{ jsonrpc: "2.0", result: {} }, null]
       ]
       for (const [message, id] of wrong) {
         const { body, status } = yield* send({ message })

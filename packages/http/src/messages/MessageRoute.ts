@@ -33,7 +33,10 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
-  /** Instead of `text`: sends several JSON texts, as server-sent events. If the caller hangs up, it is interrupted. */
+  /**
+   * Instead of `text`: sends several JSON texts, as server-sent events. If the caller hangs up, it is interrupted. A stream that is
+   * silent for long stays open: the host sends comments.
+   */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
@@ -159,11 +162,22 @@ const none: Readonly<Record<string, string>> = {}
 /** The headers of an event stream. They tell proxies to pass each event on at once. */
 const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
 
+/** How often a comment is sent in a stream of events, in milliseconds: proxies close connections that are silent for a minute. */
+const comment_ms = 15_000
+
+/** Sends comments, which callers skip, as long as a stream is open. */
+const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
+  Effect.forever(Effect.delay(Effect.sync(() => write(":\n\n")), comment_ms))
+
 /** All answers are in the current revision (api.md, Versioning 6). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
   if (events !== undefined) {
-    const stream: Answer.Streamed = (write) => events((text) => write(`event: message\ndata: ${text}\n\n`))
+    const stream: Answer.Streamed = (write) =>
+      Effect.raceFirst(
+        events((text) => write(`event: message\ndata: ${text}\n\n`)),
+        keepOpen(write)
+      )
     return Effect.succeed<Answer.Answer>({ status, headers: { ...all, ...eventHeaders }, body: null, stream })
   }
   return text === null

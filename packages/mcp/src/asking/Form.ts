@@ -1,4 +1,4 @@
-import { type Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Fields } from "../JsonRpc.ts"
 
 /** A field of a form: text, a choice, a number or a checkbox. The protocol allows no nested fields. */
@@ -40,11 +40,17 @@ export type Answer =
   | { readonly action: "decline" }
   | { readonly action: "cancel" }
 
+/** How long a person has to answer, in milliseconds. */
+export const answer_ms = 10 * 60_000
+
 /** Shows the person a form and waits for the answer. A form that stays unanswered counts as closed. */
-export type Ask = (form: Form) => Effect.Effect<Answer>
+export type Ask<out R = never> = (form: Form) => Effect.Effect<Answer, never, R>
 
 /** A form that was closed without an answer. */
 export const closed: Answer = { action: "cancel" }
+
+/** Shows no forms: each counts as closed. */
+export const askNobody: Ask = () => Effect.succeed(closed)
 
 const Result = Schema.Struct({
   action: Schema.Literals(["accept", "decline", "cancel"]),

@@ -1,4 +1,5 @@
-import { Deferred, Effect, Option, Predicate } from "effect"
+import { Deferred, Effect, Option } from "effect"
+import type { Response } from "../JsonRpc.ts"
 import * as Form from "./Form.ts"
 
 /** The connected program, over a transport on which the server can send messages too, such as standard input and output. */
@@ -9,27 +10,49 @@ export interface Peer {
   readonly notify: (method: string, params: object) => Effect.Effect<void>
 }
 
-/** A peer with what its transport calls: `take` for each message of the program, and `disconnect` at the end. */
+/** A peer with what its transport calls: `take` for each response of the program, and `disconnect` at the end. */
 export interface Connected extends Peer {
-  /** Handles a message that is a JSON-RPC response. Returns false for any other message. */
-  readonly take: (message: unknown) => boolean
+  /** Handles the response to a request of this service. A response to anything else is dropped. */
+  readonly take: (response: Response) => void
   /** To run when the program has disconnected: open forms, and those of later calls, count as closed. */
   readonly disconnect: Effect.Effect<void>
 }
 
-/** How long a person has to answer, in milliseconds. */
-const answer_ms = 10 * 60_000
+/** Sends the program the text of one message. */
+export type Send = (text: string) => Effect.Effect<unknown>
+
+/** Notifies through a transport. */
+export const notifyWith =
+  (send: Send): Peer["notify"] =>
+  (method, params) =>
+    Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
+
+/** How the answer to a form arrives: within this many milliseconds, or null. */
+export type Awaiting<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | null, never, R>
+
+/** Shows a form and waits for the answer. The form is withdrawn if nobody answers in time, or if the call ends before. */
+export const show = <R>(
+  send: Send,
+  id: string,
+  form: Form.Form,
+  awaiting: Awaiting<R>
+): Effect.Effect<Form.Answer, never, R> => {
+  const withdraw = notifyWith(send)("notifications/cancelled", { requestId: id, reason: "The call has ended." })
+  return send(JSON.stringify({ jsonrpc: "2.0", id, method: Form.method, params: form })).pipe(
+    Effect.andThen(awaiting(Form.answer_ms)),
+    Effect.flatMap((answer) => (answer === null ? Effect.as(withdraw, Form.closed) : Effect.succeed(answer))),
+    Effect.onInterrupt(() => withdraw)
+  )
+}
 
 /** The most forms that are open at once: calls that wait for forms must not take all slots. */
 const max_open = 16
 
-/** Makes the peer of a transport. `send` sends the text of one message. */
-export const make = (send: (text: string) => Effect.Effect<unknown>): Connected => {
+/** Makes the peer of a transport. */
+export const make = (send: Send): Connected => {
   const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
   let asked = 0
   let isDisconnected = false
-  const notify: Peer["notify"] = (method, params) =>
-    Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
 
   const ask: Form.Ask = (form) =>
     Effect.suspend(() => {
@@ -37,32 +60,23 @@ export const make = (send: (text: string) => Effect.Effect<unknown>): Connected 
       const id = `ask-${++asked}`
       const answer = Deferred.makeUnsafe<Form.Answer>()
       pending.set(id, answer)
-      const cancel = notify("notifications/cancelled", { requestId: id, reason: "The call has ended." })
-      return send(JSON.stringify({ jsonrpc: "2.0", id, method: Form.method, params: form })).pipe(
-        Effect.andThen(Effect.timeoutOption(Deferred.await(answer), answer_ms)),
-        Effect.flatMap((found) =>
-          Option.match(found, {
-            onNone: () => Effect.as(cancel, Form.closed),
-            onSome: (given) => Effect.succeed(given)
-          })
+      return Effect.ensuring(
+        show(send, id, form, (at_most_ms) =>
+          Effect.map(Effect.timeoutOption(Deferred.await(answer), at_most_ms), Option.getOrNull)
         ),
-        Effect.onInterrupt(() => cancel),
-        Effect.ensuring(Effect.sync(() => pending.delete(id)))
+        Effect.sync(() => pending.delete(id))
       )
     })
 
-  const take: Connected["take"] = (message) => {
-    if (!Predicate.isObject(message) || "method" in message || !("result" in message || "error" in message))
-      return false
-    const answer = typeof message.id === "string" ? pending.get(message.id) : undefined
+  const take: Connected["take"] = ({ id, result }) => {
+    const answer = typeof id === "string" ? pending.get(id) : undefined
     // An answer that comes too late is dropped.
-    if (answer !== undefined) Deferred.doneUnsafe(answer, Effect.succeed(Form.readAnswer(message.result)))
-    return true
+    if (answer !== undefined) Deferred.doneUnsafe(answer, Effect.succeed(Form.readAnswer(result)))
   }
 
   const disconnect = Effect.sync(() => {
     isDisconnected = true
     for (const answer of pending.values()) Deferred.doneUnsafe(answer, Effect.succeed(Form.closed))
   })
-  return { ask, notify, take, disconnect }
+  return { ask, notify: notifyWith(send), take, disconnect }
 }

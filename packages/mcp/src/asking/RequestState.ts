@@ -1,7 +1,7 @@
 import { Json } from "@quotewire/core"
 import { Clock, Effect, Option, Schema } from "effect"
 import type { ToolCall } from "../Tool.ts"
-import type { Question } from "./Form.ts"
+import { answer_ms, type Question } from "./Form.ts"
 
 /*
  * The `requestState` of a call that asks the person. It holds what the next round needs, so that any host can run that round.
@@ -23,9 +23,6 @@ export interface Subject extends Pick<ToolCall, "args" | "caller"> {
   readonly tool: string
 }
 
-/** How long the person has to answer, in milliseconds. */
-const lifetime_ms = 10 * 60_000
-
 /** The longest state that is read. Those that this service writes are shorter, because forms limit the facts in them. */
 const max_characters = 32 * 1024
 
@@ -44,7 +41,7 @@ export const write = Effect.fnUntraced(function* <R>(
   subject: Subject,
   { name, state }: Question
 ) {
-  const expires_at = (yield* Clock.currentTimeMillis) + lifetime_ms
+  const expires_at = (yield* Clock.currentTimeMillis) + answer_ms
   const sealed = yield* seal(JSON.stringify({ expires_at, name, state }))
   return `${yield* sign(signed(subject, sealed))}~${sealed}`
 })

@@ -1,7 +1,7 @@
 import { Access, ApiError, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { MessageRoute, OAuth, ServiceApi } from "@quotewire/http"
-import { asking, Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
+import { asking, Endpoint, mailboxes, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, Result } from "effect"
 
@@ -57,10 +57,10 @@ export interface AgentsOptions extends World.WorldOptions {
 /** The address of the endpoint with tokens. */
 export const base_url = "https://quotes.example/insurance"
 
-/** The messages of an answer with events, in their order. */
+/** The messages of an answer with events, in their order. A comment is `":"`. */
 const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
   Effect.as(
-    stream((text) => events.push(JSON.parse(text.slice(text.indexOf("{"))))),
+    stream((text) => events.push(text.startsWith(":") ? ":" : JSON.parse(text.slice(text.indexOf("{"))))),
     events
   )
 
@@ -80,6 +80,7 @@ const make = (options: AgentsOptions) =>
       tools: [...Tools.of<Services>(options.operations ?? operations, options.renamed), ...(options.tools ?? [])],
       version: "1.2.3",
       asking,
+      mailboxes,
       sign: (text) => Quotewire.sign("test", text),
       isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
     })

@@ -1,0 +1,67 @@
+import { type ApiError, type Caller, Ids, Json } from "@quotewire/core"
+import { Clock, Effect, Result } from "effect"
+import * as JsonRpc from "../JsonRpc.ts"
+import * as Form from "./Form.ts"
+import * as Peer from "./Peer.ts"
+import type { Crypto } from "./RequestState.ts"
+
+/*
+ * Forms over HTTP with a handshake. A form goes out in the stream that answers the call, and its answer comes as a request of its
+ * own, perhaps to another host. The id of the form says, signed, who may answer it and until when. So any host can check an
+ * answer, and a mailbox in storage brings it to the host whose call waits.
+ */
+
+/** The mailbox of a form, in the workspace of its caller. */
+export interface Mailbox extends Pick<Caller.Caller, "workspace_id"> {
+  readonly name: string
+}
+
+/** Mailboxes that all hosts share. */
+export interface Mailboxes<R> {
+  /** Sends a message to the host that waits for it. A mailbox takes one message. */
+  readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<void, ApiError.ApiError, R>
+  /** Waits for the message, at most this many milliseconds; null if there is none by then. */
+  readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
+}
+
+/** What all hosts share: keys, and mailboxes. */
+export interface Shared<R> {
+  readonly crypto: Pick<Crypto<R>, "sign" | "isSigned">
+  readonly mailboxes: Mailboxes<R>
+}
+
+/** Shows the person forms in the stream of a call. `send` sends one message in it. */
+export const asker =
+  <R>({ crypto, mailboxes }: Shared<R>, caller: Caller.Caller, send: Peer.Send): Form.Ask<R | Ids.Ids> =>
+  (form) =>
+    Effect.gen(function* () {
+      const name = (yield* Ids.Ids).request()
+      const expires_at = (yield* Clock.currentTimeMillis) + Form.answer_ms
+      const id = `${name}~${expires_at}~${yield* crypto.sign(signed(caller, name, expires_at))}`
+      return yield* Peer.show(send, id, form, (at_most_ms) =>
+        Effect.map(mailboxes.receive({ workspace_id: caller.workspace_id, name }, at_most_ms), (text) =>
+          text === null ? null : Form.readAnswer(Result.getOrNull(JsonRpc.parseJson(text)))
+        )
+      )
+    })
+
+/** Passes the answer to a form on to the host whose call waits. Any other response is dropped: nothing of it is stored. */
+export const answered = Effect.fnUntraced(function* <R>(
+  { crypto, mailboxes }: Shared<R>,
+  caller: Caller.Caller,
+  { id, result }: JsonRpc.Response
+) {
+  const [, name, expires, signature] = written.exec(String(id)) ?? []
+  if (name === undefined || expires === undefined || signature === undefined) return
+  const expires_at = Number(expires)
+  if ((yield* Clock.currentTimeMillis) >= expires_at) return
+  if (!(yield* crypto.isSigned(signed(caller, name, expires_at), signature))) return
+  yield* mailboxes.send({ workspace_id: caller.workspace_id, name }, JSON.stringify(Form.readAnswer(result)))
+})
+
+/** The id of a form: the name of its mailbox, the time until which it can be answered, and the signature of both. */
+const written = /^([a-z0-9_]{1,40})~(\d{1,16})~([\w.-]{1,100})$/
+
+/** The text to sign. It makes an id valid for one caller only. */
+const signed = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
+  Json.canonical(["form", workspace_id, kind, key_id, name, expires_at])

@@ -1,0 +1,283 @@
+import { assert, describe, it } from "@effect/vitest"
+import { RequestLog } from "@quotewire/core"
+import { Applications, LongPolls } from "@quotewire/core/testing"
+import { DateTime, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Agents, type AgentsOptions, type Got, layer, type Sent, toolsCall } from "./support/agents.ts"
+import { call } from "./support/journey.ts"
+
+const forms = { elicitation: { form: {} } }
+const agreeing = { action: "accept", content: { agree: true } }
+const start = {
+  line: "renters",
+  request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
+  application: Applications.smallest.renters
+}
+const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+
+type Caller = Pick<Sent, "as" | "address">
+
+/** A program that has introduced itself with a handshake. */
+const connected = Effect.fnUntraced(function* (
+  capabilities: object = forms,
+  { protocolVersion = "2025-06-18", ...caller }: Caller & { readonly protocolVersion?: string } = {}
+) {
+  const { send } = yield* Agents
+  const params = { protocolVersion, capabilities, clientInfo: { name: "a-client", version: "9" } }
+  const { headers } = yield* send({ ...caller, message: { jsonrpc: "2.0", id: 0, method: "initialize", params } })
+  const own = {
+    accept: "application/json, text/event-stream",
+    "mcp-session-id": headers["mcp-session-id"] ?? "",
+    "mcp-protocol-version": protocolVersion
+  }
+  /** Calls a tool, and leaves the call running. */
+  const begin = (args: object, changes: Readonly<Record<string, string>> = {}) => {
+    const events: Array<Got["body"]> = []
+    const message = toolsCall("start_quote_request", args)
+    const calling = send({ ...caller, headers: { ...own, ...changes }, message, events })
+    return Effect.map(Effect.forkChild(calling), (fiber) => ({ events, fiber }))
+  }
+  /** Answers a form, as this program or another. */
+  const answer = (id: unknown, result: unknown, as: Caller = caller) =>
+    send({ ...as, headers: own, message: { jsonrpc: "2.0", id, result } })
+  return { answer, begin, headers: own }
+})
+
+/** Waits for the next event of a call: events that were taken are gone. */
+const next = Effect.fnUntraced(function* ({ events }: { readonly events: Array<Got["body"]> }) {
+  const longPolls = yield* LongPolls.LongPolls
+  while (events.length === 0) yield* Effect.yieldNow
+  const event = events.shift()
+  // The form has gone out, and its call waits for the answer.
+  if (event.method === "elicitation/create") while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
+  return event
+})
+
+/** The result of a call that ends. */
+const resultOf = ({ events, fiber }: { readonly events: Array<Got["body"]>; readonly fiber: Fiber.Fiber<Got> }) =>
+  Effect.map(Fiber.join(fiber), () => events.at(-1).result)
+
+const started = Effect.map(call("list_quote_requests", {}), ({ structuredContent }) => structuredContent.quote_requests)
+
+const inWorld = <A, E>(test: Effect.Effect<A, E, Layer>, options: AgentsOptions = {}) =>
+  Effect.andThen(
+    TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z"))),
+    Effect.provide(test, layer(options))
+  )
+type Layer = Effect.Services<ReturnType<typeof next>> | Effect.Services<ReturnType<typeof connected>>
+
+describe("a program with a handshake that shows forms, over HTTP", () => {
+  it.effect("gets the disclosure in the stream of the call, and the call continues with the answer", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id, method, params } = yield* next(calling)
+        assert.strictEqual(method, "elicitation/create")
+        assert.deepStrictEqual(Object.keys(params.requestedSchema.properties), ["agree"])
+        assert.lengthOf(yield* started, 0)
+        const { body, status } = yield* answer(id, agreeing)
+        assert.deepStrictEqual([status, body], [202, null])
+        const result = yield* resultOf(calling)
+        assert.strictEqual(result.structuredContent.quote_consent.asked_by, "elicitation")
+        assert.lengthOf(yield* started, 1)
+      })
+    )
+  )
+
+  it.effect("asks for missing facts first, each form with an id of its own", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const { dwelling } = start.application
+        const calling = yield* begin({ ...start, application: { dwelling: { address: dwelling.address } } })
+        const facts = yield* next(calling)
+        yield* answer(facts.id, { action: "accept", content: { "dwelling.type": dwelling.type } })
+        const agree = yield* next(calling)
+        assert.notStrictEqual(agree.id, facts.id)
+        yield* answer(agree.id, agreeing)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
+  )
+
+  for (const [does, given, says] of [
+    ["declines", { action: "decline" }, "said no"],
+    ["closes the form", { action: "cancel" }, "closed without an answer"],
+    ["sends something else", "yes", "closed without an answer"]
+  ] as const) {
+    it.effect(`starts nothing if the person ${does}`, () =>
+      inWorld(
+        Effect.gen(function* () {
+          const { answer, begin } = yield* connected()
+          const calling = yield* begin({ ...start, ...agreement })
+          yield* answer((yield* next(calling)).id, given)
+          const refused = yield* resultOf(calling)
+          assert.isTrue(refused.isError)
+          assert.include(refused.content[0].text, says)
+          assert.lengthOf(yield* started, 0)
+        })
+      )
+    )
+  }
+
+  it.effect("gets the form withdrawn after ten minutes, with signs of life until then, and a late answer changes nothing", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(calling.events, [":", ":", ":", ":"])
+        yield* TestClock.adjust("9 minutes")
+        const refused = yield* resultOf(calling)
+        assert.include(refused.content[0].text, "closed without an answer")
+        const [withdrawn] = calling.events.filter((event) => event.method === "notifications/cancelled")
+        assert.strictEqual(withdrawn.params.requestId, id)
+        assert.strictEqual((yield* answer(id, agreeing)).status, 202)
+        assert.lengthOf(yield* started, 0)
+      })
+    )
+  )
+
+  it.effect("may hang up while a form is open, and a later answer starts nothing", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        yield* Fiber.interrupt(calling.fiber)
+        assert.strictEqual((yield* answer(id, agreeing)).status, 202)
+        const again = yield* begin(start)
+        assert.notStrictEqual((yield* next(again)).id, id)
+        assert.lengthOf(yield* started, 0)
+        yield* Fiber.interrupt(again.fiber)
+      })
+    )
+  )
+
+  it.effect("is not asked if it asks for JSON alone, in a batch, or in a session of somebody else's making", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin, headers } = yield* connected()
+        const { send } = yield* Agents
+        const askedBy = (result: Got["body"]) => result.structuredContent.quote_consent.asked_by
+        const json = yield* begin({ ...start, ...agreement }, { accept: "application/json" })
+        assert.strictEqual(askedBy((yield* Fiber.join(json.fiber)).body.result), "argument")
+        const [payload] = headers["mcp-session-id"].split(".")
+        const forged = yield* begin({ ...start, ...agreement }, { "mcp-session-id": `${payload}.${"a".repeat(8)}.a` })
+        assert.strictEqual(askedBy((yield* Fiber.join(forged.fiber)).body.result), "argument")
+        const batch = yield* send({
+          headers: { ...headers, "mcp-protocol-version": "2025-03-26" },
+          message: [toolsCall("start_quote_request", { ...start, ...agreement })]
+        })
+        assert.strictEqual(askedBy(batch.body[0].result), "argument")
+      })
+    )
+  )
+
+  for (const [says, capabilities, protocolVersion] of [
+    ["declares no forms", {}, "2025-11-25"],
+    ["shows addresses only", { elicitation: { url: {} } }, "2025-11-25"],
+    ["speaks a revision without forms", forms, "2025-03-26"]
+  ] as const) {
+    it.effect(`is answered with JSON as before if it ${says}`, () =>
+      inWorld(
+        Effect.gen(function* () {
+          const { begin } = yield* connected(capabilities, { protocolVersion })
+          const { fiber } = yield* begin({ ...start, ...agreement })
+          const { body, headers } = yield* Fiber.join(fiber)
+          assert.strictEqual(headers["content-type"], "application/json")
+          assert.strictEqual(body.result.structuredContent.quote_consent.asked_by, "argument")
+        })
+      )
+    )
+  }
+
+  it.effect("gets calls without a question as JSON", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin } = yield* connected()
+        const { fiber } = yield* begin({ ...start, line: "boats" })
+        const { body, headers } = yield* Fiber.join(fiber)
+        assert.strictEqual(headers["content-type"], "application/json")
+        assert.strictEqual(body.result.structuredContent.error.code, "invalid_input")
+      })
+    )
+  )
+})
+
+describe("the answer to a form", () => {
+  it.effect("counts once: the first one wins", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        const both = yield* Effect.all([answer(id, { action: "decline" }), answer(id, agreeing)])
+        assert.deepStrictEqual(
+          both.map(({ status }) => status),
+          [202, 202]
+        )
+        assert.include((yield* resultOf(calling)).content[0].text, "said no")
+        assert.lengthOf(yield* started, 0)
+      })
+    )
+  )
+
+  it.effect("is taken from its own caller only, with the id as it was given", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const person = yield* connected(forms, { as: "platform" })
+        const { dwelling } = start.application
+        const args = { ...start, consent_receipt_id: "receipt-0001", application: { dwelling: { address: dwelling.address } } }
+        const calling = yield* person.begin(args)
+        const { id } = yield* next(calling)
+        const told = { action: "accept", content: { "dwelling.type": dwelling.type } }
+        const [name, expires_at, signature] = id.split("~")
+        const forged = [
+          `${name}~${Number(expires_at) + 1}~${signature}`,
+          `${name.slice(0, -1)}0~${expires_at}~${signature}`,
+          `${name}~${expires_at}`,
+          name
+        ]
+        for (const other of forged) assert.strictEqual((yield* person.answer(other, told)).status, 202)
+        for (const as of ["server", "widget", undefined] as const) {
+          assert.strictEqual((yield* person.answer(id, told, as === undefined ? {} : { as })).status, 202)
+        }
+        assert.strictEqual((yield* person.answer(id, told, { as: { authorization: "Bearer x" } })).status, 401)
+        assert.isUndefined(calling.fiber.pollUnsafe())
+        yield* person.answer(id, told)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
+  )
+
+  it.effect("is logged once, and nothing of it appears in the log", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected(forms, { as: "platform" })
+        const { dwelling } = start.application
+        const calling = yield* begin({
+          ...{ ...start, consent_receipt_id: "receipt-0001" },
+          application: { dwelling: { address: dwelling.address } }
+        })
+        yield* answer((yield* next(calling)).id, { action: "accept", content: { "dwelling.type": dwelling.type } })
+        yield* resultOf(calling)
+        yield* (yield* RequestLog.RequestLog).flush
+        const { structuredContent } = yield* call("list_requests", {})
+        const logged: ReadonlyArray<Got["body"]> = structuredContent.requests
+        assert.deepStrictEqual(
+          logged.map(({ operation, status, agent }) => [operation, status, agent.client_name]),
+          [
+            ["start_quote_request", 200, "a-client"],
+            [null, 202, "a-client"],
+            ["start_quote_request", 200, "a-client"],
+            [null, 200, "a-client"]
+          ]
+        )
+        assert.notInclude(JSON.stringify(logged), dwelling.type)
+      })
+    )
+  )
+})
