@@ -35,21 +35,26 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
       workspace_id: organization.workspaces.sandbox,
       environment: "sandbox"
     } as const
-    const wakes = yield* Effect.context<Quotewire.Services>()
-    const serve = Layer.build(
-      Http.layer<ServiceApi.Services>({
-        operations,
-        routes: MessageRoute.make(mcp({ tools }), { allowed: [], loopback: true }),
-        port: 0,
-        drain_ms: 0,
-        wake: Effect.provideContext(Quotewire.releaseLongPolls, wakes)
-      })
+    const serve = Effect.contextWith((wakes: Context.Context<Quotewire.Services>) =>
+      Layer.build(
+        Http.layer<ServiceApi.Services>({
+          operations,
+          routes: MessageRoute.make(mcp({ tools }), { allowed: [], loopback: true }),
+          port: 0,
+          drain_ms: 0,
+          wake: Effect.provideContext(Quotewire.releaseLongPolls, wakes)
+        })
+      )
     ).pipe(
       Effect.map((context) => Context.get(context, Http.Host).base_url),
       Effect.provideService(Access.KeylessWorkspace, keyless)
     )
     const first = yield* serve
-    const others = yield* Effect.all(Array.from({ length: hosts - 1 }, () => serve))
+    // They have nothing in common but the storage and the keys, as processes have.
+    const another = Effect.flatMap(Layer.build(Layer.fresh(Quotewire.layer)), (own) =>
+      Effect.provideContext(serve, own)
+    )
+    const others = yield* Effect.all(Array.from({ length: hosts - 1 }, () => another))
     return AgentHosts.of({ base_urls: [first, ...others], keys })
   })
 

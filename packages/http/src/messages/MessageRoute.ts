@@ -167,7 +167,12 @@ const comment_ms = 15_000
 
 /** Sends comments, which callers skip, as long as a stream is open. */
 const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
-  Effect.forever(Effect.delay(Effect.sync(() => write(":\n\n")), comment_ms))
+  Effect.forever(
+    Effect.delay(
+      Effect.sync(() => write(":\n\n")),
+      comment_ms
+    )
+  )
 
 /** All answers are in the current revision (api.md, Versioning 6). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
