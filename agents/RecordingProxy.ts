@@ -59,11 +59,18 @@ export const open = async (base_url: string): Promise<RecordingProxy> => {
       ...(method !== "GET" && method !== "HEAD" && body !== "" && { body })
     })
     if (answer.status >= 400) recorded.refused.add(`${method} ${request.url} ${answer.status}`)
-    const text = await answer.text()
+    const kept = [...answer.headers].filter(([name]) => !hop_by_hop.has(name))
+    response.writeHead(answer.status, Object.fromEntries(kept)).flushHeaders()
+    // Passed on as it comes: a client may have to answer a form in a stream before the stream goes on.
+    const decoder = new TextDecoder()
+    let text = ""
+    for await (const bytes of answer.body ?? []) {
+      response.write(bytes)
+      text += decoder.decode(bytes, { stream: true })
+    }
+    response.end()
     const agreed = /"protocolVersion":"([\d-]+)"/.exec(text)?.[1]
     if (agreed !== undefined) recorded.versions.add(agreed)
-    const kept = [...answer.headers].filter(([name]) => !hop_by_hop.has(name))
-    response.writeHead(answer.status, Object.fromEntries(kept)).end(text)
   }
   const server = createServer((request, response) => {
     pass(request, response).catch(() => response.destroy())
