@@ -67,13 +67,11 @@ describe("quotewire mcp", () => {
   )
 
   /** Starts renters insurance at a person who is shown forms and agrees, or not. */
-  const startAt = (client: Pick<Client, "callTool">) =>
-    Effect.promise(() =>
-      client.callTool({
-        name: "start_quote_request",
-        arguments: { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
-      })
-    )
+  const startAt = (client: Pick<Client, "callTool"> | Pick<OlderClient, "callTool">) =>
+    Effect.promise(async () => {
+      const args = { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
+      return { isError: false, ...(await client.callTool({ name: "start_quote_request", arguments: args })) }
+    })
   const transport = () =>
     new StdioClientTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
 
@@ -96,22 +94,21 @@ describe("quotewire mcp", () => {
     })
   )
 
+  /** The 1.x client, at a person who agrees to everything. */
+  const withForms = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+    const client = new OlderClient({ name: "an-agent", version: "1" }, { capabilities: { elicitation: {} } })
+    client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { agree: true } }))
+    const command = { command: process.execPath, args: [program, "mcp", ...args] }
+    yield* Effect.acquireRelease(
+      Effect.promise(() => client.connect(new OlderTransport({ ...command, env: {}, stderr: "ignore" }))),
+      () => Effect.promise(() => client.close())
+    )
+    return client
+  })
+
   it.live("asks the person through a program with the 1.x client", () =>
     Effect.gen(function* () {
-      const client = new OlderClient({ name: "an-agent", version: "1" }, { capabilities: { elicitation: {} } })
-      client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { agree: true } }))
-      const stdio = new OlderTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
-      yield* Effect.acquireRelease(
-        Effect.promise(() => client.connect(stdio)),
-        () => Effect.promise(() => client.close())
-      )
-      const started = yield* Effect.promise(() =>
-        client.callTool({
-          name: "start_quote_request",
-          arguments: { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
-        })
-      )
-      assert.include(JSON.stringify(started), `"asked_by":"elicitation"`)
+      assert.include(JSON.stringify(yield* startAt(yield* withForms([]))), `"asked_by":"elicitation"`)
     })
   )
 
@@ -126,6 +123,8 @@ describe("quotewire mcp", () => {
       assert.include(yield* capabilitiesOf(client, "pet"), "quote_disclosure")
       const rest = yield* Effect.promise(() => fetch(`${base_url}/v1/capabilities?line=pet`))
       assert.strictEqual(rest.status, 404)
+      const person = yield* withForms(["--base-url", base_url])
+      assert.include(JSON.stringify(yield* startAt(person)), `"asked_by":"elicitation"`)
     })
   )
 

@@ -1,5 +1,8 @@
-import { Effect, Option, Ref, Schema } from "effect"
+import { Effect, FiberMap, Option, Ref, Result, Schema, Stream } from "effect"
+import { Sse } from "effect/encoding"
 import { HttpClient, HttpClientRequest } from "effect/http"
+import * as Form from "./asking/Form.ts"
+import type * as Peer from "./asking/Peer.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 
@@ -11,47 +14,92 @@ export interface Settings {
   readonly key: string | null
 }
 
-/** How long a host may take to answer, in milliseconds. The longest advance of a sandbox takes less. */
-const answer_ms = 120_000
+/** How long a host may send nothing, in milliseconds. The longest advance of a sandbox takes less. */
+const silence_ms = 120_000
 
 /** Passes a message on to the host, and gives its answer; null if there is none. */
-type Answer = (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, HttpClient.HttpClient>
+type Answer = (
+  message: JsonRpc.Message,
+  line: string,
+  peer: Peer.Peer
+) => Effect.Effect<string | null, never, HttpClient.HttpClient>
 
 /** Answers a program on standard input and output by calling a host over HTTP. */
 export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClient.HttpClient> = Effect.fnUntraced(
   function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
     const session = yield* Ref.make<string | null>(null)
-    const headersOf = Effect.fnUntraced(function* (message: JsonRpc.Message) {
+    const post = Effect.fnUntraced(function* (line: string, headers: Readonly<Record<string, string>>) {
       const known = yield* Ref.get(session)
-      return {
-        // Answers with events would have to be taken apart again.
-        accept: "application/json",
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-        ...(known !== null && { "mcp-session-id": known }),
-        ...Protocol.headersFor(message)
-      }
-    })
-    const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
       const request = HttpClientRequest.post(`${base_url}${Protocol.path}`).pipe(
-        HttpClientRequest.setHeaders(yield* headersOf(message)),
+        HttpClientRequest.setHeaders({
+          accept: "application/json, text/event-stream",
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          ...(known !== null && { "mcp-session-id": known }),
+          ...headers
+        }),
         HttpClientRequest.bodyText(line, "application/json")
       )
-      const response = yield* client.execute(request)
-      if (message.method === "initialize") yield* Ref.set(session, response.headers["mcp-session-id"] ?? null)
-      return { status: response.status, text: yield* Effect.orElseSucceed(response.text, () => "") }
+      return yield* Effect.timeout(client.execute(request), silence_ms)
     })
-    return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
-      const answer = yield* exchange(message, line).pipe(Effect.timeout(answer_ms), Effect.option)
+    const reply = (response: object) => Effect.ignore(post(JSON.stringify({ jsonrpc: "2.0", ...response }), {}))
+    const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
+      const response = yield* post(line, Protocol.headersFor(message))
+      const { headers, status } = response
+      if (message.method === "initialize") yield* Ref.set(session, headers["mcp-session-id"] ?? null)
+      if (headers["content-type"]?.startsWith("text/event-stream") === true) {
+        return { status, text: yield* Effect.scoped(lastOf(response.stream, peer, reply)) }
+      }
+      return { status, text: yield* Effect.orElseSucceed(Effect.timeout(response.text, silence_ms), () => "") }
+    })
+    return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
+      const answer = yield* Effect.option(exchange(message, line, peer))
       const { id } = message
       if (id === null) return null
       return Option.match(answer, {
         onNone: () => unreachable(id, base_url),
-        onSome: ({ status, text }) => answerOf(id, status, text)
+        onSome: ({ status, text }) => (text === null ? unreachable(id, base_url) : answerOf(id, status, text))
       })
     })
   }
 )
+
+/**
+ * Reads an answer with events, and gives the last one, which is the answer to the message; null if there is none. Before it, forms go to the person, whose
+ * answers `reply` sends, and notifications go to the program.
+ */
+const lastOf = Effect.fnUntraced(function* <E, R>(
+  stream: Stream.Stream<Uint8Array, E>,
+  peer: Peer.Peer,
+  reply: (response: object) => Effect.Effect<void, never, R>
+) {
+  const forms = yield* FiberMap.make<unknown>()
+  const last = yield* Ref.make<string | null>(null)
+  const take = Effect.fnUntraced(function* ({ data }: Sse.Event) {
+    const read = Result.flatMap(JsonRpc.parseJson(data), (json) => JsonRpc.readBody(json, false))
+    if (Result.isFailure(read)) return
+    if (!("method" in read.success)) return yield* Ref.set(last, data)
+    const { id, method, params } = read.success
+    if (id === null) {
+      // A form that the host withdraws has another id here.
+      if (method === "notifications/cancelled") yield* FiberMap.remove(forms, params.requestId)
+      else yield* peer.notify(method, params)
+    } else if (method === Form.method) {
+      yield* FiberMap.run(
+        forms,
+        id,
+        Effect.flatMap(peer.ask(params), (result) => reply({ id, result }))
+      )
+    } else yield* reply({ id, error: { code: JsonRpc.codes.method_not_found, message: "This method is not served." } })
+  })
+  yield* stream.pipe(
+    Stream.timeout(silence_ms),
+    Stream.decodeText(),
+    Stream.pipeThroughChannel(Sse.decode()),
+    Stream.runForEach(take)
+  )
+  return yield* Ref.get(last)
+})
 
 /** What the bridge reads of an error. The rest is passed on as it is, also from a host that is newer than this program. */
 const Envelope = Schema.Struct({

@@ -1,11 +1,11 @@
 import { Deferred, Effect, Option } from "effect"
-import type { Response } from "../JsonRpc.ts"
+import type { Fields, Response } from "../JsonRpc.ts"
 import * as Form from "./Form.ts"
 
 /** The connected program, over a transport on which the server can send messages too, such as standard input and output. */
 export interface Peer {
-  /** Shows a form to the person who uses the program. It counts as closed if too many are open already. */
-  readonly ask: Form.Ask
+  /** Shows a form of this service or of a host to the person. It counts as closed if too many are open already. */
+  readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
   /** Sends the program a notification. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
 }
@@ -34,7 +34,7 @@ export type Awaiting<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | nu
 export const show = <R>(
   send: Send,
   id: string,
-  form: Form.Form,
+  form: Form.Form | Fields,
   awaiting: Awaiting<R>
 ): Effect.Effect<Form.Answer, never, R> => {
   const withdraw = notifyWith(send)("notifications/cancelled", { requestId: id, reason: "The call has ended." })
@@ -54,7 +54,7 @@ export const make = (send: Send): Connected => {
   let asked = 0
   let isDisconnected = false
 
-  const ask: Form.Ask = (form) =>
+  const ask: Peer["ask"] = (form) =>
     Effect.suspend(() => {
       if (isDisconnected || pending.size >= max_open) return Effect.succeed(Form.closed)
       const id = `ask-${++asked}`
