@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Quotewire } from "@quotewire/core"
 import { Applications, LongPolls } from "@quotewire/core/testing"
-import { DateTime, Effect, Fiber } from "effect"
+import { DateTime, Effect, Fiber, type Layer } from "effect"
+import { Base64Url } from "effect/encoding"
 import { TestClock } from "effect/testing"
 import { Agents, type AgentsOptions, type Got, layer, type Sent, toolsCall } from "./support/agents.ts"
 import { call } from "./support/journey.ts"
@@ -11,6 +13,13 @@ const start = {
   line: "renters",
   request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
   application: Applications.smallest.renters
+}
+const { dwelling } = start.application
+const told = { action: "accept", content: { "dwelling.type": dwelling.type } }
+/** A start with a key, which lacks the kind of home. */
+const withoutFact = {
+  ...{ ...start, consent_receipt_id: "receipt-0001" },
+  application: { dwelling: { address: dwelling.address } }
 }
 const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
 
@@ -30,9 +39,10 @@ const connected = Effect.fnUntraced(function* (
     "mcp-protocol-version": protocolVersion
   }
   /** Calls a tool, and leaves the call running. */
-  const begin = (args: object, changes: Readonly<Record<string, string>> = {}) => {
+  const begin = (args: object, changes: Readonly<Record<string, string>> = {}, _meta: object = {}) => {
     const events: Array<Got["body"]> = []
-    const message = toolsCall("start_quote_request", args)
+    const plain = toolsCall("start_quote_request", args)
+    const message = { ...plain, params: { ...plain.params, _meta } }
     const calling = send({ ...caller, headers: { ...own, ...changes }, message, events })
     return Effect.map(Effect.forkChild(calling), (fiber) => ({ events, fiber }))
   }
@@ -58,12 +68,12 @@ const resultOf = ({ events, fiber }: { readonly events: Array<Got["body"]>; read
 
 const started = Effect.map(call("list_quote_requests", {}), ({ structuredContent }) => structuredContent.quote_requests)
 
-const inWorld = <A, E>(test: Effect.Effect<A, E, Layer>, options: AgentsOptions = {}) =>
+const inWorld = <A, E>(test: Effect.Effect<A, E, World>, options: AgentsOptions = {}) =>
   Effect.andThen(
     TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z"))),
     Effect.provide(test, layer(options))
   )
-type Layer = Effect.Services<ReturnType<typeof next>> | Effect.Services<ReturnType<typeof connected>>
+type World = Layer.Success<ReturnType<typeof layer>>
 
 describe("a program with a handshake that shows forms, over HTTP", () => {
   it.effect("gets the disclosure in the stream of the call, and the call continues with the answer", () =>
@@ -88,10 +98,9 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
-        const { dwelling } = start.application
-        const calling = yield* begin({ ...start, application: { dwelling: { address: dwelling.address } } })
+        const calling = yield* begin({ ...start, application: withoutFact.application })
         const facts = yield* next(calling)
-        yield* answer(facts.id, { action: "accept", content: { "dwelling.type": dwelling.type } })
+        yield* answer(facts.id, told)
         const agree = yield* next(calling)
         assert.notStrictEqual(agree.id, facts.id)
         yield* answer(agree.id, agreeing)
@@ -195,6 +204,39 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   }
 
+  it.effect(
+    "does not see the arguments about the agreement in the list of tools, and may ask for progress besides",
+    () =>
+      inWorld(
+        Effect.gen(function* () {
+          const { answer, begin, headers } = yield* connected()
+          const { send } = yield* Agents
+          const { body } = yield* send({ headers, message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
+          const tool = body.result.tools.find((tool: Got["body"]) => tool.name === "start_quote_request")
+          assert.notProperty(tool.inputSchema.properties, "quote_disclosure_accepted")
+          const calling = yield* begin(start, {}, { progressToken: 1 })
+          yield* answer((yield* next(calling)).id, agreeing)
+          assert.isFalse((yield* resultOf(calling)).isError)
+        })
+      )
+  )
+
+  it.effect("is not asked in a session from before there were forms, which is still read", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin } = yield* connected(forms, { as: "server" })
+        const payload = Base64Url.encode(JSON.stringify({ name: "an-old-client", version: "1" }))
+        const session = `${payload}.${yield* Quotewire.sign("test", payload)}`
+        const { fiber } = yield* begin(withoutFact, { "mcp-session-id": session })
+        const { structuredContent: refused } = (yield* Fiber.join(fiber)).body.result
+        assert.strictEqual(refused.error.retry_action.type, "supply_facts")
+        yield* TestClock.adjust("1 second")
+        const { structuredContent } = yield* call("list_api_requests", {})
+        assert.include(JSON.stringify(structuredContent), "an-old-client")
+      })
+    )
+  )
+
   it.effect("gets calls without a question as JSON", () =>
     inWorld(
       Effect.gen(function* () {
@@ -230,15 +272,8 @@ describe("the answer to a form", () => {
     inWorld(
       Effect.gen(function* () {
         const person = yield* connected(forms, { as: "platform" })
-        const { dwelling } = start.application
-        const args = {
-          ...start,
-          consent_receipt_id: "receipt-0001",
-          application: { dwelling: { address: dwelling.address } }
-        }
-        const calling = yield* person.begin(args)
+        const calling = yield* person.begin(withoutFact)
         const { id } = yield* next(calling)
-        const told = { action: "accept", content: { "dwelling.type": dwelling.type } }
         const [name, expires_at, signature] = id.split("~")
         const forged = [
           `${name}~${Number(expires_at) + 1}~${signature}`,
@@ -262,12 +297,8 @@ describe("the answer to a form", () => {
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })
-        const { dwelling } = start.application
-        const calling = yield* begin({
-          ...{ ...start, consent_receipt_id: "receipt-0001" },
-          application: { dwelling: { address: dwelling.address } }
-        })
-        yield* answer((yield* next(calling)).id, { action: "accept", content: { "dwelling.type": dwelling.type } })
+        const calling = yield* begin(withoutFact)
+        yield* answer((yield* next(calling)).id, told)
         yield* resultOf(calling)
         yield* TestClock.adjust("1 second")
         const { structuredContent } = yield* call("list_api_requests", {})
