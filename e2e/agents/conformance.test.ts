@@ -17,9 +17,12 @@ const questions = [
   ...["validate-input", "unsupported-methods"]
 ].map((name) => `input-required-result-${name}`)
 
+/** What a server with a handshake must pass. */
+const handshake = ["server-initialize", "ping", "tools-call-elicitation"]
+
 const musts = {
-  "0.1.16": [...always, "server-initialize", "ping"],
-  "2025-11-25": [...always, "server-initialize", "ping", "server-session-lifecycle"],
+  "0.1.16": [...always, ...handshake],
+  "2025-11-25": [...always, ...handshake, "server-session-lifecycle"],
   "2026-07-28": [...always, ...questions, "http-header-validation"]
 } as const
 

@@ -93,6 +93,7 @@ const reporting: Tool.Tool = {
 
 export const conformanceTools: ReadonlyArray<Tool.Tool> = [
   reporting,
+  asking("test_elicitation", [question("user", "Please provide your information", "username", "string")]),
   asking("test_input_required_result_elicitation", [askName]),
   asking("test_input_required_result_request_state", [askConsent]),
   asking("test_input_required_result_tampered_state", [askConsent]),

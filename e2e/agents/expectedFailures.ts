@@ -5,8 +5,8 @@ const noResources = "The only resources are pages, for programs that declare tha
 const noPrompts = "The service has tools and no prompts."
 const noLogging = "The service writes no log messages to clients."
 const noCompletion = "Completion is for prompts and resource templates, of which there are none."
-const asksAfterHandshake =
-  "Over HTTP, only programs without a handshake are asked: they send the call again with the answer."
+const plainForms =
+  "Forms have no default values, which a person could agree to unread, and ask for one choice, not for several."
 const asksPersonOnly = "The service asks for nothing but forms: no sampling, no roots, and not for prompts."
 const needsState = "An answer counts only with the state that came with its question."
 const needsNoCapability = "No tool needs a capability of the client: without forms, the person's answers are arguments."
@@ -25,7 +25,7 @@ const handshake = {
   ...all(noLogging, "logging-set-level", "tools-call-with-logging"),
   ...all(noCompletion, "completion-complete"),
   ...all(asksPersonOnly, "tools-call-sampling"),
-  ...all(asksAfterHandshake, "tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums"),
+  ...all(plainForms, "elicitation-sep1034-defaults", "elicitation-sep1330-enums"),
   ...all(noResources, ...resources, "resources-subscribe", "resources-unsubscribe"),
   ...all(noPrompts, ...prompts)
 }
