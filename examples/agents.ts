@@ -1,6 +1,6 @@
 import { operations, PublicUrl, Quotewire, Seal } from "@quotewire/core"
 import { Http, MessageRoute, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { asking, Endpoint, Tools } from "@quotewire/mcp"
+import { asking, Endpoint, mailboxes, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -18,6 +18,7 @@ const endpoint = Endpoint.make<Quotewire.Services>({
   tools: Tools.of<Quotewire.Services>(operations),
   version: "1.0.0",
   asking,
+  mailboxes,
   sign: (text) => Quotewire.sign("mcp_session", text),
   isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
 })

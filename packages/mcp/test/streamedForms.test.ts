@@ -90,6 +90,9 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
         const result = yield* resultOf(calling)
         assert.strictEqual(result.structuredContent.quote_consent.asked_by, "elicitation")
         assert.lengthOf(yield* started, 1)
+        // Whoever missed the result gets it with the same call, and the person is not asked again.
+        const again = yield* Fiber.join((yield* begin(start)).fiber)
+        assert.strictEqual(again.body.result.structuredContent.id, result.structuredContent.id)
       })
     )
   )
