@@ -60,7 +60,7 @@ export const clients: ReadonlyArray<Client> = [
   { id: "mcporter-0.12", title: "mcporter 0.12.3", folder: "programs", program: "mcporter.ts" },
   { id: "mcp-remote-0.15", title: "mcp-remote 0.15.1", folder: "programs", program: "mcpRemote.ts" },
   { id: "claude-code", title: "Claude Code 2.1.330", folder: "terminals", program: "claude.ts", shows_forms: true },
-  { id: "codex", title: "Codex 0.169.0", folder: "terminals", program: "codex.ts" },
+  { id: "codex", title: "Codex 0.169.0", folder: "terminals", program: "codex.ts", shows_forms: true },
   { id: "gemini-cli", title: "Gemini CLI 0.61.0", folder: "terminals", program: "gemini.ts" },
   { id: "opencode", title: "opencode 1.18.33", folder: "terminals", program: "opencode.ts" }
 ]
