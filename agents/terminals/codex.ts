@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url"
 import { world } from "../follow.ts"
 
 /*
- * Codex as an editor runs it. `codex exec` declines every form by itself; an editor shows forms to a person. In place of a person,
- * this program agrees to the disclosure, and leaves other forms closed.
+ * Codex as an editor runs it: an editor shows forms to a person, while `codex exec` without approvals declines them by itself. In
+ * place of a person, this program agrees to the disclosure, and leaves other forms closed.
  */
 
 mkdirSync(".codex")
