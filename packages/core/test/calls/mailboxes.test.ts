@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { Seal, withSealing } from "../../src/access/Seal.ts"
 import { kind, type Mailbox, Mailboxes } from "../../src/calls/Mailboxes.ts"
 import { kinds } from "../../src/kinds.ts"
+import * as Quotewire from "../../src/layer.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { LongPolls } from "../../src/storage/Hints.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
@@ -104,7 +105,19 @@ describe("a mailbox", () => {
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(yield* Fiber.join(waiting), "at last")
     }),
-    { around: (storage) => ({ ...storage, watch: () => Effect.void, get: unlessDown(storage) }) }
+    { around: (storage) => ({ ...unlessDown(storage), watch: () => Effect.void }) }
+  )
+
+  testInWorld(
+    "cannot be reached while storage cannot, and the sender is told to come again",
+    Effect.gen(function* () {
+      const box = yield* mailbox("down")
+      state.isDown = true
+      const error = yield* Effect.flip(Quotewire.sendMessage(box, "a fact"))
+      state.isDown = false
+      assert.deepStrictEqual([error._tag, error.retry_after_seconds], ["service_unavailable", 1])
+    }),
+    { around: unlessDown }
   )
 
   testInWorld(
@@ -133,11 +146,14 @@ describe("a mailbox", () => {
 
 const state = { isDown: false }
 
-const unlessDown =
-  (storage: Storage["Service"]): Storage["Service"]["get"] =>
-  (key) =>
-    Effect.suspend(() =>
-      state.isDown && key.kind === kind.name
-        ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
-        : storage.get(key)
-    )
+/** A storage that cannot be reached while it is said to be down. */
+const unlessDown = (storage: Storage["Service"]): Storage["Service"] => {
+  const gone = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+  const isOfMailbox = (record: { readonly kind: string }) => record.kind === kind.name
+  return {
+    ...storage,
+    get: (key) => Effect.suspend(() => (state.isDown && isOfMailbox(key) ? gone : storage.get(key))),
+    commit: (change) =>
+      Effect.suspend(() => (state.isDown && change.writes.some(isOfMailbox) ? gone : storage.commit(change)))
+  }
+}

@@ -1,4 +1,4 @@
-import { type ApiError, type Caller, Ids, Json } from "@quotewire/core"
+import { type ApiError, type Caller, Ids, Json, type Quotewire } from "@quotewire/core"
 import { Clock, Effect, Result } from "effect"
 import * as JsonRpc from "../JsonRpc.ts"
 import * as Form from "./Form.ts"
@@ -11,17 +11,12 @@ import type { Crypto } from "./RequestState.ts"
  * answer, and a mailbox in storage brings it to the host whose call waits.
  */
 
-/** The mailbox of a form, in the workspace of its caller. */
-export interface Mailbox extends Pick<Caller.Caller, "workspace_id"> {
-  readonly name: string
-}
-
 /** Mailboxes that all hosts share. */
 export interface Mailboxes<R> {
   /** Sends a message to the host that waits for it. A mailbox takes one message. */
-  readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<void, ApiError.ApiError, R>
+  readonly send: (mailbox: Quotewire.Mailbox, text: string) => Effect.Effect<void, ApiError.ApiError, R>
   /** Waits for the message, at most this many milliseconds; null if there is none by then. */
-  readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
+  readonly receive: (mailbox: Quotewire.Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
 }
 
 /** What all hosts share: keys, and mailboxes. */
