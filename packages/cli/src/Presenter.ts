@@ -8,7 +8,7 @@ export const layer: Layer.Layer<never> = CliOutput.layerPresenter({
     if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
     const [first] = event.errors
     const sentence = first === undefined ? "Wrong usage" : sentenceOf(first)
-    return Console.error(`${sentence}. See ${event.commandPath.join(" ")} --help.`)
+    return Console.error(`${sentence.replace(/\.$/, "")}. See ${event.commandPath.join(" ")} --help.`)
   }
 })
 

@@ -100,8 +100,13 @@ export const public_url = baseAddress("base-url", "Address that callers use")
 /** The address that callers use, if it is not the one that the host listens on. */
 export const base_url = Flag.optional(public_url)
 
-/** A running host to forward calls to. */
-export const host_url = base_url.pipe(
+/** A running host to forward calls to. Its own address, not that of its agent endpoint. */
+export const host_url = public_url.pipe(
+  Flag.filter(
+    (address) => !address.endsWith("/v1/mcp"),
+    () => settingError("base-url", "be the address of the host, without /v1/mcp")
+  ),
+  Flag.optional,
   Flag.withDescription(
     `Address of a running host to forward calls to; by default, a sandbox in memory [${variableOf("base-url")}]`
   )

@@ -184,6 +184,7 @@ describe("quotewire", () => {
       const { code, stderr, stdout } = yield* run(args)
       assert.strictEqual(code, 2)
       assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
+      assert.notInclude(stderr, "..")
       assert.include(stderr, names)
       assert.notInclude(stderr, "secret")
       assert.strictEqual(stdout, "")

@@ -160,6 +160,17 @@ describe("quotewire mcp", () => {
     })
   )
 
+  it.live("says that the address of a host ends before /v1/mcp", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* run(["mcp", "--base-url", "http://127.0.0.1:1/v1/mcp/"], "")
+      assert.deepStrictEqual([endpoint.code, endpoint.stdout], [2, ""])
+      assert.include(
+        endpoint.stderr,
+        "--base-url (or QUOTEWIRE_BASE_URL) must be the address of the host, without /v1/mcp."
+      )
+    })
+  )
+
   it.live("says in one sentence which keys it cannot use", () =>
     Effect.gen(function* () {
       const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })

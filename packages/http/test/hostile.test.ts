@@ -15,6 +15,8 @@ interface Case {
   readonly authorization?: string | null
   readonly status: number
   readonly code: ApiError.ErrorCode
+  /** The header that the message names. */
+  readonly names?: string
   /** Paths of `field_errors`, in order. */
   readonly fields?: ReadonlyArray<string>
 }
@@ -81,10 +83,10 @@ const cases: ReadonlyArray<Case> = [
   { what: "two JSON values", line: "POST /v1/things", headers: [key, json], body: "{}{}", status: 400, code: "invalid_json" },
   { what: "a NaN", line: "POST /v1/things", headers: [key, json], body: '{"count":NaN}', status: 400, code: "invalid_json" },
   { what: "a body that is not UTF-8", line: "POST /v1/things", headers: [key, json], body: new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), status: 400, code: "invalid_json" },
-  { what: "a form", line: "POST /v1/things", headers: [key, "Content-Type: application/x-www-form-urlencoded"], body: "name=a", status: 400, code: "invalid_json" },
-  { what: "JSON that says it is text", line: "POST /v1/things", headers: [key, "Content-Type: text/plain"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
-  { what: "JSON in another character set", line: "POST /v1/things", headers: [key, "Content-Type: application/json; charset=latin1"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
-  { what: "compressed JSON", line: "POST /v1/things", headers: [key, json, "Content-Encoding: gzip"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
+  { what: "a form", line: "POST /v1/things", headers: [key, "Content-Type: application/x-www-form-urlencoded"], body: "name=a", status: 400, code: "invalid_json", names: "Content-Type" },
+  { what: "JSON that says it is text", line: "POST /v1/things", headers: [key, "Content-Type: text/plain"], body: '{"name":"a"}', status: 400, code: "invalid_json", names: "Content-Type" },
+  { what: "JSON in another character set", line: "POST /v1/things", headers: [key, "Content-Type: application/json; charset=latin1"], body: '{"name":"a"}', status: 400, code: "invalid_json", names: "Content-Type" },
+  { what: "compressed JSON", line: "POST /v1/things", headers: [key, json, "Content-Encoding: gzip"], body: '{"name":"a"}', status: 400, code: "invalid_json", names: "Content-Encoding" },
   { what: "a list", line: "POST /v1/things", headers: [key, json], body: "[]", status: 422, code: "invalid_input", fields: [""] },
   { what: "null", line: "POST /v1/things", headers: [key, json], body: "null", status: 422, code: "invalid_input", fields: [""] },
   { what: "text", line: "POST /v1/things", headers: [key, json], body: '"name"', status: 422, code: "invalid_input", fields: [""] },
@@ -135,6 +137,7 @@ describe("hostile input", () => {
       const envelope: unknown = JSON.parse(text)
       if (!isEnvelope(envelope)) return assert.fail(`no envelope: ${text}`)
       assert.strictEqual(envelope.error.code, it.code)
+      assert.include(envelope.error.message, it.names ?? "")
       assert.strictEqual(envelope.error.doc_url, `${url}/docs/v1/errors/${it.code}`)
       assert.strictEqual(envelope.request_id, headers.get("request-id"))
       assert.strictEqual(headers.get("content-length"), String(Buffer.byteLength(text)))

@@ -19,8 +19,8 @@ export interface Posted extends Pipeline.RequestHead {
   readonly transport: FinishedCall.Transport
   /** The `request_headers`, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON; a failure if it is not JSON. */
-  readonly body: Result.Result<unknown, unknown>
+  /** The body as JSON; a failure if it is not JSON. Its message says why. */
+  readonly body: Result.Result<unknown, { readonly message: string }>
 }
 
 /** The answer: JSON-RPC as text, or null for no body, with the status and headers for HTTP. */
@@ -75,7 +75,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     only_post: JsonRpc.failure(onlyPost),
     answer: (posted) => {
       const hasBatches = Protocol.hasBatches(routingHeaders(posted).version)
-      const json = Result.mapError(posted.body, () => JsonRpc.notJson)
+      const json = Result.mapError(posted.body, ({ message }) => JsonRpc.unparsable(message))
       const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, hasBatches))
       if (Result.isFailure(read)) {
         const { error, id } = read.failure

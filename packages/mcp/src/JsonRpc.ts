@@ -49,10 +49,13 @@ export interface Unreadable {
 
 /** Parses text as JSON. */
 export const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
-  Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
+  Result.try({ try: (): unknown => JSON.parse(text), catch: () => unparsable("This is not valid JSON.") })
 
-/** The error of text that is not JSON. */
-export const notJson: Unreadable = { id: null, error: { code: codes.parse_error, message: "This is not valid JSON." } }
+/** The error of what cannot be parsed as JSON. */
+export const unparsable = (message: string): Unreadable => ({
+  id: null,
+  error: { code: codes.parse_error, message }
+})
 
 /** The messages of one body, each parsed separately. */
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>

@@ -74,6 +74,18 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("reads a deductible of the whole home once", () =>
+    Effect.gen(function* () {
+      yield* at
+      const start = { line: "renters", request_key: "a-home", consent_receipt_id: "receipt-0001" }
+      const application = Applications.smallest.renters
+      const { id } = (yield* call("start_quote_request", { ...start, application })).structuredContent
+      yield* advanced(90)
+      const { summary } = (yield* call("get_quote_request", { id })).structuredContent
+      assert.include(summary, "; deductible $500;")
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("learns which carriers were not asked, and why", () =>
     Effect.gen(function* () {
       yield* at

@@ -87,18 +87,19 @@ describe("POST /v1/mcp", () => {
 
   it.effect("refuses a body that is compressed or not JSON in UTF-8 with 400 and -32700", () =>
     Effect.gen(function* () {
-      const wrong: ReadonlyArray<Sent> = [
-        { body: "" },
-        { body: "{" },
-        { body: "{'jsonrpc': 1}" },
-        { body: new Uint8Array([0x22, 0xff, 0x22]) },
-        { message: renters, headers: { "content-type": "text/plain" } },
-        { message: renters, headers: { "content-type": "application/json; charset=latin1" } },
-        { message: renters, headers: { "content-encoding": "gzip" } }
+      const wrong: ReadonlyArray<readonly [Sent, string]> = [
+        [{ body: "" }, "not valid JSON"],
+        [{ body: "{" }, "not valid JSON"],
+        [{ body: "{'jsonrpc': 1}" }, "not valid JSON"],
+        [{ body: new Uint8Array([0x22, 0xff, 0x22]) }, "not valid JSON"],
+        [{ message: renters, headers: { "content-type": "text/plain" } }, "Content-Type"],
+        [{ message: renters, headers: { "content-type": "application/json; charset=latin1" } }, "Content-Type"],
+        [{ message: renters, headers: { "content-encoding": "gzip" } }, "Content-Encoding"]
       ]
-      for (const sent of wrong) {
+      for (const [sent, says] of wrong) {
         const { body, status } = yield* send(sent)
         assert.deepStrictEqual([status, body.id, body.error.code], [400, null, -32700], JSON.stringify(sent))
+        assert.include(body.error.message, says)
       }
     }).pipe(Effect.provide(layer()))
   )

@@ -24,20 +24,26 @@ export const consumed = (message: string): Effect.Effect<never> => Effect.die(ne
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Parses bytes as JSON. Bytes that are not UTF-8 or not JSON are refused with `invalid_json`. */
-export const parse = (bytes: Uint8Array): Result.Result<unknown, ApiError.ApiError<"invalid_json">> =>
-  Result.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => ApiError.make("invalid_json") })
-
 /**
- * Whether the headers of a body say that it is uncompressed JSON in UTF-8.
+ * Parses a body as JSON. It must be JSON in UTF-8, not compressed, and no header may say otherwise: else it is refused with
+ * `invalid_json`, which names the header at fault.
  *
  * A body without a content type counts as JSON, because the API accepts nothing else.
  */
-export const isJson = (header: Header): boolean => {
+export const parse = (bytes: Uint8Array, header: Header): Result.Result<unknown, ApiError.ApiError<"invalid_json">> => {
   const encoding = header("content-encoding")
-  if (encoding !== null && encoding.toLowerCase() !== "identity") return false
+  if (encoding !== null && encoding.toLowerCase() !== "identity") return compressed
   const type = header("content-type")
-  return type === null || jsonType.test(type)
+  if (type !== null && !jsonType.test(type)) return otherType
+  return Result.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => ApiError.make("invalid_json") })
 }
 
 const jsonType = /^\s*application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
+
+const compressed = Result.fail(
+  ApiError.make("invalid_json", { message: "The body is compressed. Send it without the header Content-Encoding." })
+)
+
+const otherType = Result.fail(
+  ApiError.make("invalid_json", { message: "The header Content-Type must be application/json, in UTF-8." })
+)

@@ -73,8 +73,7 @@ const headersOf = (route: Operation.Route, public_path: string, reply: Pipeline.
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
-    if (!Body.isJson(incoming.header)) return invalidJson
-    return Effect.fromResult(Result.flatMap(Body.parse(bytes), asObject))
+    return Effect.fromResult(Result.flatMap(Body.parse(bytes, incoming.header), asObject))
   })
 
 const noFields: Fields = {}

@@ -1,5 +1,5 @@
 import { ApiError, type Caller, type FinishedCall, Pipeline, Revision } from "@quotewire/core"
-import { Effect, Result } from "effect"
+import { Effect, type Result } from "effect"
 import * as Answer from "../host/Answer.ts"
 import * as Body from "../host/Body.ts"
 import * as Cors from "../host/Cors.ts"
@@ -142,7 +142,7 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
         docs_url,
         transport,
         headers: Object.fromEntries(names.map((name) => [name, header(name)])),
-        body: Body.isJson(header) ? Body.parse(bytes) : notJson
+        body: Body.parse(bytes, header)
       })
     )
     return yield* Effect.catch(read, (error) => {
@@ -152,8 +152,6 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
     })
   })
 }
-
-const notJson = Result.fail(ApiError.make("invalid_json"))
 
 const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
 

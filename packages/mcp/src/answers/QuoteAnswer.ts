@@ -59,8 +59,10 @@ export const coverOf = ({ coverage }: Quote): string =>
 
 const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][number]["coverages"][number]): string => {
   const upTo = limit === null ? "" : ` ${dollars(limit)}`
-  const after = deductible === null ? "" : ` ${dollars(deductible)} deductible`
-  return `${words(code)}${upTo}${after}`
+  const name = words(code)
+  const kind = name.endsWith("deductible") ? "" : " deductible"
+  const after = deductible === null ? "" : ` ${dollars(deductible)}${kind}`
+  return `${name}${upTo}${after}`
 }
 
 /** What was assumed because the person did not say it. */
