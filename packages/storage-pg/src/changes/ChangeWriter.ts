@@ -1,7 +1,7 @@
 import { Batcher, type Change, type Storage } from "@quotewire/core"
 import { Effect, Exit, type Scope } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
+import type { Database } from "../database/Database.ts"
 import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
 /** How many changes, and about how many bytes, one statement holds. */

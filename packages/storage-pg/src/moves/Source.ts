@@ -2,10 +2,10 @@ import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Session } from "../connection/Session.ts"
 import { stateOf } from "../connection/StatementRefused.ts"
+import { asideOf, releaseStatement } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { literal, nameOf } from "./names.ts"
-import { asideOf, releaseStatement } from "./Place.ts"
 
 /*
  * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.

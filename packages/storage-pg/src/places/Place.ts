@@ -31,8 +31,8 @@ export type Place =
 const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))
 const readPlaces = rowsReader(PlaceRow)
 
-const found = query("moves/found")
-const place = query("moves/place")
+const found = query("places/found")
+const place = query("places/place")
 
 /** Reads what a place says about itself. */
 export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
@@ -47,7 +47,7 @@ export const asideOf = (schema: string = default_schema): string => `${schema}_l
 
 /** The statement that ends a hold: one that is overdue, or any. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
-  query("moves/release", {
+  query("places/release", {
     aside: `"${asideOf(schema)}"`,
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
