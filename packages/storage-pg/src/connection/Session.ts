@@ -40,6 +40,10 @@ export const open = Effect.fnUntraced(function* (
   }
 })
 
+/** Runs a statement, and says whether it returned a row. */
+export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
+
 /** Connects, and uses the connection. A failure is described in one sentence. */
 export const using = <A>(
   options: DatabaseOptions,

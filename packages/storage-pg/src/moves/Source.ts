@@ -1,10 +1,10 @@
 import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Session } from "../connection/Session.ts"
+import { hasRow, type Session } from "../connection/Session.ts"
 import { stateOf } from "../connection/StatementRefused.ts"
-import { asideOf, releaseStatement } from "../places/Place.ts"
+import { asideOf, makePlaceTable, releaseStatement } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
-import { query, statements } from "../sql/files.ts"
+import { query } from "../sql/files.ts"
 import { literal, nameOf } from "./names.ts"
 
 /*
@@ -36,26 +36,20 @@ const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int })
 /** How many bytes of the log the new place has not got yet, and the position up to which it has. */
 export type Lag = typeof Lag.Type
 
-const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
-
 const decideQuery = query("moves/decide")
 const forgetQuery = query("moves/forget")
 const lagQuery = query("moves/lag")
 const leaveQuery = query("moves/leave")
-const blockVacuumQuery = query("moves/block_vacuum")
+const lockAgainstAll = query("moves/lock_tables", { mode: "access exclusive" })
+const lockAgainstVacuum = query("moves/lock_tables", { mode: "share update exclusive" })
 const markQuery = query("moves/mark")
 const stayQuery = query("moves/stay")
-const tablesQuery = query("moves/tables")
 
 const readFacts = someRowsReader(Facts)
-const readTables = rowsReader(Table)
 const readEpochs = rowsReader(Schema.Struct({ epoch: Schema.Int }))
 const readMarks = rowsReader(Schema.Struct({ mark: Schema.String }))
 const readLag = rowsReader(Lag)
 const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
-
-/** The statements that make the table of a place. */
-export const placeTable = statements("place_table.sql")
 
 const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
 
@@ -66,25 +60,18 @@ export const facts = (session: Session, schema: string | undefined): Effect.Effe
     ({ rows }) => readFacts(rows)[0]
   )
 
-/** How many bytes the tables of a cell have. */
-export const bytes = ({ run }: Session): Effect.Effect<number, SqlError> =>
-  Effect.map(run(tablesQuery), ({ rows }) => readTables(rows).reduce((sum, { bytes }) => sum + bytes, 0))
-
 /** Begins a move. Returns the epoch of the cell here; null if the cell is not here. */
 export const leave = Effect.fnUntraced(function* (
   { run }: Session,
   move_id: string
 ): Effect.fn.Return<number | null, SqlError> {
-  for (const statement of placeTable) yield* run(statement)
+  yield* makePlaceTable(run)
   const [row] = readEpochs((yield* run(leaveQuery, [move_id])).rows)
   return row?.epoch ?? null
 })
 
 const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(
-    run("select from pg_replication_slots where slot_name = $1", [nameOf(move_id)]),
-    ({ rows }) => rows.length > 0
-  )
+  hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(move_id)])
 
 /**
  * Publishes the tables, and makes the slot that keeps what the new place has not got yet. False if the new place has
@@ -120,9 +107,12 @@ const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>)
     Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
   )
 
-/** Begins the transaction of a hold, and blocks vacuum in it. Hosts do not wait for this. False if the tables are locked. */
+/**
+ * Begins the transaction of a hold, and blocks vacuum in it: otherwise the hold would wait for a vacuum, and hosts behind it. Hosts
+ * do not wait for this, and PostgreSQL cancels an autovacuum that is in the way after a second. False if the tables are locked.
+ */
 export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
-  const begin = [`begin`, `set local statement_timeout = ${vacuum_ms}`, blockVacuumQuery]
+  const begin = ["begin", `set local statement_timeout = ${vacuum_ms}`, lockAgainstVacuum]
   const statements = Effect.forEach(begin, (statement) => session.run(statement, [], false), { discard: true })
   return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
@@ -132,8 +122,9 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
   const { run } = session
   const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
   const statements = Effect.gen(function* () {
-    yield* run(`set local statement_timeout = ${lock_ms}`, [], false)
-    yield* run(hold, [], false)
+    // Running statements of hosts end before the locks are granted.
+    for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, hold])
+      yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
     yield* run("commit", [], false)
     return row?.mark ?? null
@@ -147,7 +138,7 @@ export const release = ({ run }: Session, schema: string | undefined): Effect.Ef
 
 /** Decides the move: from now on the cell is at the new place. False if the hold has run out. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(decideQuery, [mark]), ({ rows }) => rows.length > 0)
+  hasRow(run, decideQuery, [mark])
 
 /** A slot is in use for a moment after its subscription was dropped. */
 const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }

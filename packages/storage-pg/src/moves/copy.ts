@@ -5,6 +5,7 @@ import { refused } from "./MoveRefused.ts"
 import type { Progress } from "./Progress.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
+import * as tables from "./tables.ts"
 
 /** How often the progress of a copy is read, and how often it is reported. */
 const poll_ms = 200
@@ -36,8 +37,8 @@ const progressOf = Effect.fnUntraced(function* (
   { lag_bytes, tables_left }: { readonly lag_bytes: number; readonly tables_left: number }
 ): Effect.fn.Return<Progress, DatabaseRefused> {
   if (tables_left === 0) return { step: "following", lag_bytes }
-  const copied_bytes = yield* target.step(Source.bytes)
-  const total_bytes = yield* source.step(Source.bytes)
+  const copied_bytes = yield* target.step(tables.bytes)
+  const total_bytes = yield* source.step(tables.bytes)
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 

@@ -3,7 +3,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Run } from "../connection/Session.ts"
 import { default_schema } from "../connection/schemaName.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
-import { query } from "../sql/files.ts"
+import { query, statements } from "../sql/files.ts"
 
 /*
  * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row that says
@@ -41,6 +41,12 @@ export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Pla
   if (row !== undefined) return row
   return { state: has_tables ? "settled" : "empty" }
 })
+
+const placeTable = statements("place_table.sql")
+
+/** Makes the table `place`, and that of the marks of moves, unless they are there. */
+export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
+  Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
 /** Where the tables of a schema are put aside while a cell is held, and until a move is finished. */
 export const asideOf = (schema: string = default_schema): string => `${schema}_left`
