@@ -20,7 +20,7 @@ describe("rooms", () => {
   /** A finding for each import inside a folder of sources. The floors are its rooms, from the bottom up. */
   const downwards = (src: string, floors: ReadonlyArray<string>, floorOf: (path: string) => string) => {
     const files = everything.filter(({ path }) => path.startsWith(src) && !path.startsWith(`${src}testing/`))
-    assert.sameMembers([...new Set(files.map(({ path }) => floorOf(path)))], floors)
+    assert.sameMembers([...new Set(files.map(({ path }) => floorOf(path)))], [...floors])
     return files.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target?.startsWith(src))
