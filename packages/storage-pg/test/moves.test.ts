@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import type { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg"
@@ -7,6 +9,7 @@ import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventually, type Port, workspace } from "./support/hosts.ts"
 import { Load } from "./support/Load.ts"
 import { emptyOn, type MovableCell, movableCell, openCells, sql, step, stepIn, TwoServers } from "./support/moves.ts"
+import { Wire } from "./support/Wire.ts"
 
 const writers = 16
 
@@ -320,6 +323,37 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         assert.strictEqual(Option.getOrThrow(found).version, 1)
         yield* asleep.commit(step(1, 2))
       })
+  )
+
+  it.effect("writes the password of the old place into no log if the new one cannot subscribe", () =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const [first, second] = yield* TwoServers
+      const old = new URL(old_url)
+      const password = "pass quotewire word"
+      yield* sql(old_url, `create role mover superuser login password '${password}'`)
+      const wire = yield* Effect.acquireRelease(
+        Effect.promise(() => Wire.to(first.port)),
+        (wire) => Effect.sync(() => wire.close())
+      )
+      Object.assign(old, { username: "mover", password, port: `${wire.port}` })
+      const leaky = ["log_statement = ddl", "log_min_duration_statement = 0", "log_error_verbosity = verbose"]
+      yield* sql(
+        new_url,
+        ...leaky.map((setting) => `alter database ${new URL(new_url).pathname.slice(1)} set ${setting}`)
+      )
+      const movable = [{ ...cells[0], url: Redacted.make(old.href) }] as const
+      const onProgress = ({ step }: PgCells.MoveProgress) =>
+        Effect.sync(() => {
+          if (step === "published") wire.refuse()
+        })
+      assert.match((yield* reasonOf(PgCells.move(movable, "home", { onProgress }))).message, /cannot reach the old one/)
+      const log = readFileSync(join(second.folder, "log"), "utf8")
+      assert.include(log, "could not connect to the publisher")
+      assert.notInclude(log, encodeURIComponent(password))
+      wire.restore()
+      assert.strictEqual(yield* PgCells.move(movable, "home"), "moved")
+    })
   )
 
   it.effect("does not begin to move if a precondition is not met, and says what to do", () =>

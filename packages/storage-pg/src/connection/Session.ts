@@ -16,8 +16,6 @@ export type Run = (
 /** A connection for administration, such as migrations and moves. It runs one statement after the other. */
 export interface Session {
   readonly run: Run
-  /** Runs a statement as it is written. */
-  readonly runAsWritten: Run
 }
 
 const wrongSchemaName = new DatabaseRefused({
@@ -34,10 +32,7 @@ export const open = Effect.fnUntraced(function* (
   if (!isSchemaName(schema)) return yield* wrongSchemaName
   const rewrite = inSchema(schema)
   const connection = yield* PgConnection.make(connectionOf(options))
-  return {
-    run: (sql, params, prepare) => connection.query(rewrite(sql), params, prepare),
-    runAsWritten: connection.query
-  }
+  return { run: (sql, params, prepare) => connection.query(rewrite(sql), params, prepare) }
 })
 
 /** Runs a statement, and says whether it returned a row. */

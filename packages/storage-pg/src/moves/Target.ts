@@ -4,7 +4,7 @@ import { hasRow, type Session } from "../connection/Session.ts"
 import { makePlaceTable } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
-import { literal, nameOf } from "./names.ts"
+import { nameOf } from "./names.ts"
 import * as tables from "./tables.ts"
 
 /*
@@ -29,6 +29,10 @@ const arrivedQuery = query("moves/arrived")
 const copiedQuery = query("moves/copied")
 const settleQuery = query("moves/settle")
 const targetFactsQuery = query("moves/target_facts")
+
+/** A server that logs statements logs their parameters, too. Only a superuser can turn that off. */
+const hideParameters =
+  "select set_config('log_parameter_max_length', '0', false) from pg_roles where rolname = current_user and rolsuper"
 
 const readFacts = someRowsReader(Facts)
 const readCopied = rowsReader(Copied)
@@ -69,12 +73,9 @@ export const subscribe = Effect.fnUntraced(function* (
   // An earlier subscription of this move may have been dropped: everything is copied anew.
   const names = (yield* tables.read(session)).map(({ name }) => `quotewire."${name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
-  const from = literal(Redacted.value(source))
-  yield* session.runAsWritten(
-    `create subscription ${name} connection ${from} publication ${name} with (create_slot = false, slot_name = ${name}, streaming = off)`,
-    [],
-    false
-  )
+  yield* session.run(hideParameters)
+  yield* session.run("select set_config('move.source', $1, false)", [Redacted.value(source)])
+  yield* session.run(query("moves/subscribe", { name }), [], false)
 })
 
 /** How far the copy is; null if there is no subscription. */
