@@ -13,7 +13,15 @@ export class TwoServers extends Context.Service<TwoServers, readonly [PostgresSe
     TwoServers,
     Effect.acquireRelease(
       Effect.promise(async () => {
-        const settings = { wal_level: "logical", max_replication_slots: "20", max_wal_senders: "20" }
+        const settings = {
+          wal_level: "logical",
+          max_replication_slots: "20",
+          max_wal_senders: "20",
+          // Moves that tests stop keep their workers, and older releases start one table after the other at this interval.
+          max_worker_processes: "20",
+          max_logical_replication_workers: "12",
+          wal_retrieve_retry_interval: "100ms"
+        }
         const start = () => PostgresServer.start({ durable: false, settings })
         return Promise.all([start(), start()])
       }),
