@@ -53,6 +53,13 @@ const holdUp = [
   "select pg_advisory_lock(42)"
 ]
 
+/** The name of the subscription at the new place, which its slot and its publication have, too. */
+const subscriptionIn = Effect.fnUntraced(function* (url: string) {
+  const found = "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid"
+  const [subscription] = yield* sql(url, `${found} where d.datname = current_database()`)
+  return String(subscription?.subname)
+})
+
 const nothing = [{ slots: 0, publications: 0, subscriptions: 0 }]
 
 const reasonOf = <A>(program: Effect.Effect<A, PgStorage.DatabaseRefused>) =>
@@ -202,15 +209,41 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const { cells, new_url, old_url } = movable
       const host = yield* openCells(cells)
       yield* moveUntil(movable, "following")
-      const [subscription] = yield* sql(
-        new_url,
-        "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid where d.datname = current_database()"
-      )
-      yield* sql(new_url, `alter subscription ${subscription?.subname} disable`)
-      yield* eventually(sql(old_url, `select pg_drop_replication_slot('${subscription?.subname}')::text`))
+      const name = yield* subscriptionIn(new_url)
+      yield* sql(new_url, `alter subscription ${name} disable`)
+      yield* eventually(sql(old_url, `select pg_drop_replication_slot('${name}')::text`))
       yield* host.commit(step(1, 1))
-      yield* sql(new_url, `alter subscription ${subscription?.subname} enable`)
+      yield* sql(new_url, `alter subscription ${name} enable`)
       assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /slot of this move is gone.*--undo/)
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 2))
+    })
+  )
+
+  it.effect("says at once if the old server has given up its slot, and can be moved again", () =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const host = yield* openCells(cells)
+      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
+        Effect.gen(function* () {
+          if (last !== "subscribed") return
+          const name = yield* subscriptionIn(new_url)
+          yield* sql(new_url, `alter subscription ${name} disable`)
+          yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
+          yield* host.commit(step(1, 1)).pipe(Effect.orDie)
+          // The log begins a new file, and a checkpoint gives up slots that keep older ones.
+          yield* eventually(
+            Effect.gen(function* () {
+              const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
+              const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
+              assert.strictEqual(slot?.wal_status, "lost")
+            })
+          )
+        })
+      const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
+      assert.match(message, /max_slot_wal_keep_size.*--undo/)
+      yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
       assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
       yield* host.commit(step(1, 2))
@@ -224,11 +257,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const host = yield* openCells(cells)
       yield* host.commit(step(1, 1))
       yield* moveUntil(movable, "following")
-      const [slot] = yield* sql(
-        old_url,
-        "select slot_name as name from pg_replication_slots where slot_type = 'logical' and database = current_database()"
-      )
-      const name = String(slot?.name)
+      const name = yield* subscriptionIn(new_url)
       const changes = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
       yield* sql(new_url, ...changes, `drop subscription ${name}`)
       yield* sql(old_url, "delete from eu_1.job")

@@ -32,8 +32,11 @@ const Facts = Schema.Struct({
 /** What a move needs to know about the old place before it begins. */
 export type Facts = typeof Facts.Type
 
-const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int })
-/** How many bytes of the log the new place has not got yet, and the position up to which it has. */
+const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int, is_lost: Schema.Boolean })
+/**
+ * How many bytes of the log the new place has not got yet, the position up to which it has, and whether the old server has given
+ * up the slot (`wal_status` is `lost`).
+ */
 export type Lag = typeof Lag.Type
 
 const decideQuery = query("moves/decide")

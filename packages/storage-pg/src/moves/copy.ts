@@ -21,10 +21,15 @@ const notRunning = refused(
   "The new server does not copy: see its log; it may need more max_logical_replication_workers, or not reach the old server. Then run the command again, or with --undo."
 )
 
+const slotIsLost = refused(
+  "The old server has given up the replication slot of this move, and with it what the new place has not got yet: the slot kept more of the log than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
+)
+
 /** Reads how far the copy is, and the lag of the subscription. */
 const stateOf = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
   const lag = yield* source.step((session) => Source.lag(session, move_id))
+  if (lag?.is_lost) return yield* slotIsLost
   return copied === null || lag === null
     ? yield* notRunning
     : { ...copied, lag_bytes: lag.bytes, confirmed: lag.confirmed }
