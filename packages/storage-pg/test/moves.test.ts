@@ -1,25 +1,26 @@
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import type { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg"
-import { Effect, Exit, Fiber, Option, Redacted } from "effect"
+import { Effect, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventually, type Port, workspace } from "./support/hosts.ts"
 import { Load } from "./support/Load.ts"
-import { emptyOn, type MovableCell, movableCell, openCells, sql, step, stepIn, TwoServers } from "./support/moves.ts"
-import { Wire } from "./support/Wire.ts"
+import {
+  assertNothingLeft,
+  emptyOn,
+  type MovableCell,
+  movableCell,
+  moveUntil,
+  openCells,
+  reasonOf,
+  type StepName,
+  sql,
+  step,
+  stepIn,
+  TwoServers
+} from "./support/moves.ts"
 
 const writers = 16
-
-type StepName = PgCells.MoveProgress["step"]
-
-/** Moves a cell, and stops as a process that is killed after a step. */
-const moveUntil = Effect.fnUntraced(function* ({ cells }: MovableCell, last: StepName) {
-  const onProgress = ({ step }: PgCells.MoveProgress) => (step === last ? Effect.interrupt : Effect.void)
-  assert.isTrue(Exit.hasInterrupts(yield* Effect.exit(PgCells.move(cells, "home", { onProgress }))), last)
-})
 
 /** The cell at its new place, with another one to move to. */
 const movesOn = Effect.fnUntraced(function* ({ cells: [cell], new_url }: MovableCell) {
@@ -30,8 +31,6 @@ const movesOn = Effect.fnUntraced(function* ({ cells: [cell], new_url }: Movable
   return cells
 })
 
-const leftBehind =
-  "select (select count(*) from pg_replication_slots where database = current_database())::int as slots, (select count(*) from pg_publication)::int as publications, (select count(*) from pg_subscription where subdbid = (select oid from pg_database where datname = current_database()))::int as subscriptions"
 /** A session of somebody else: runs statements until the scope closes. */
 const session = Effect.fnUntraced(function* (url: string) {
   const client = yield* Effect.acquireRelease(
@@ -52,18 +51,6 @@ const holdUp = [
   "alter table eu_1.move_mark enable always trigger wait",
   "select pg_advisory_lock(42)"
 ]
-
-/** The name of the subscription at the new place, which its slot and its publication have, too. */
-const subscriptionIn = Effect.fnUntraced(function* (url: string) {
-  const found = "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid"
-  const [subscription] = yield* sql(url, `${found} where d.datname = current_database()`)
-  return String(subscription?.subname)
-})
-
-const nothing = [{ slots: 0, publications: 0, subscriptions: 0 }]
-
-const reasonOf = <A>(program: Effect.Effect<A, PgStorage.DatabaseRefused>) =>
-  Effect.map(Effect.flip(program), ({ message, reason }) => ({ message, reason }))
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a cell that moves", (it) => {
   it.effect("loses nothing, reorders nothing, and fails no call", () =>
@@ -105,8 +92,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.deepStrictEqual(yield* sql(old_url, "select state, move_id from eu_1.place"), [
         { state: "left", move_id: null }
       ])
-      assert.deepStrictEqual(yield* sql(old_url, "select slot_name from pg_replication_slots"), [])
-      assert.deepStrictEqual(yield* sql(new_url, "select subname from pg_subscription"), [])
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
     })
   )
 
@@ -135,7 +121,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
       assert.strictEqual(yield* PgCells.move(cells, "home"), "nothing")
       yield* use
-      for (const url of [old_url, new_url]) assert.deepStrictEqual(yield* sql(url, leftBehind), nothing)
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
 
       const again = yield* movesOn(movable)
       assert.strictEqual(yield* PgCells.move(again, "home"), "moved")
@@ -191,7 +177,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         yield* moveUntil(movable, last)
         assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
         yield* host.commit(step(1, ++version))
-        for (const url of [old_url, new_url]) assert.deepStrictEqual(yield* sql(url, leftBehind), nothing, last)
+        for (const url of [old_url, new_url]) yield* assertNothingLeft(url, last)
         assert.deepStrictEqual(yield* sql(new_url, "select to_regnamespace('eu_1') as schema"), [{ schema: null }])
       }
       assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "nothing")
@@ -200,70 +186,6 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.strictEqual(reason, "move")
       assert.include(message, "decided")
       yield* host.commit(step(1, ++version))
-    })
-  )
-
-  it.effect("does not go on after its replication slot was dropped, and can be moved again", () =>
-    Effect.gen(function* () {
-      const movable = yield* movableCell
-      const { cells, new_url, old_url } = movable
-      const host = yield* openCells(cells)
-      yield* moveUntil(movable, "following")
-      const name = yield* subscriptionIn(new_url)
-      yield* sql(new_url, `alter subscription ${name} disable`)
-      yield* eventually(sql(old_url, `select pg_drop_replication_slot('${name}')::text`))
-      yield* host.commit(step(1, 1))
-      yield* sql(new_url, `alter subscription ${name} enable`)
-      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /slot of this move is gone.*--undo/)
-      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      yield* host.commit(step(1, 2))
-    })
-  )
-
-  it.effect("says at once if the old server has given up its slot, and can be moved again", () =>
-    Effect.gen(function* () {
-      const { cells, new_url, old_url } = yield* movableCell
-      const host = yield* openCells(cells)
-      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
-        Effect.gen(function* () {
-          if (last !== "subscribed") return
-          const name = yield* subscriptionIn(new_url)
-          yield* sql(new_url, `alter subscription ${name} disable`)
-          yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
-          yield* host.commit(step(1, 1)).pipe(Effect.orDie)
-          // The log begins a new file, and a checkpoint gives up slots that keep older ones.
-          yield* eventually(
-            Effect.gen(function* () {
-              const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
-              const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
-              assert.strictEqual(slot?.wal_status, "lost")
-            })
-          )
-        })
-      const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
-      assert.match(message, /max_slot_wal_keep_size.*--undo/)
-      yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
-      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      yield* host.commit(step(1, 2))
-    })
-  )
-
-  it.effect("is copied anew after its subscription was dropped", () =>
-    Effect.gen(function* () {
-      const movable = yield* movableCell
-      const { cells, new_url, old_url } = movable
-      const host = yield* openCells(cells)
-      yield* host.commit(step(1, 1))
-      yield* moveUntil(movable, "following")
-      const name = yield* subscriptionIn(new_url)
-      const changes = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
-      yield* sql(new_url, ...changes, `drop subscription ${name}`)
-      yield* sql(old_url, "delete from eu_1.job")
-      yield* host.commit(step(1, 2))
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      assert.deepStrictEqual(yield* sql(new_url, "select due_at::int from eu_1.job"), [{ due_at: 2 }])
     })
   )
 
@@ -352,37 +274,6 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         assert.strictEqual(Option.getOrThrow(found).version, 1)
         yield* asleep.commit(step(1, 2))
       })
-  )
-
-  it.effect("writes the password of the old place into no log if the new one cannot subscribe", () =>
-    Effect.gen(function* () {
-      const { cells, new_url, old_url } = yield* movableCell
-      const [first, second] = yield* TwoServers
-      const old = new URL(old_url)
-      const password = "pass quotewire word"
-      yield* sql(old_url, `create role mover superuser login password '${password}'`)
-      const wire = yield* Effect.acquireRelease(
-        Effect.promise(() => Wire.to(first.port)),
-        (wire) => Effect.sync(() => wire.close())
-      )
-      Object.assign(old, { username: "mover", password, port: `${wire.port}` })
-      const leaky = ["log_statement = ddl", "log_min_duration_statement = 0", "log_error_verbosity = verbose"]
-      yield* sql(
-        new_url,
-        ...leaky.map((setting) => `alter database ${new URL(new_url).pathname.slice(1)} set ${setting}`)
-      )
-      const movable = [{ ...cells[0], url: Redacted.make(old.href) }] as const
-      const onProgress = ({ step }: PgCells.MoveProgress) =>
-        Effect.sync(() => {
-          if (step === "published") wire.refuse()
-        })
-      assert.match((yield* reasonOf(PgCells.move(movable, "home", { onProgress }))).message, /cannot reach the old one/)
-      const log = readFileSync(join(second.folder, "log"), "utf8")
-      assert.include(log, "could not connect to the publisher")
-      assert.notInclude(log, encodeURIComponent(password))
-      wire.restore()
-      assert.strictEqual(yield* PgCells.move(movable, "home"), "moved")
-    })
   )
 
   it.effect("does not begin to move if a precondition is not met, and says what to do", () =>

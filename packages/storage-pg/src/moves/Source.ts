@@ -39,6 +39,7 @@ const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int, is_lost: S
  */
 export type Lag = typeof Lag.Type
 
+const copySlotsQuery = query("moves/copy_slots")
 const decideQuery = query("moves/decide")
 const forgetQuery = query("moves/forget")
 const lagQuery = query("moves/lag")
@@ -52,6 +53,7 @@ const readFacts = someRowsReader(Facts)
 const readEpochs = rowsReader(Schema.Struct({ epoch: Schema.Int }))
 const readMarks = rowsReader(Schema.Struct({ mark: Schema.String }))
 const readLag = rowsReader(Lag)
+const readSlots = rowsReader(Schema.Struct({ name: Schema.String }))
 const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
 
 const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
@@ -146,21 +148,32 @@ export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, S
 /** A slot is in use for a moment after its subscription was dropped. */
 const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }
 
-/** Drops the slot and the publication. */
-export const unpublish = Effect.fnUntraced(function* (
-  { run }: Session,
-  move_id: string
-): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
-  const dropSlot = Effect.gen(function* () {
+const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
     const { rows } = yield* run("select active_pid as pid from pg_replication_slots where slot_name = $1", [name])
     const [slot] = readPids(rows)
     if (slot === undefined) return
     if (slot.pid !== null) yield* run("select pg_terminate_backend($1)", [slot.pid])
     yield* run("select pg_drop_replication_slot($1)::text", [name])
-  })
-  yield* Effect.retry(dropSlot, whileInUse)
-  yield* run(`drop publication if exists ${name}`, [], false)
+  }).pipe(Effect.retry(whileInUse))
+
+/**
+ * Notes the names of the slots from which the new place copies tables, as the comment of the publication. A subscription drops
+ * them itself, unless its server is lost: then nobody else knows whose they are, and they would keep the log for ever.
+ */
+export const noteCopySlots = ({ run }: Session, move_id: string, names: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(`comment on publication ${nameOf(move_id)} is ${literal(names)}`, [], false))
+
+/** Drops the slots and the publication. */
+export const unpublish = Effect.fnUntraced(function* (
+  session: Session,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  yield* dropSlot(session, name)
+  const copySlots = readSlots((yield* session.run(copySlotsQuery, [name])).rows)
+  for (const slot of copySlots) yield* dropSlot(session, slot.name)
+  yield* session.run(`drop publication if exists ${name}`, [], false)
 })
 
 /** Ends a move that was undone: the cell stays here. */

@@ -27,6 +27,7 @@ export type Copied = typeof Copied.Type
 const arriveQuery = query("moves/arrive")
 const arrivedQuery = query("moves/arrived")
 const copiedQuery = query("moves/copied")
+const copySlotNamesQuery = query("moves/copy_slot_names")
 const settleQuery = query("moves/settle")
 const targetFactsQuery = query("moves/target_facts")
 
@@ -36,6 +37,7 @@ const hideParameters =
 
 const readFacts = someRowsReader(Facts)
 const readCopied = rowsReader(Copied)
+const readCopySlotNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
 /** Reads what a move needs to know before it begins. */
 export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
@@ -77,6 +79,13 @@ export const subscribe = Effect.fnUntraced(function* (
   yield* session.run("select set_config('move.source', $1, false)", [Redacted.value(source)])
   yield* session.run(query("moves/subscribe", { name }), [], false)
 })
+
+/**
+ * The pattern of the names of the slots from which the subscription copies tables. PostgreSQL makes them at the old place, one for
+ * each table for as long as it is copied.
+ */
+export const copySlotNames = ({ run }: Session, move_id: string): Effect.Effect<string, SqlError> =>
+  Effect.map(run(copySlotNamesQuery, [nameOf(move_id)]), ({ rows }) => readCopySlotNames(rows)[0].names)
 
 /** How far the copy is; null if there is no subscription. */
 export const copied = ({ run }: Session, move_id: string): Effect.Effect<Copied | null, SqlError> =>

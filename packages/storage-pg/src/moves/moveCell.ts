@@ -84,6 +84,8 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
+  const copySlots = yield* target.step((session) => Target.copySlotNames(session, move_id))
+  yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
   yield* onProgress({ step: "subscribed" })
   yield* catchUp(source, target, move_id, onProgress)
   yield* target.step(Target.analyze)
