@@ -1,4 +1,4 @@
-import type { Effect, Exit } from "effect"
+import { Array, type Effect, type Exit } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob, NewJob } from "../storage/Job.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -72,15 +72,21 @@ export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
     Number.POSITIVE_INFINITY
   )
 
-/** The changes of a batch as one. It passes no job that another change has stored meanwhile. */
-export const together = (workspace_id: WorkspaceId, batch: ReadonlyArray<Entry>): Change.Change => {
+/** The change of a batch. Storage refuses it if another change has stored a job meanwhile that is due before the last one. */
+export interface BatchChange extends Change.Change {
+  /** When the last job of the batch is due, in milliseconds of workspace time. */
+  readonly none_due_before: number
+}
+
+/** The changes of a batch as one. */
+export const together = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
-  return Change.make(workspace_id, {
+  const all = Change.make(workspace_id, {
     writes: changes.flatMap(({ writes }) => writes),
     expects: changes.flatMap(({ expects }) => expects),
     events: changes.flatMap(({ events }) => events),
     jobs: createdBy(batch),
-    finishes: batch.flatMap(({ created, job }) => (created === null ? [job] : [])),
-    none_due_before: batch.at(-1)?.job.due_at ?? null
+    finishes: batch.flatMap(({ created, job }) => (created === null ? [job] : []))
   })
+  return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }

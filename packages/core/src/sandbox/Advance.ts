@@ -40,10 +40,10 @@ export const make = Effect.gen(function* () {
     return runner.runAhead(
       seen,
       target.clock_target_ms - seen.clock_offset_ms,
-      Effect.fnUntraced(function* (change, due_at) {
-        const moved = movedTo(workspace, target, due_at, yield* Clock.currentTimeMillis)
+      Effect.fnUntraced(function* (batch) {
+        const moved = movedTo(workspace, target, batch.none_due_before, yield* Clock.currentTimeMillis)
         const { writes, clock_offset_ms } = changeOf(moved)
-        yield* storage.commit({ ...change, writes: [...change.writes, ...writes], clock_offset_ms })
+        yield* storage.commit({ ...batch, writes: [...batch.writes, ...writes], clock_offset_ms })
         workspace = moved
       })
     )
