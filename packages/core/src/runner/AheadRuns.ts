@@ -1,6 +1,6 @@
 import { Array, Clock, Effect, Exit, Option } from "effect"
 import { timeOf, type Workspace } from "../access/Workspaces.ts"
-import type { Change, StoredRecord } from "../storage/Change.ts"
+import { bytesOf, type Change, type StoredRecord } from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type Stage, Staging } from "../storage/Staging.ts"
 import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
@@ -13,6 +13,8 @@ import * as WorkLoop from "./WorkLoop.ts"
 const max_claimed = 100
 /** How many jobs one change runs at most: those claimed, and those that they create in between. */
 const max_batch = 200
+/** About how many bytes one change stores at most, unless a single job stores more. */
+const max_batch_bytes = 4_000_000
 
 /** Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`). */
 export type CommitBatch = (
@@ -130,6 +132,7 @@ const runBatches = Effect.fnUntraced(
     const written = new Set<string>()
     let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
     let batch: Array<JobBatch.Entry> = []
+    let batch_bytes = 0
     let inBatch = new Set<string>()
     // Lists sort by id, so ids of events have to follow their order.
     let last_event_id = ""
@@ -138,6 +141,7 @@ const runBatches = Effect.fnUntraced(
       if (Array.isArrayNonEmpty(batch)) yield* commit(batch)
       turns = JobBatch.claimedBefore(turns, JobBatch.nextCreated(batch))
       batch = []
+      batch_bytes = 0
       inBatch = new Set()
     })
     while (turns[0] !== undefined) {
@@ -148,10 +152,13 @@ const runBatches = Effect.fnUntraced(
         prepared.change?.events.some(({ id }) => id < last_event_id)
       const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
       const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
-      if (batch.length > 0 && (change === null || writesAgain || batch.length === max_batch)) yield* flush
+      const bytes = change === null ? 0 : bytesOf(change)
+      const isFull = batch.length === max_batch || batch_bytes + bytes > max_batch_bytes
+      if (batch.length > 0 && (change === null || writesAgain || isFull)) yield* flush
       else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
       else {
         batch.push({ job, created, change })
+        batch_bytes += bytes
         last_event_id = change.events.at(-1)?.id ?? last_event_id
         for (const write of change.writes) {
           const name = JobBatch.nameOf(write)
