@@ -25,11 +25,11 @@ export type CommitBatch = (
 export interface RanAhead {
   /** How many jobs were run, or have failed. */
   readonly jobs: number
-  /** Whether no ordered job is left that comes due until then, here or with another runner. */
+  /** Whether the workspace has no ordered job that comes due until then, not even one that another runner holds. */
   readonly isClear: boolean
 }
 
-/** Records by name, as the jobs before have left them. */
+/** Records by name, as the earlier jobs of the run have left them. */
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
@@ -80,7 +80,7 @@ export const make = Effect.gen(function* () {
     )
 })
 
-/** Lets a job decide. Only jobs about quoting can. */
+/** Lets a job decide, without storing what it decides. A job that is not about quoting decides nothing. */
 const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effect<JobBatch.Decision> =>
   Effect.suspend(() => {
     let change: Change | null = null
@@ -108,7 +108,7 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
     }))
   })
 
-/** Lets claimed jobs decide side by side, without regard to each other. */
+/** Lets all claimed jobs decide concurrently, as if each were the first. */
 const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Known) =>
   Effect.forEach(
     jobs,
@@ -125,7 +125,7 @@ interface Steps {
   readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
 }
 
-/** Runs claimed jobs, and those that they create before `until`, in batches. Stops at a job that fails, or is refused. */
+/** Runs claimed jobs, and those that they create before `until`, in batches, until one fails or is refused. */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, until: number, { commit, fail, handle }: Steps) {
     const known: Known = new Map()

@@ -24,7 +24,7 @@ export class Runner extends Context.Service<
      * Runs every job that is due now, and the due jobs that those create, until none is left.
      *
      * With a workspace: only its ordered jobs, waiting for those that another runner holds. Without: all jobs, one after
-     * another. Let callers for the same workspace take turns, because all but one would only wait for the other.
+     * another. Let callers for the same workspace take turns, because all but one would only wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**

@@ -50,8 +50,9 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * Runs the next jobs on the way to the target; if none is left, advances the clock to the target. If there is none that can
-   * be run ahead of its time, runs all due jobs, then advances the clock to the next due time or to the target.
+   * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left, it moves the
+   * clock to the target. If the next job cannot run ahead of its time, it runs all jobs that are due, and then moves the clock to
+   * the next due time or to the target.
    */
   const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal) {
     const { workspace: seen } = yield* workspaces.moment(id)
@@ -73,7 +74,7 @@ const nothing = { jobs: 0, isClear: false }
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
-/** The next version of the workspace: the time is that of a job that was due, or later if the clock had passed it. */
+/** The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the target. */
 const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, due_at - real_now)
   return {

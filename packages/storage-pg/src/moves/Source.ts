@@ -11,13 +11,13 @@ import { literal, nameOf } from "./names.ts"
  * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.
  */
 
-/** How long the statements of hosts may wait behind the locks of a hold. */
+/** How long a hold waits for its locks. The statements of hosts wait behind it meanwhile. */
 const lock_ms = 250
 /** How long to wait for a running vacuum before that. Hosts do not wait meanwhile. */
 const vacuum_ms = 10_000
-/** How long creating a slot waits for the transactions that write, in all databases of the server. */
+/** How long to wait for a new slot. PostgreSQL first waits for every transaction of the server that has written something. */
 const slot_ms = 60_000
-/** How long a cell is held at most. After that, hosts release it by themselves. */
+/** How long a cell is held at most. After that, any host ends the hold. */
 export const hold_ms = 600
 
 const Facts = Schema.Struct({
