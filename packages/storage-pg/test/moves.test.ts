@@ -3,7 +3,7 @@ import { PgCells } from "@quotewire/storage-pg"
 import { Effect, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
-import { eventually, type Port, workspace } from "./support/hosts.ts"
+import { eventually, eventuallyIn, type Port, workspace } from "./support/hosts.ts"
 import { Load } from "./support/Load.ts"
 import {
   assertNothingLeft,
@@ -69,7 +69,11 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const running = yield* Effect.forkChild(Effect.all(all, { concurrency: "unbounded", discard: true }))
       yield* Effect.sleep(300)
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      yield* Effect.sleep(300)
+      // The load goes on at the new place: every writer, every reader of a feed, and the claims.
+      const progress = () => [...load.accepted.values(), ...load.followed.values(), load.claimed.size]
+      const before = progress()
+      assert.lengthOf(before, writers + 4 + 1)
+      yield* eventuallyIn(10_000, () => progress().every((count, index) => count > (before[index] ?? 0)))
       load.isOver = true
       yield* Fiber.join(running)
 
