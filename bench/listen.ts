@@ -13,17 +13,14 @@ import { fileURLToPath } from "node:url"
 import { embed, operations, type Quotewire, type Storage } from "@quotewire/core"
 import { Http } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
+import { bind } from "./bind.ts"
 import { percentile } from "./statistics.ts"
 
 const warm_up = 20
 const events = 200
 
-const serve = async (listener: RequestListener): Promise<string> => {
-  const server = createServer(listener)
-  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening))
-  const bound = server.address()
-  return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
-}
+const serve = async (listener: RequestListener): Promise<string> =>
+  `http://127.0.0.1:${await bind(createServer(listener))}`
 
 const quotewire = embed({ storage: MemoryStorage.layer })
 const { id: organization_id } = await quotewire.createOrganization("Bench")

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, totalmem } from "node:os"
+import type { Result } from "./contest.ts"
 import type { Flags } from "./flags.ts"
 import type { Row } from "./http/suite.ts"
 import type { Lived } from "./inProcess/life.ts"
@@ -21,6 +22,15 @@ const whole = (number: number): string => Math.round(number).toLocaleString("en-
 const exact = (number: number, digits: number): string => number.toFixed(digits)
 const kilobytes = (bytes: number): string => `${exact(bytes / 1e3, 1)} kB`
 
+/** The first cells of a row of rivals: who, how fast, and for how much CPU, each beside the ratio to the base. */
+export const rivalCells = (row: Result): ReadonlyArray<string> => [
+  row.name,
+  whole(row.per_second),
+  exact(row.throughput_ratio, 2),
+  `${exact(row.cpu_us, 1)} µs`,
+  exact(row.cpu_ratio, 2)
+]
+
 /** Servers side by side. */
 export const ofPeers = (name: string, title: string, base: string, rows: ReadonlyArray<Row>): Table => ({
   name,
@@ -36,11 +46,7 @@ export const ofPeers = (name: string, title: string, base: string, rows: Readonl
     "answer"
   ],
   rows: rows.map((row) => [
-    row.name,
-    whole(row.per_second),
-    exact(row.throughput_ratio, 2),
-    `${exact(row.cpu_us, 1)} µs`,
-    exact(row.cpu_ratio, 2),
+    ...rivalCells(row),
     `${exact(row.p50_ms, 1)} ms`,
     `${exact(row.p99_ms, 1)} ms`,
     `${row.answer_bytes} bytes`

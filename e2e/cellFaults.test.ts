@@ -4,7 +4,7 @@ import { PgCells } from "@quotewire/storage-pg"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
 import { Wire } from "../packages/storage-pg/test/support/Wire.ts"
-import { statements } from "../test/support/TestDatabase.ts"
+import { statements, tables } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
@@ -43,8 +43,6 @@ class Second extends Context.Service<
     })
   )
 }
-
-const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
 
 /** A trigger in both cells that fails every insert with the error of a full disk. */
 const raiseFull = ["quotewire", "fourth_cell"].flatMap((schema) =>

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Context, Effect, Layer } from "effect"
-import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
+import { scopedDatabase, statements, type TestDatabase, tables } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
@@ -27,8 +27,6 @@ const refusals = [
   { state: "55P03", what: "a lock that is not to be had", of: "all" },
   { state: "58030", what: "a disk that fails", of: "all" }
 ] as const
-
-const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
 
 /** Makes every write ask whether it is refused. */
 const refusable = (url: string) =>

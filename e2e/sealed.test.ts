@@ -7,9 +7,7 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect } from "effect"
 import { everyLine, personalTexts } from "../packages/core/test/access/persons.ts"
 import { folder_variable } from "../test/support/PostgresServer.ts"
-import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
-
-const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
+import { scopedDatabase, statements, tables } from "../test/support/TestDatabase.ts"
 
 /** All rows of a database, as text. */
 const dumpOf = async (url: string) => {

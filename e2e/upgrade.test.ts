@@ -2,11 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
 import { KnownMigrations, known, type Migration, migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
-import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
+import { scopedDatabase, statements, type TestDatabase, tables } from "../test/support/TestDatabase.ts"
 import { http, start } from "./host.ts"
 import { underLoad } from "./support/underLoad.ts"
-
-const tables = ["workspace", "lane", "job", "record", "older_version", "event", "tally"]
 
 /** What the next release knows: a migration that only adds, to every table. */
 const newer = (...more: ReadonlyArray<string>): ReadonlyArray<Migration> => [

@@ -6,13 +6,30 @@ import { sources } from "./support/sources.ts"
  * Where the folders stand: which may import which, how large one may be, and that no files import in a circle.
  */
 
-const core = sources("packages/core/src", ".ts").filter(({ path }) => !path.startsWith("packages/core/src/testing/"))
-const inCore = (path: string) => path.replace("packages/core/src/", "")
-
 describe("rooms", () => {
   const everything = ["packages", "e2e", "bench", "test", "examples", "scripts"].flatMap((folder) =>
     sources(folder, ".ts")
   )
+
+  /** The room of a file in a folder of sources: the folder that it is in, or `the root`. */
+  const roomOf = (src: string, path: string) => {
+    const [first = "", ...rest] = path.slice(src.length).split("/")
+    return rest.length > 0 ? first : "the root"
+  }
+
+  /** A finding for each import inside a folder of sources. The floors are its rooms, from the bottom up. */
+  const downwards = (src: string, floors: ReadonlyArray<string>, floorOf: (path: string) => string) => {
+    const files = everything.filter(({ path }) => path.startsWith(src) && !path.startsWith(`${src}testing/`))
+    assert.sameMembers([...new Set(files.map(({ path }) => floorOf(path)))], [...floors])
+    return files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target?.startsWith(src))
+        .map(({ target }) => {
+          const isBelow = floors.indexOf(floorOf(target ?? "")) <= floors.indexOf(floorOf(path))
+          return finding(path, isBelow, `must not import ${target}`)
+        })
+    )
+  }
 
   /** The folders of the core from the bottom up: each may import itself and what stands before it. */
   const order = [
@@ -36,24 +53,18 @@ describe("rooms", () => {
   ]
   /** What stands above the wiring at the root: those who call the service, and the list of what is exported. */
   const above = ["client", "embedding", "index.ts", "program"]
-  const floors = [...order, "the root", ...above]
-  const roomOf = (path: string) => {
-    const [first = "", ...rest] = inCore(path).split("/")
-    return rest.length > 0 || above.includes(first) ? first : "the root"
-  }
 
   it("of the core import only downwards", () => {
-    assert.sameMembers([...new Set(core.map(({ path }) => roomOf(path)))], floors)
-    holds(
-      core.flatMap(({ path, imports }) =>
-        imports
-          .filter(({ target }) => target?.startsWith("packages/core/src/"))
-          .map(({ target }) => {
-            const to = roomOf(target ?? "")
-            return finding(path, floors.indexOf(to) <= floors.indexOf(roomOf(path)), `must not import ${target}`)
-          })
-      )
-    )
+    const src = "packages/core/src/"
+    const floorOf = (path: string) => (path === `${src}index.ts` ? "index.ts" : roomOf(src, path))
+    holds(downwards(src, [...order, "the root", ...above], floorOf))
+  })
+
+  it("of the storage on PostgreSQL import only downwards", () => {
+    const src = "packages/storage-pg/src/"
+    const statements = ["changes", "counts", "erasure", "hints", "jobs", "reads"]
+    const floors = ["sql", "rows", "connection", "citus", "places", "migrations", "database", ...statements]
+    holds(downwards(src, [...floors, "opening", "moves", "cells", "the root"], (path) => roomOf(src, path)))
   })
 
   it("of clients need nothing but the platform: they import values only from themselves and each other", () => {

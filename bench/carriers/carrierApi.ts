@@ -1,4 +1,5 @@
 import { createServer } from "node:http"
+import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 import { answer, declined } from "./carrier.ts"
 
@@ -24,7 +25,7 @@ let bytes = 0
 
 const headers = { "content-type": "application/json" }
 
-const listen = (declines_after_ms: number | null): Promise<Listening> => {
+const listen = async (declines_after_ms: number | null): Promise<Listening> => {
   const body = JSON.stringify(declines_after_ms === null ? answer : declined)
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const end = () => {
@@ -39,13 +40,7 @@ const listen = (declines_after_ms: number | null): Promise<Listening> => {
       else setTimeout(end, declines_after_ms)
     })
   })
-  return new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      resolve({ url: `http://127.0.0.1:${port}` })
-    })
-  })
+  return { url: `http://127.0.0.1:${await bind(server)}` }
 }
 
 const got = (): Got => {

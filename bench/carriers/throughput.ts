@@ -6,7 +6,7 @@ import { Agent } from "undici"
 import type * as Child from "../Child.ts"
 import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
-import { print, type Table } from "../report.ts"
+import { print, rivalCells, type Table } from "../report.ts"
 import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 import { Answer, askedAlone, carrier_id, connection, httpOf, make } from "./carrier.ts"
@@ -195,11 +195,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
     "carrier's core"
   ],
   rows: rows.map((row) => [
-    row.name,
-    Math.round(row.per_second).toLocaleString("en-US"),
-    row.throughput_ratio.toFixed(2),
-    `${row.cpu_us.toFixed(1)} µs`,
-    row.cpu_ratio.toFixed(2),
+    ...rivalCells(row),
     `${Math.round(row.request_bytes)} bytes`,
     `${Math.round(row.carrier_cpu * 100)} %`
   ]),

@@ -5,7 +5,7 @@ import * as Child from "../Child.ts"
 import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
-import { print, type Table } from "../report.ts"
+import { print, rivalCells, type Table } from "../report.ts"
 import * as shared from "../shared.ts"
 import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
@@ -145,14 +145,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
     "per CPU second, undici = 1",
     "host's core"
   ],
-  rows: rows.map((row) => [
-    row.name,
-    Math.round(row.per_second).toLocaleString("en-US"),
-    row.throughput_ratio.toFixed(2),
-    `${row.cpu_us.toFixed(1)} µs`,
-    row.cpu_ratio.toFixed(2),
-    `${Math.round(row.host_cpu * 100)} %`
-  ]),
+  rows: rows.map((row) => [...rivalCells(row), `${Math.round(row.host_cpu * 100)} %`]),
   how: "rounds of 20,000 reads after 5,000",
   numbers: rows
 })

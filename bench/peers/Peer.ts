@@ -1,5 +1,6 @@
 import type { Server } from "node:http"
 import { performance } from "node:perf_hooks"
+import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
 /** What every peer serves: the same quote, and what a start is checked with and answered. */
@@ -58,11 +59,8 @@ let requests = 0
 export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
 
 /** Binds a `node:http` server to a free port. */
-export const listening = (server: Server, shared: Shared): Promise<Listening> =>
-  new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      resolve({ port, key, quote_id: shared.quote.id })
-    })
-  })
+export const listening = async (server: Server, shared: Shared): Promise<Listening> => ({
+  port: await bind(server),
+  key,
+  quote_id: shared.quote.id
+})

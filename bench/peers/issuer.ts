@@ -2,6 +2,7 @@ import { createServer } from "node:http"
 import { OAuth } from "@quotewire/http"
 import { Result } from "effect"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
+import { bind } from "../bind.ts"
 
 const issuer = "https://login.example"
 
@@ -10,9 +11,7 @@ export const make = async () => {
   const { privateKey, publicKey } = await generateKeyPair("ES256")
   const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] })
   const server = createServer((_request, response) => response.end(keys))
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = await bind(server)
   const oauth = Result.getOrThrow(
     OAuth.check({
       issuer,

@@ -8,8 +8,10 @@ import { percentile } from "../statistics.ts"
 import { using, wait } from "./cellServers.ts"
 
 /*
- * Measures what callers notice while one of four servers is down: `node bench/pg/lostCell.ts` after a build, two minutes. Each server has a
- * cell. One process answers and works. Starts come at a steady rate, in turn for the workspaces of all cells.
+ * Measures what callers notice while one of four servers is down: `node bench/pg/lostCell.ts`, after a build. It takes two minutes.
+ *
+ * Each server has one cell. This process is the only host: it answers calls and runs jobs. It starts quote requests at a steady
+ * rate, for the workspaces of all cells in turn.
  */
 
 const [down_seconds = 20, per_second = 40] = process.argv.slice(2).map(Number)

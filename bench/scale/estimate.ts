@@ -17,10 +17,10 @@ export interface Estimate {
 /** The most connections that a host opens to each cell. */
 const connections_per_pair = 9
 
-/** How many changes a statement has: those that arrived while the statement before was running, at least one. */
+/** How many changes a statement has: those that arrived while the previous statement was running, and at least one. */
 const batchSize = (change_rate: number, { commit, round_trip_us }: Costs): number => {
   let changes = 1
-  // A fixed point: larger statements take longer, so more changes arrive meanwhile.
+  // The size depends on itself: a larger statement takes longer, so more changes arrive meanwhile. Repeating this finds it.
   for (let step = 0; step < 100; step++) {
     const arrived = (change_rate * (round_trip_us + commit.statement_us + changes * commit.change_us)) / 1e6
     changes = Math.min(F.max_changes, arrived + Math.exp(-arrived))
@@ -36,12 +36,12 @@ export const estimateOf = (fleet: F.Fleet, costs: Costs): Estimate => {
   const changes_per_statement = batchSize(change_rate, costs)
   const statements = changes_per_second / changes_per_statement
 
-  // Starts and choices make jobs, and so announcements. Each host limits the rate of its announcements.
+  // A start and the choice of carriers create jobs, which are announced. Each host limits how often it announces.
   const hint_rate = (2 * fleet.starts_per_second) / pairs
   const announcements_per_second = pairs / (1 / hint_rate + F.announce_every_us / 1e6)
   const listeners = F.hostsPerCell(fleet)
 
-  // A host asks a cell after its own commits and after announcements, but one cell after the other.
+  // A host claims from a cell after its own commits and after announcements, and from one cell at a time.
   const heard_rate = hint_rate + ((listeners - 1) * announcements_per_second) / pairs
   const claim_s = (costs.round_trip_us + costs.claim.statement_us + costs.claim.host_us) / 1e6
   const asked_rate = fleet.cells_per_host * Math.max(1e6 / F.look_again_us, heard_rate)

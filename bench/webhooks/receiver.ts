@@ -1,4 +1,5 @@
 import { createServer } from "node:http"
+import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
 /** Asks the receiver to listen, or what it has got so far. */
@@ -31,14 +32,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   })
 })
 
-const listen = (): Promise<Listening> =>
-  new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      resolve({ url: `http://127.0.0.1:${port}` })
-    })
-  })
+const listen = async (): Promise<Listening> => ({ url: `http://127.0.0.1:${await bind(server)}` })
 
 const got = (): Got => {
   const { user, system } = process.cpuUsage()

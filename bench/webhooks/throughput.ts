@@ -10,7 +10,7 @@ import * as Child from "../Child.ts"
 import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import { newId } from "../peers/Peer.ts"
-import { print, type Table } from "../report.ts"
+import { print, rivalCells, type Table } from "../report.ts"
 import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
@@ -239,14 +239,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
     "per CPU second, undici = 1",
     "receiver's core"
   ],
-  rows: rows.map((row) => [
-    row.name,
-    Math.round(row.per_second).toLocaleString("en-US"),
-    row.throughput_ratio.toFixed(2),
-    `${row.cpu_us.toFixed(1)} µs`,
-    row.cpu_ratio.toFixed(2),
-    `${Math.round(row.receiver_cpu * 100)} %`
-  ]),
+  rows: rows.map((row) => [...rivalCells(row), `${Math.round(row.receiver_cpu * 100)} %`]),
   how: "rounds of 12,000 deliveries after 3,000",
   numbers: rows
 })

@@ -126,13 +126,12 @@ export const freshDatabase = async (): Promise<TestDatabase> => {
   return databaseOf(server, name)
 }
 
+/** The tables with data, in the order in which statements lock them: those of a schema, without that of its migrations. */
+export const tables = ["workspace", "lane", "job", "record", "older_version", "event", "tally"] as const
+
 /** Empties a database's tables. */
 export const truncate = (url: string): Promise<unknown> =>
-  statements(
-    url,
-    `truncate quotewire.workspace, quotewire.record, quotewire.older_version, quotewire.event, quotewire.job,
-      quotewire.lane, quotewire.tally`
-  )
+  statements(url, `truncate ${tables.map((table) => `quotewire.${table}`).join(", ")}`)
 
 /** A database with the schema, for as long as the scope lives. */
 export const scopedDatabase: Effect.Effect<TestDatabase, never, Scope.Scope> = Effect.acquireRelease(

@@ -1,8 +1,8 @@
 import { Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { markOf } from "./cells/CellState.ts"
-import * as DatabaseClock from "./connection/DatabaseClock.ts"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
+import * as DatabaseClock from "./database/DatabaseClock.ts"
 import { lostAtStart, type Opened, type Options, open } from "./opening/open.ts"
 
 export { DatabaseRefused, type RefusalReason } from "./connection/DatabaseRefused.ts"

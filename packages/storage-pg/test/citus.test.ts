@@ -72,6 +72,7 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
       )
       const to = yield* otherThan(yield* serverOf(cell))
       yield* query(`select citus_schema_move('${cell.options.schema}', '${to.host}', ${to.port})`)
+      assert.isAbove(written, 0)
       yield* storage.commit(write(-1))
       yield* Fiber.interrupt(writing)
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(writing)))

@@ -3,7 +3,7 @@ import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Fiber, Option, Redacted, type Scope } from "effect"
 import { Client } from "pg"
-import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
+import { emptyDatabase, statements, type TestDatabase, tables } from "../../../test/support/TestDatabase.ts"
 import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
 import { eventually, open, workspace } from "./support/hosts.ts"
 
@@ -185,11 +185,11 @@ describe("a migration", () => {
         error.message,
         /^The schema quotewire in the database quotewire_\w+ differs from what the migrations make \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
       )
-      const tables = yield* sql(
+      const found = yield* sql(
         database,
         "select table_name from information_schema.tables where table_schema = 'quotewire' order by 1"
       )
-      assert.deepStrictEqual(tables, [{ table_name: "in_the_way" }])
+      assert.deepStrictEqual(found, [{ table_name: "in_the_way" }])
       assert.strictEqual((yield* PgStorage.status(database.options)).found, 0)
       yield* sql(database, "drop schema quotewire cascade")
       assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
@@ -255,7 +255,6 @@ describe("a host", () => {
       yield* PgStorage.migrate(database.options)
       const before = yield* open(database.options)
       yield* before.commit(step(1))
-      const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
       const later = newer({
         serves_from: known,
         statements: [

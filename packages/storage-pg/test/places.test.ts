@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Place, whereabouts } from "../src/moves/Place.ts"
 import { unmet } from "../src/moves/preconditions.ts"
+import { type Place, whereabouts } from "../src/places/Place.ts"
 
 const place = (
   state: "live" | "leaving" | "held" | "left" | "arriving",

@@ -1,6 +1,6 @@
-import { Clock, Effect, Exit, Option } from "effect"
+import { Array, Clock, Effect, Exit, Option } from "effect"
 import { timeOf, type Workspace } from "../access/Workspaces.ts"
-import type { Change, StoredRecord } from "../storage/Change.ts"
+import { bytesOf, type Change, type StoredRecord } from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type Stage, Staging } from "../storage/Staging.ts"
 import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
@@ -13,39 +13,45 @@ import * as WorkLoop from "./WorkLoop.ts"
 const max_claimed = 100
 /** How many jobs one change runs at most: those claimed, and those that they create in between. */
 const max_batch = 200
+/** About how many bytes one change stores at most, unless a single job stores more. */
+const max_batch_bytes = 4_000_000
 
-/** Commits a change that runs jobs up to a due time, in milliseconds of workspace time, together with the move of the clock. */
-export type CommitAt = (
-  change: Change,
-  due_at: number
+/** Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`). */
+export type CommitBatch = (
+  batch: JobBatch.BatchChange
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
 /** The result of one run ahead of the clock. */
 export interface RanAhead {
   /** How many jobs were run, or have failed. */
   readonly jobs: number
-  /** Whether no ordered job is left that comes due until then, here or with another runner. */
+  /** Whether the workspace has no ordered job that comes due until then, not even one that another runner holds. */
   readonly isClear: boolean
 }
 
-/** Records by name, as the jobs before have left them. */
+/** Records by name, as the earlier jobs of the run have left them. */
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
- * Runs ordered jobs of a workspace ahead of its clock, many in one change, with the result of running one after another.
+ * Runs ordered jobs of a workspace before its clock reaches them. The result is the same as if they had run one after another, but
+ * one change stores many of them.
  *
- * Claimed jobs first decide side by side, so that storage reads for all of them together. Then each has its turn, in order. If a
- * job before it has written a record that it had read, it decides again, with the records as they are by then. A job that is
- * created on the way has its turn, too.
+ * First all claimed jobs decide concurrently, so that storage can read for all of them at once. Then they have their turns in
+ * order. A job decides again in its turn if an earlier one has written a record that it had read. A job that another one creates
+ * has its turn in the same batch.
  *
- * A batch ends before a second write of a record. What cannot be run in this way is left for its due time: a job that is not
- * about quoting, and a batch that storage refuses because something else was stored meanwhile.
+ * A batch ends when it is full, or before it would write a record for the second time. The run stops at the first job that is not
+ * about quoting or fails, and after a batch that storage refuses: then it is left to the caller to run that job when it is due.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const { handle, release } = yield* WorkLoop.claiming
 
-  return (workspace: Workspace, ahead_ms: number, commitAt: CommitAt): Effect.Effect<RanAhead, StorageUnavailable> =>
+  return (
+    workspace: Workspace,
+    ahead_ms: number,
+    commitBatch: CommitBatch
+  ): Effect.Effect<RanAhead, StorageUnavailable> =>
     // Not interruptible between a claim and the run, so that every claimed job is run or released.
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
@@ -55,13 +61,11 @@ export const make = Effect.gen(function* () {
         const { busy, jobs } = yield* storage.claim(query)
         const left = new Set(jobs)
         const done = (job: ClaimedJob) => left.delete(job)
-        const commit = (batch: ReadonlyArray<JobBatch.Entry>) => {
-          const change = JobBatch.together(workspace_id, batch)
-          return Effect.map(commitAt(change, change.none_due_before ?? now), () => {
+        const commit = (batch: Batch) =>
+          Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
-        }
-        // As a job that fails when it is due, it keeps its lease, which counts as a try.
+        // It keeps its lease, like a job that fails when it is due. The end of the lease counts as a try.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
         const last = jobs.length === max_claimed ? jobs.at(-1) : undefined
@@ -76,7 +80,7 @@ export const make = Effect.gen(function* () {
     )
 })
 
-/** Lets a job decide. Only jobs about quoting can. */
+/** Lets a job decide, without storing what it decides. A job that is not about quoting decides nothing. */
 const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effect<JobBatch.Decision> =>
   Effect.suspend(() => {
     let change: Change | null = null
@@ -104,7 +108,7 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
     }))
   })
 
-/** Lets claimed jobs decide side by side, without regard to each other. */
+/** Lets all claimed jobs decide concurrently, as if each were the first. */
 const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Known) =>
   Effect.forEach(
     jobs,
@@ -112,30 +116,32 @@ const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Kno
     { concurrency: "unbounded" }
   )
 
+type Batch = Array.NonEmptyReadonlyArray<JobBatch.Entry>
+
 /** What running batches takes. */
 interface Steps {
   readonly handle: JobHandler
-  readonly commit: (
-    batch: ReadonlyArray<JobBatch.Entry>
-  ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
+  readonly commit: (batch: Batch) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
   readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
 }
 
-/** Runs claimed jobs, and those that they create before `until`, in batches. Stops at a job that fails, or is refused. */
+/** Runs claimed jobs, and those that they create before `until`, in batches, until one fails or is refused. */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, until: number, { commit, fail, handle }: Steps) {
     const known: Known = new Map()
     const written = new Set<string>()
     let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
     let batch: Array<JobBatch.Entry> = []
+    let batch_bytes = 0
     let inBatch = new Set<string>()
     // Lists sort by id, so ids of events have to follow their order.
     let last_event_id = ""
 
     const flush = Effect.gen(function* () {
-      yield* commit(batch)
+      if (Array.isArrayNonEmpty(batch)) yield* commit(batch)
       turns = JobBatch.claimedBefore(turns, JobBatch.nextCreated(batch))
       batch = []
+      batch_bytes = 0
       inBatch = new Set()
     })
     while (turns[0] !== undefined) {
@@ -146,10 +152,13 @@ const runBatches = Effect.fnUntraced(
         prepared.change?.events.some(({ id }) => id < last_event_id)
       const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
       const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
-      if (batch.length > 0 && (change === null || writesAgain || batch.length === max_batch)) yield* flush
+      const bytes = change === null ? 0 : bytesOf(change)
+      const isFull = batch.length === max_batch || batch_bytes + bytes > max_batch_bytes
+      if (batch.length > 0 && (change === null || writesAgain || isFull)) yield* flush
       else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
       else {
         batch.push({ job, created, change })
+        batch_bytes += bytes
         last_event_id = change.events.at(-1)?.id ?? last_event_id
         for (const write of change.writes) {
           const name = JobBatch.nameOf(write)

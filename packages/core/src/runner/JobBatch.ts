@@ -1,10 +1,10 @@
-import type { Effect, Exit } from "effect"
+import { Array, type Effect, type Exit } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob, NewJob } from "../storage/Job.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
-/** What a job has decided; a null change if it has failed or cannot be staged. */
+/** What a job has decided. The change is null if the job has failed, or cannot run ahead of the clock. */
 export interface Decision {
   readonly change: Change.Change | null
   readonly exit: Exit.Exit<void, Effect.Error<ReturnType<JobHandler>>>
@@ -17,14 +17,14 @@ export interface Turn {
   readonly job: ClaimedJob
   /** The job that an earlier one of the batch creates, and that is not stored yet; null for a claimed job. */
   readonly created: NewJob | null
-  /** What it has decided already, before the jobs ahead of it; null if nothing. */
+  /** What it decided before the earlier jobs had their turns; null if it has not decided yet. */
   readonly prepared: Decision | null
 }
 
 /** Names a record of a workspace. */
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
 
-/** A job that runs before it is stored. Its lease is never used. */
+/** A job that runs before it is stored. Nothing reads its number and its lease. */
 const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
   ...created,
   workspace_id,
@@ -34,8 +34,8 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
 })
 
 /**
- * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. Jobs that
- * are due at `until` or later have to wait for others in storage, and are not added.
+ * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. A job that is
+ * due at `until` or later is not added: jobs in storage may come before it.
  */
 export const withCreated = (
   turns: ReadonlyArray<Turn>,
@@ -50,7 +50,7 @@ export const withCreated = (
       return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
     }, turns)
 
-/** The claimed jobs that still come before every job that was stored but not claimed. */
+/** The claimed jobs that are not behind a job that a batch has stored, and which nobody has claimed. It is due at `stored_due_at`. */
 export const claimedBefore = (turns: ReadonlyArray<Turn>, stored_due_at: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= stored_due_at)
 
@@ -72,15 +72,21 @@ export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
     Number.POSITIVE_INFINITY
   )
 
-/** The changes of a batch as one. It passes no job that another change has stored meanwhile. */
-export const together = (workspace_id: WorkspaceId, batch: ReadonlyArray<Entry>): Change.Change => {
+/** The change of a batch. Storage refuses it if another change has stored a job meanwhile that is due before the last one. */
+export interface BatchChange extends Change.Change {
+  /** When the last job of the batch is due, in milliseconds of workspace time. */
+  readonly none_due_before: number
+}
+
+/** The changes of a batch as one. */
+export const together = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
-  return Change.make(workspace_id, {
+  const all = Change.make(workspace_id, {
     writes: changes.flatMap(({ writes }) => writes),
     expects: changes.flatMap(({ expects }) => expects),
     events: changes.flatMap(({ events }) => events),
     jobs: createdBy(batch),
-    finishes: batch.flatMap(({ created, job }) => (created === null ? [job] : [])),
-    none_due_before: batch.at(-1)?.job.due_at ?? null
+    finishes: batch.flatMap(({ created, job }) => (created === null ? [job] : []))
   })
+  return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }

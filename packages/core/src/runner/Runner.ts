@@ -24,19 +24,19 @@ export class Runner extends Context.Service<
      * Runs every job that is due now, and the due jobs that those create, until none is left.
      *
      * With a workspace: only its ordered jobs, waiting for those that another runner holds. Without: all jobs, one after
-     * another. Let callers for the same workspace take turns, because all but one would only wait for the other.
+     * another. Let callers for the same workspace take turns, because all but one would only wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
-     * Runs ordered jobs of a workspace that come due within `ahead_ms` of its clock, in order: claims up to a hundred, and runs
-     * many in one change. It runs none if the next one is held by another runner, or has to be run by itself when it is due.
+     * Claims up to a hundred ordered jobs of a workspace that come due within `ahead_ms` of its clock, and runs them in order, many
+     * in one change. It runs none if another runner holds the next one, or if that can run only when it is due.
      *
-     * `commitAt` commits each change, and moves the workspace's clock with it.
+     * `commitBatch` commits each change, and moves the workspace's clock with it.
      */
     readonly runAhead: (
       workspace: Workspace,
       ahead_ms: number,
-      commitAt: AheadRuns.CommitAt
+      commitBatch: AheadRuns.CommitBatch
     ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
     /** Claims and runs jobs concurrently until the scope closes. Then it finishes what runs and releases the rest. */
     readonly forever: Effect.Effect<void, never, Scope.Scope>

@@ -40,18 +40,19 @@ export const make = Effect.gen(function* () {
     return runner.runAhead(
       seen,
       target.clock_target_ms - seen.clock_offset_ms,
-      Effect.fnUntraced(function* (change, due_at) {
-        const moved = movedTo(workspace, target, due_at, yield* Clock.currentTimeMillis)
+      Effect.fnUntraced(function* (batch) {
+        const moved = movedTo(workspace, target, batch.none_due_before, yield* Clock.currentTimeMillis)
         const { writes, clock_offset_ms } = changeOf(moved)
-        yield* storage.commit({ ...change, writes: [...change.writes, ...writes], clock_offset_ms })
+        yield* storage.commit({ ...batch, writes: [...batch.writes, ...writes], clock_offset_ms })
         workspace = moved
       })
     )
   }
 
   /**
-   * Runs the next jobs on the way to the target; if none is left, advances the clock to the target. If there is none that can
-   * be run ahead of its time, runs all due jobs, then advances the clock to the next due time or to the target.
+   * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left, it moves the
+   * clock to the target. If the next job cannot run ahead of its time, it runs all jobs that are due, and then moves the clock to
+   * the next due time or to the target.
    */
   const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal) {
     const { workspace: seen } = yield* workspaces.moment(id)
@@ -73,7 +74,7 @@ const nothing = { jobs: 0, isClear: false }
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
-/** The next version of the workspace: the time is that of a job that was due, or later if the clock had passed it. */
+/** The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the target. */
 const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, due_at - real_now)
   return {

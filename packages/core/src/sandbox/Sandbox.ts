@@ -55,7 +55,7 @@ export class Sandbox extends Context.Service<
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
-        // One call at a time within a process. In parallel, each would read a clock that another one moves.
+        // The steps of concurrent advances take turns within a process. Otherwise each would read a clock that another one moves.
         const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
         const answer = (

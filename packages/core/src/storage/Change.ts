@@ -102,6 +102,15 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   none_due_before: parts.none_due_before ?? null
 })
 
+/** About how many bytes a row has beside its text. */
+const row_bytes = 200
+
+/** About how many bytes a change stores. */
+export const bytesOf = ({ writes, events, jobs }: Change): number =>
+  writes.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  events.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
+
 /** Says that something has changed: a reason to look, never a guarantee. */
 export type Hint =
   /** Everything of a workspace was erased. */

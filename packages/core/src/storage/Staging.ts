@@ -2,9 +2,9 @@ import { Context, Effect, type Option } from "effect"
 import type { Change, StoredRecord } from "./Change.ts"
 import type { RecordKey, Storage, StorageUnavailable } from "./Storage.ts"
 
-/** What stands between a job and storage, if the changes of several jobs are committed together. */
+/** What a job uses in place of storage while the changes of several jobs are gathered into one. */
 export interface Stage {
-  /** Reads a record as the jobs before have left it. `read` reads it from storage. */
+  /** Reads a record as the earlier jobs have left it. `read` reads it from storage. */
   readonly get: (
     key: RecordKey,
     read: Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>
@@ -13,12 +13,12 @@ export interface Stage {
   readonly commit: (change: Change) => Effect.Effect<void>
 }
 
-/** The stage of the job that runs. Null if it reads storage itself, and its change is committed at once. */
+/** The stage of the job that runs; null if it uses storage itself. */
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * A storage whose newest records and finishing changes go through the stage of the caller, if it has one. Such a caller cannot
- * read lists: a stage does not know what the jobs before have added.
+ * A storage for callers that may have a stage: the stage answers reads of newest records, and takes changes that finish a job. A
+ * caller with a stage cannot read lists, because the stage does not know what earlier jobs have added to them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

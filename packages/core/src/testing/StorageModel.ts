@@ -242,7 +242,7 @@ const readsOf = (run: Run, workspace: number, kind: string) => {
 
 /** Compares everything that is stored at the end, and runs every job to its end. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
-  // At the same time, so that a storage can answer many reads by one statement.
+  // The reads of a workspace are concurrent, because a storage may answer many of them with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
     yield* Effect.all([feed(run, workspace, 0, 1_000), ...all], { concurrency: 100, discard: true })

@@ -4,7 +4,9 @@ import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { namesOf } from "../../src/carriers/Scenario.ts"
 import { lineNames } from "../../src/lines/standard.ts"
+import { bytesOf } from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
+import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { advance, beginning, cancel, feed, pass, read, start, world } from "../quoting/support.ts"
 
 const refused = ["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"]
@@ -102,6 +104,46 @@ describe("an advance that runs jobs ahead of the clock", () => {
       assert.deepStrictEqual(story, yield* play(steps, (storage) => counting(slow)(oneByOne(storage))))
       const starts = 100
       assert.isBelow(5 * (ahead.calls - starts), slow.calls - starts)
+    })
+  )
+
+  it.effect("stores large quotes in several changes", () =>
+    Effect.gen(function* () {
+      const text = "x".repeat(500)
+      const hundred = <A>(value: A): ReadonlyArray<A> => Array.from({ length: 100 }, () => value)
+      const large = offer({
+        conditions: hundred(text),
+        assumptions: hundred({ path: text, value: text, source: text })
+      })
+      const simulation = {
+        latency_ms: () => 1_000,
+        ignoresRules: () => true,
+        callback: () => Effect.die("no callback")
+      }
+      const sizes: Array<number> = []
+      const measured = (storage: Storage["Service"]): Storage["Service"] => ({
+        ...storage,
+        commit: (change) => {
+          sizes.push(bytesOf(change))
+          return storage.commit(change)
+        }
+      })
+      const quotes = 100
+      yield* Effect.gen(function* () {
+        yield* TestClock.setTime(beginning)
+        for (let place = 0; place < quotes; place++) yield* start()
+        yield* advance(60)
+        const created = (yield* feed()).filter(({ type }) => type === "quote.created")
+        assert.lengthOf(created, quotes)
+      }).pipe(
+        Effect.provide(
+          world({ around: measured, ...carriers(prompt("wordy", offers(large), { rest: { simulation } })) })
+        ),
+        Effect.scoped
+      )
+      const all = sizes.reduce((sum, size) => sum + size, 0)
+      assert.isAbove(all, quotes * 400 * text.length)
+      assert.isBelow(Math.max(...sizes), all / 2)
     })
   )
 })

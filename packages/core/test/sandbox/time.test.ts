@@ -162,6 +162,7 @@ describe("time in a sandbox", () => {
       yield* everything(Effect.void)
       const advancing = yield* Effect.forkChild(advance(hour))
       yield* Effect.yieldNow
+      assert.isUndefined(advancing.pollUnsafe())
       yield* reset()
       yield* Effect.exit(Fiber.join(advancing))
       const { workspace } = yield* advance(1)

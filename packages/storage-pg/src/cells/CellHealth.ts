@@ -34,7 +34,7 @@ export type Guard = (cell: CellState, storage: Port) => Port
 export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<Guard, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
 
-  /** Waits until a cell is ready again. If it is ready at once, it has only refused something: then it backs off for a while. */
+  /** Waits until a cell can be used again. If it is ready at once, it has only refused a call, and is left alone for a while. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
     const isReady = Effect.isSuccess(Effect.timeout(storage.ready, ready_timeout_ms))
     if (yield* isReady) {

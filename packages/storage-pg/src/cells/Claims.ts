@@ -25,8 +25,8 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 /**
- * Makes the claim of all cells: round-robin, so that no cell starves. It skips cells that have nothing due, so that an idle cell
- * costs one claim in half a minute.
+ * Makes the claim of all cells. It asks them round-robin, so that no cell starves, and skips those that have nothing due. So an
+ * idle cell costs one claim in half a minute.
  */
 export const make = (cells: ReadonlyArray<CellState>): Claim => {
   let first = 0

@@ -8,8 +8,10 @@ const claim_timeout_ms = 1_000
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Makes claims with a timeout, so that a cell that does not answer does not delay the others. Jobs that
- * come later are for the next claim, so that a slow cell works, too. They are released if nobody asks for half of the lease.
+ * Makes the claims of a cell, with a timeout, so that a cell that does not answer does not delay the others.
+ *
+ * A claim that has timed out goes on. The next claim returns the jobs that it leases late, so the jobs of a slow cell run, too. If
+ * no claim comes within half of the lease, they are released.
  */
 export const make = (
   run: Fork,
@@ -43,7 +45,7 @@ export const make = (
         timer.interruptUnsafe()
         if (!isLate) return resume(answerOf(exit))
         if (Exit.isFailure(exit)) return
-        // It answers, only slowly.
+        // The cell answers, only slowly: it is not refusing.
         cell.retry_pause_ms = first_retry_pause_ms
         own = exit.value.jobs
         if (isTooLate || late.length > 0) putBack(own)
@@ -57,7 +59,7 @@ export const make = (
       const jobs = late.slice(0, query.limit)
       putBack(late.slice(query.limit))
       late = []
-      // This answer does not know what came due meanwhile.
+      // These jobs were leased some time ago. Others may be due by now, so the cell is asked again.
       cell.isHinted = true
       return Effect.succeed<Storage.JobClaim>({ jobs, next_due_at: query.now, busy: false })
     })

@@ -13,14 +13,14 @@ const fractionOf = (text: string): number => {
 /**
  * Chooses the cell for a new workspace. Each cell gets a share in proportion to its `room`. Null if no cell has room.
  *
- * It depends on the workspace and the list alone, so hosts that place the same workspace at once choose the same cell.
+ * The choice depends only on the workspace and the list, so hosts that place the same workspace at once choose the same cell.
  */
 export const chooseCell = (cells: ReadonlyArray<Cell.Cell>, workspace_id: Ids.WorkspaceId): string | null => {
-  const all = cells.reduce((sum, { room }) => sum + room, 0)
-  let place = fractionOf(workspace_id) * all
+  const all_room = cells.reduce((sum, { room }) => sum + room, 0)
+  let position = fractionOf(workspace_id) * all_room
   for (const { name, room } of cells) {
-    if (place < room) return name
-    place -= room
+    if (position < room) return name
+    position -= room
   }
   return null
 }

@@ -1,7 +1,7 @@
-import { Batcher, type Change, type Storage } from "@quotewire/core"
+import { Batcher, Change, type Storage } from "@quotewire/core"
 import { Effect, Exit, type Scope } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
+import type { Database } from "../database/Database.ts"
 import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
 /** How many changes, and about how many bytes, one statement holds. */
@@ -9,14 +9,6 @@ const max_batch = 200
 const max_batch_bytes = 4_000_000
 /** How many changes may wait in each queue. */
 const max_waiting = 5_000
-
-// The size of a row without its texts.
-const row_bytes = 200
-
-const bytesOf = ({ writes, events, jobs }: Change.Change): number =>
-  writes.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
-  events.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
-  jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
 
 /**
  * Among changes that are sent together, no two write the same record, finish the same job or move the same clock, and none
@@ -76,7 +68,7 @@ export const make = (
     max_waiting,
     max_wait_ms: database.call_ms,
     queueOf: queueOf(queues),
-    size: { of: bytesOf, max: max_batch_bytes },
+    size: { of: Change.bytesOf, max: max_batch_bytes },
     locksOf
   })
 }

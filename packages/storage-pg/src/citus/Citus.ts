@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Engine } from "../connection/Engine.ts"
 import type { Run } from "../connection/Session.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
-import type { Engine } from "./Engine.ts"
 
 /*
  * What differs on a server with the extension Citus, where a schema can be distributed: its tables are on one of several

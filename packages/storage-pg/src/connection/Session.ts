@@ -16,8 +16,6 @@ export type Run = (
 /** A connection for administration, such as migrations and moves. It runs one statement after the other. */
 export interface Session {
   readonly run: Run
-  /** Runs a statement as it is written. */
-  readonly runAsWritten: Run
 }
 
 const wrongSchemaName = new DatabaseRefused({
@@ -34,11 +32,12 @@ export const open = Effect.fnUntraced(function* (
   if (!isSchemaName(schema)) return yield* wrongSchemaName
   const rewrite = inSchema(schema)
   const connection = yield* PgConnection.make(connectionOf(options))
-  return {
-    run: (sql, params, prepare) => connection.query(rewrite(sql), params, prepare),
-    runAsWritten: connection.query
-  }
+  return { run: (sql, params, prepare) => connection.query(rewrite(sql), params, prepare) }
 })
+
+/** Runs a statement, and says whether it returned a row. */
+export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
 
 /** Connects, and uses the connection. A failure is described in one sentence. */
 export const using = <A>(

@@ -1,7 +1,7 @@
 import { Storage } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Engine } from "../citus/Engine.ts"
+import type { Engine } from "./Engine.ts"
 
 /** When a caller should try again after a lost database. */
 const retry_after_seconds = 2

@@ -1,7 +1,7 @@
 import { type Change, Ids, Supervise } from "@quotewire/core"
 import { Effect, Option, Queue, Schema, type Scope } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
+import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 
 /** The shortest time between two announcements of a host. */

@@ -1,7 +1,7 @@
 import type { Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { monotonicMs } from "../connection/monotonicMs.ts"
+import type { Database } from "../database/Database.ts"
 import { claim } from "./claim.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { Job, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema } from "effect"
-import type { Database } from "../connection/Database.ts"
+import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { jobColumns, jobOfRow, leaseColumns } from "../rows/jobs.ts"

@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 import { Effect } from "effect"
-import type { Database } from "../connection/Database.ts"
+import type { Database } from "../database/Database.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { leaseColumns } from "../rows/jobs.ts"
 

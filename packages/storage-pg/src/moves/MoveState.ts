@@ -3,11 +3,11 @@ import { type DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.t
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
+import * as Place from "../places/Place.ts"
 import { rowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 import { isRunning } from "./lock.ts"
 import { literal, name_prefix, nameOf } from "./names.ts"
-import * as Place from "./Place.ts"
 
 /** A replication slot of a move. Until it is dropped, its server keeps the log (WAL) that the slot has not sent. */
 export interface MoveSlot {

@@ -1,23 +1,23 @@
 import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Session } from "../connection/Session.ts"
+import { hasRow, type Session } from "../connection/Session.ts"
 import { stateOf } from "../connection/StatementRefused.ts"
+import { asideOf, makePlaceTable, releaseStatement } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
-import { query, statements } from "../sql/files.ts"
+import { query } from "../sql/files.ts"
 import { literal, nameOf } from "./names.ts"
-import { asideOf, releaseStatement } from "./Place.ts"
 
 /*
  * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.
  */
 
-/** How long the statements of hosts may wait behind the locks of a hold. */
+/** How long a hold waits for its locks. The statements of hosts wait behind it meanwhile. */
 const lock_ms = 250
 /** How long to wait for a running vacuum before that. Hosts do not wait meanwhile. */
 const vacuum_ms = 10_000
-/** How long creating a slot waits for the transactions that write, in all databases of the server. */
+/** How long to wait for a new slot. PostgreSQL first waits for every transaction of the server that has written something. */
 const slot_ms = 60_000
-/** How long a cell is held at most. After that, hosts release it by themselves. */
+/** How long a cell is held at most. After that, any host ends the hold. */
 export const hold_ms = 600
 
 const Facts = Schema.Struct({
@@ -32,30 +32,29 @@ const Facts = Schema.Struct({
 /** What a move needs to know about the old place before it begins. */
 export type Facts = typeof Facts.Type
 
-const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int })
-/** How many bytes of the log the new place has not got yet, and the position up to which it has. */
+const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int, is_lost: Schema.Boolean })
+/**
+ * How many bytes of the log the new place has not got yet, the position up to which it has, and whether the old server has given
+ * up the slot (`wal_status` is `lost`).
+ */
 export type Lag = typeof Lag.Type
 
-const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
-
+const copySlotsQuery = query("moves/copy_slots")
 const decideQuery = query("moves/decide")
 const forgetQuery = query("moves/forget")
 const lagQuery = query("moves/lag")
 const leaveQuery = query("moves/leave")
-const blockVacuumQuery = query("moves/block_vacuum")
+const lockAgainstAll = query("moves/lock_tables", { mode: "access exclusive" })
+const lockAgainstVacuum = query("moves/lock_tables", { mode: "share update exclusive" })
 const markQuery = query("moves/mark")
 const stayQuery = query("moves/stay")
-const tablesQuery = query("moves/tables")
 
 const readFacts = someRowsReader(Facts)
-const readTables = rowsReader(Table)
 const readEpochs = rowsReader(Schema.Struct({ epoch: Schema.Int }))
 const readMarks = rowsReader(Schema.Struct({ mark: Schema.String }))
 const readLag = rowsReader(Lag)
+const readSlots = rowsReader(Schema.Struct({ name: Schema.String }))
 const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
-
-/** The statements that make the table of a place. */
-export const placeTable = statements("place_table.sql")
 
 const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
 
@@ -66,25 +65,18 @@ export const facts = (session: Session, schema: string | undefined): Effect.Effe
     ({ rows }) => readFacts(rows)[0]
   )
 
-/** How many bytes the tables of a cell have. */
-export const bytes = ({ run }: Session): Effect.Effect<number, SqlError> =>
-  Effect.map(run(tablesQuery), ({ rows }) => readTables(rows).reduce((sum, { bytes }) => sum + bytes, 0))
-
 /** Begins a move. Returns the epoch of the cell here; null if the cell is not here. */
 export const leave = Effect.fnUntraced(function* (
   { run }: Session,
   move_id: string
 ): Effect.fn.Return<number | null, SqlError> {
-  for (const statement of placeTable) yield* run(statement)
+  yield* makePlaceTable(run)
   const [row] = readEpochs((yield* run(leaveQuery, [move_id])).rows)
   return row?.epoch ?? null
 })
 
 const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(
-    run("select from pg_replication_slots where slot_name = $1", [nameOf(move_id)]),
-    ({ rows }) => rows.length > 0
-  )
+  hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(move_id)])
 
 /**
  * Publishes the tables, and makes the slot that keeps what the new place has not got yet. False if the new place has
@@ -120,9 +112,12 @@ const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>)
     Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
   )
 
-/** Begins the transaction of a hold, and blocks vacuum in it. Hosts do not wait for this. False if the tables are locked. */
+/**
+ * Begins the transaction of a hold, and blocks vacuum in it: otherwise the hold would wait for a vacuum, and hosts behind it. Hosts
+ * do not wait for this, and PostgreSQL cancels an autovacuum that is in the way after a second. False if the tables are locked.
+ */
 export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
-  const begin = [`begin`, `set local statement_timeout = ${vacuum_ms}`, blockVacuumQuery]
+  const begin = ["begin", `set local statement_timeout = ${vacuum_ms}`, lockAgainstVacuum]
   const statements = Effect.forEach(begin, (statement) => session.run(statement, [], false), { discard: true })
   return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
@@ -132,8 +127,9 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
   const { run } = session
   const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
   const statements = Effect.gen(function* () {
-    yield* run(`set local statement_timeout = ${lock_ms}`, [], false)
-    yield* run(hold, [], false)
+    // Running statements of hosts end before the locks are granted.
+    for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, hold])
+      yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
     yield* run("commit", [], false)
     return row?.mark ?? null
@@ -147,26 +143,37 @@ export const release = ({ run }: Session, schema: string | undefined): Effect.Ef
 
 /** Decides the move: from now on the cell is at the new place. False if the hold has run out. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(decideQuery, [mark]), ({ rows }) => rows.length > 0)
+  hasRow(run, decideQuery, [mark])
 
 /** A slot is in use for a moment after its subscription was dropped. */
 const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }
 
-/** Drops the slot and the publication. */
-export const unpublish = Effect.fnUntraced(function* (
-  { run }: Session,
-  move_id: string
-): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
-  const dropSlot = Effect.gen(function* () {
+const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
     const { rows } = yield* run("select active_pid as pid from pg_replication_slots where slot_name = $1", [name])
     const [slot] = readPids(rows)
     if (slot === undefined) return
     if (slot.pid !== null) yield* run("select pg_terminate_backend($1)", [slot.pid])
     yield* run("select pg_drop_replication_slot($1)::text", [name])
-  })
-  yield* Effect.retry(dropSlot, whileInUse)
-  yield* run(`drop publication if exists ${name}`, [], false)
+  }).pipe(Effect.retry(whileInUse))
+
+/**
+ * Notes the names of the slots from which the new place copies tables, as the comment of the publication. A subscription drops
+ * them itself, unless its server is lost: then nobody else knows whose they are, and they would keep the log for ever.
+ */
+export const noteCopySlots = ({ run }: Session, move_id: string, names: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(`comment on publication ${nameOf(move_id)} is ${literal(names)}`, [], false))
+
+/** Drops the slots and the publication. */
+export const unpublish = Effect.fnUntraced(function* (
+  session: Session,
+  move_id: string
+): Effect.fn.Return<void, SqlError> {
+  const name = nameOf(move_id)
+  yield* dropSlot(session, name)
+  const copySlots = readSlots((yield* session.run(copySlotsQuery, [name])).rows)
+  for (const slot of copySlots) yield* dropSlot(session, slot.name)
+  yield* session.run(`drop publication if exists ${name}`, [], false)
 })
 
 /** Ends a move that was undone: the cell stays here. */

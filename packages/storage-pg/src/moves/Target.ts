@@ -1,10 +1,11 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Session } from "../connection/Session.ts"
+import { hasRow, type Session } from "../connection/Session.ts"
+import { makePlaceTable } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
-import { literal, nameOf } from "./names.ts"
-import { placeTable } from "./Source.ts"
+import { nameOf } from "./names.ts"
+import * as tables from "./tables.ts"
 
 /*
  * The steps of a move at the new place of a cell, the subscriber. Each step is idempotent.
@@ -26,13 +27,17 @@ export type Copied = typeof Copied.Type
 const arriveQuery = query("moves/arrive")
 const arrivedQuery = query("moves/arrived")
 const copiedQuery = query("moves/copied")
+const copySlotNamesQuery = query("moves/copy_slot_names")
 const settleQuery = query("moves/settle")
-const tablesQuery = query("moves/tables")
 const targetFactsQuery = query("moves/target_facts")
 
+/** A server that logs statements logs their parameters, too. Only a superuser can turn that off. */
+const hideParameters =
+  "select set_config('log_parameter_max_length', '0', false) from pg_roles where rolname = current_user and rolsuper"
+
 const readFacts = someRowsReader(Facts)
-const readTables = rowsReader(Schema.Struct({ name: Schema.String }))
 const readCopied = rowsReader(Copied)
+const readCopySlotNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
 /** Reads what a move needs to know before it begins. */
 export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
@@ -44,18 +49,16 @@ export const arrive = Effect.fnUntraced(function* (
   move_id: string,
   epoch: number
 ): Effect.fn.Return<boolean, SqlError> {
-  for (const statement of placeTable) yield* run(statement)
-  return (yield* run(arriveQuery, [move_id, epoch])).rows.length > 0
+  yield* makePlaceTable(run)
+  return yield* hasRow(run, arriveQuery, [move_id, epoch])
 })
 
 /** Whether a move has subscribed. */
 export const isSubscribed = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(
-    run(
-      "select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())",
-      [nameOf(move_id)]
-    ),
-    ({ rows }) => rows.length > 0
+  hasRow(
+    run,
+    "select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())",
+    [nameOf(move_id)]
   )
 
 /**
@@ -70,30 +73,32 @@ export const subscribe = Effect.fnUntraced(function* (
   const name = nameOf(move_id)
   if (yield* isSubscribed(session, move_id)) return
   // An earlier subscription of this move may have been dropped: everything is copied anew.
-  const tables = readTables((yield* session.run(tablesQuery)).rows).map(({ name }) => `quotewire."${name}"`)
-  yield* session.run(`truncate ${tables.join(", ")}`, [], false)
-  const from = literal(Redacted.value(source))
-  yield* session.runAsWritten(
-    `create subscription ${name} connection ${from} publication ${name} with (create_slot = false, slot_name = ${name}, streaming = off)`,
-    [],
-    false
-  )
+  const names = (yield* tables.read(session)).map(({ name }) => `quotewire."${name}"`)
+  yield* session.run(`truncate ${names.join(", ")}`, [], false)
+  yield* session.run(hideParameters)
+  yield* session.run("select set_config('move.source', $1, false)", [Redacted.value(source)])
+  yield* session.run(query("moves/subscribe", { name }), [], false)
 })
+
+/**
+ * The pattern of the names of the slots from which the subscription copies tables. PostgreSQL makes them at the old place, one for
+ * each table for as long as it is copied.
+ */
+export const copySlotNames = ({ run }: Session, move_id: string): Effect.Effect<string, SqlError> =>
+  Effect.map(run(copySlotNamesQuery, [nameOf(move_id)]), ({ rows }) => readCopySlotNames(rows)[0].names)
 
 /** How far the copy is; null if there is no subscription. */
 export const copied = ({ run }: Session, move_id: string): Effect.Effect<Copied | null, SqlError> =>
   Effect.map(run(copiedQuery, [nameOf(move_id)]), ({ rows }) => readCopied(rows)[0] ?? null)
 
 /** Collects statistics for the query planner: they are not replicated. */
-export const analyze = Effect.fnUntraced(function* ({ run }: Session): Effect.fn.Return<void, SqlError> {
-  for (const { name } of readTables((yield* run(tablesQuery)).rows)) {
-    yield* run(`analyze quotewire."${name}"`, [], false)
-  }
+export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn.Return<void, SqlError> {
+  for (const { name } of yield* tables.read(session)) yield* session.run(`analyze quotewire."${name}"`, [], false)
 })
 
 /** Whether the mark, and so everything before it, has arrived. The answer is durable. */
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(arrivedQuery, [mark]), ({ rows }) => rows.length > 0)
+  hasRow(run, arrivedQuery, [mark])
 
 /** Makes the cell live here, once the move is decided at the old place. */
 export const settle = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>

@@ -5,6 +5,7 @@ import { refused } from "./MoveRefused.ts"
 import type { Progress } from "./Progress.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
+import * as tables from "./tables.ts"
 
 /** How often the progress of a copy is read, and how often it is reported. */
 const poll_ms = 200
@@ -20,10 +21,15 @@ const notRunning = refused(
   "The new server does not copy: see its log; it may need more max_logical_replication_workers, or not reach the old server. Then run the command again, or with --undo."
 )
 
-/** Reads how far the copy is, and the lag of the subscription. */
-const stateOf = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
+const slotIsLost = refused(
+  "The old server has given up the replication slot of this move, and with it what the new place has not got yet: the slot kept more of the log than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
+)
+
+/** Reads how far the copy is, and how far behind it. Fails if the subscription or its slot is gone. */
+const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
   const lag = yield* source.step((session) => Source.lag(session, move_id))
+  if (lag?.is_lost) return yield* slotIsLost
   return copied === null || lag === null
     ? yield* notRunning
     : { ...copied, lag_bytes: lag.bytes, confirmed: lag.confirmed }
@@ -36,12 +42,12 @@ const progressOf = Effect.fnUntraced(function* (
   { lag_bytes, tables_left }: { readonly lag_bytes: number; readonly tables_left: number }
 ): Effect.fn.Return<Progress, DatabaseRefused> {
   if (tables_left === 0) return { step: "following", lag_bytes }
-  const copied_bytes = yield* target.step(Source.bytes)
-  const total_bytes = yield* source.step(Source.bytes)
+  const copied_bytes = yield* target.step(tables.bytes)
+  const total_bytes = yield* source.step(tables.bytes)
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 
-/** How far a subscription has come. A lag says nothing about that, since hosts go on writing. */
+/** How far a subscription has come. The lag does not tell, because hosts go on writing. */
 interface Reached {
   readonly tables_left: number
   readonly copied_bytes: number
@@ -64,7 +70,7 @@ export const catchUp = Effect.fnUntraced(function* (
   let reported: Progress | null = null
   let best: Reached | null = null
   for (;;) {
-    const now = yield* stateOf(source, target, move_id)
+    const now = yield* readState(source, target, move_id)
     stopped_ms = now.is_running ? 0 : stopped_ms + poll_ms
     const step = now.tables_left > 0 ? "copying" : "following"
     if (step !== reported?.step || unreported_ms >= report_every_ms) {

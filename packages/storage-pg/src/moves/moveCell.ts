@@ -2,12 +2,12 @@ import { Effect, Schema } from "effect"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
+import * as Place from "../places/Place.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 import { catchUp } from "./copy.ts"
 import { tryCutover } from "./cutover.ts"
 import { type Connected, connect, type Move } from "./Move.ts"
 import { refused } from "./MoveRefused.ts"
-import * as Place from "./Place.ts"
 import { unmet } from "./preconditions.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
@@ -84,6 +84,8 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
+  const copySlots = yield* target.step((session) => Target.copySlotNames(session, move_id))
+  yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
   yield* onProgress({ step: "subscribed" })
   yield* catchUp(source, target, move_id, onProgress)
   yield* target.step(Target.analyze)

@@ -6,14 +6,14 @@ const oldest_version = 140_000
 /** A slot and a sender for the move, and two for the tables that are copied at the same time. */
 const senders = 3
 
-/** What is known about the two ends of a move before it begins. */
-export interface Ends {
+/** What is known about both ends of a move before it begins. */
+export interface EndFacts {
   readonly old: Source.Facts
   readonly new: Target.Facts
 }
 
 /** The preconditions of a move that are not met: a sentence for each, with what to do. */
-export const unmet = ({ new: to, old: from }: Ends): ReadonlyArray<string> =>
+export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =>
   [
     from.version < oldest_version && "The old server is older than PostgreSQL 14: upgrade it first.",
     to.version < oldest_version && "The new server is older than PostgreSQL 14: take a newer one.",

@@ -1,7 +1,7 @@
 import { Batcher, type Change, type Page, type Storage } from "@quotewire/core"
 import { Effect, Exit, Schema, type Scope } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
+import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import { leaseColumns } from "../rows/jobs.ts"
 import { placedRecords, record_columns, recordColumns, records } from "../rows/records.ts"

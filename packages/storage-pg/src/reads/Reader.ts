@@ -1,7 +1,7 @@
 import { Ids, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
-import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
+import type { Database } from "../database/Database.ts"
 import { KnownMigrations } from "../migrations/migrations.ts"
 import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"

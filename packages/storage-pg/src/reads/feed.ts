@@ -1,6 +1,6 @@
 import type { Page, Storage } from "@quotewire/core"
 import { Effect, Schema } from "effect"
-import type { Database } from "../connection/Database.ts"
+import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 

@@ -1,6 +1,6 @@
 import { type Change, Page, type Storage } from "@quotewire/core"
 import { Effect, Schema } from "effect"
-import type { Database } from "../connection/Database.ts"
+import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import { record_columns, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"

@@ -6,17 +6,17 @@ import { step } from "./moves.ts"
 /** Load on hosts while a cell moves, which checks what it reads. */
 export class Load {
   isOver = false
+  /** The newest version of each writer that was stored. */
   readonly accepted = new Map<number, number>()
-  readonly waits_ms: Array<number> = []
+  /** How many events were read of each feed. */
+  readonly followed = new Map<number, number>()
   readonly claimed = new Set<string>()
 
   /** Stores one version after the other. Any failure is a failure of the test. */
   readonly write = (storage: Port, writer: number) =>
     Effect.gen({ self: this }, function* () {
       for (let version = 1; !this.isOver; version++) {
-        const began = performance.now()
         yield* storage.commit(step(writer, version))
-        this.waits_ms.push(performance.now() - began)
         this.accepted.set(writer, version)
         yield* Effect.sleep(2)
       }
@@ -28,9 +28,7 @@ export class Load {
       const workspace_id = workspace((writer % 4) + 1)
       while (!this.isOver) {
         const before = this.accepted.get(writer) ?? 0
-        const began = performance.now()
         const found = yield* storage.get({ workspace_id, kind: "remembered_call", id: `${writer}` })
-        this.waits_ms.push(performance.now() - began)
         const version = Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
         assert.isAtLeast(version, before, "a read is older than what was accepted before it")
         yield* Effect.sleep(2)
@@ -47,6 +45,7 @@ export class Load {
           assert.strictEqual(number, after + 1)
           after = number
         }
+        this.followed.set(place, after)
         yield* Effect.sleep(5)
       }
     })

@@ -3,7 +3,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { PgCells } from "@quotewire/storage-pg"
 import { type Array, Context, Effect, Layer, Redacted, type Scope } from "effect"
 import type { ServerName } from "../../../../test/support/PostgresServer.ts"
-import { emptyDatabaseOn, statements } from "../../../../test/support/TestDatabase.ts"
+import { emptyDatabaseOn, statements, tables } from "../../../../test/support/TestDatabase.ts"
 import * as CellList from "../../src/cells/CellList.ts"
 import type { CellSource, WrongCell } from "../../src/cells/CellState.ts"
 import * as Cells from "../../src/cells/Cells.ts"
@@ -85,8 +85,6 @@ const emptyOn = (server: ServerName) =>
     Effect.promise(() => emptyDatabaseOn(server)),
     ({ drop }) => Effect.promise(drop)
   )
-
-const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
 
 /** Empties all cells. They stay cells, and workspaces stay where they are placed. */
 export const emptyAll = Effect.flatMap(FourCells, ({ cells }) =>

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { Cell, type Storage } from "@quotewire/core"
 import { PgCells, PgStorage } from "@quotewire/storage-pg"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
-import { statements } from "../../../../test/support/TestDatabase.ts"
+import { statements, tables } from "../../../../test/support/TestDatabase.ts"
 
 /** The database to use on the coordinator of a Citus cluster; undefined if there is none. */
 export const citus_url = process.env.QUOTEWIRE_TEST_CITUS_URL
@@ -50,8 +50,6 @@ export const twoCells: Layer.Layer<Storage.Storage | Schemas, PgStorage.Database
     return Layer.merge(PgCells.layer(cells), Layer.succeed(Schemas, schemas))
   })
 )
-
-const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
 
 /** Empties all schemas. They stay cells. */
 export const emptyAll = Effect.flatMap(Schemas, (schemas) =>

@@ -1,6 +1,7 @@
+import { assert } from "@effect/vitest"
 import { Change, type Ids, Storage } from "@quotewire/core"
 import { PgCells, type PgStorage } from "@quotewire/storage-pg"
-import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { PostgresServer } from "../../../../test/support/PostgresServer.ts"
 import { statements } from "../../../../test/support/TestDatabase.ts"
 import { type Port, workspace } from "./hosts.ts"
@@ -13,7 +14,15 @@ export class TwoServers extends Context.Service<TwoServers, readonly [PostgresSe
     TwoServers,
     Effect.acquireRelease(
       Effect.promise(async () => {
-        const settings = { wal_level: "logical", max_replication_slots: "20", max_wal_senders: "20" }
+        const settings = {
+          wal_level: "logical",
+          max_replication_slots: "20",
+          max_wal_senders: "20",
+          // Moves that tests stop keep their workers, and older releases start one table after the other at this interval.
+          max_worker_processes: "20",
+          max_logical_replication_workers: "12",
+          wal_retrieve_retry_interval: "100ms"
+        }
         const start = () => PostgresServer.start({ durable: false, settings })
         return Promise.all([start(), start()])
       }),
@@ -73,3 +82,33 @@ export const stepIn = (workspace_id: Ids.WorkspaceId, writer: number, version: n
 
 /** Runs statements in a database, and returns the rows of the last. */
 export const sql = (url: string, ...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
+
+export type StepName = PgCells.MoveProgress["step"]
+
+/** Moves a cell, and stops as a process that is killed after a step. */
+export const moveUntil = Effect.fnUntraced(function* ({ cells }: MovableCell, last: StepName) {
+  const onProgress = ({ step }: PgCells.MoveProgress) => (step === last ? Effect.interrupt : Effect.void)
+  assert.isTrue(Exit.hasInterrupts(yield* Effect.exit(PgCells.move(cells, "home", { onProgress }))), last)
+})
+
+/** Why a command about a move has failed. */
+export const reasonOf = <A>(program: Effect.Effect<A, PgStorage.DatabaseRefused>) =>
+  Effect.map(Effect.flip(program), ({ message, reason }) => ({ message, reason }))
+
+/** The name of the subscription at the new place, which its slot and its publication have, too. */
+export const subscriptionIn = Effect.fnUntraced(function* (url: string) {
+  const found = "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid"
+  const [subscription] = yield* sql(url, `${found} where d.datname = current_database()`)
+  return String(subscription?.subname)
+})
+
+const leftBehind = `select
+  (select count(*) from pg_replication_slots where database = current_database())::int as slots,
+  (select count(*) from pg_publication)::int as publications,
+  (select count(*) from pg_subscription s join pg_database d on d.oid = s.subdbid where d.datname = current_database())::int
+    as subscriptions`
+
+/** Fails if a move has left something of its replication in a database. */
+export const assertNothingLeft = Effect.fnUntraced(function* (url: string, message?: string) {
+  assert.deepStrictEqual(yield* sql(url, leftBehind), [{ slots: 0, publications: 0, subscriptions: 0 }], message)
+})

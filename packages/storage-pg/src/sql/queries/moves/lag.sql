@@ -1,6 +1,9 @@
--- The replication lag of the slot $1 in bytes of the log, and how far the new place has confirmed the log.
+-- The replication lag of the slot $1 in bytes of the log, how far the new place has confirmed the log, and whether the server has
+-- given up the slot and the log that it kept.
 select pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed)::bigint as bytes,
-  pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed
+  pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed,
+  s.is_lost
 from (
-  select coalesce(confirmed_flush_lsn, restart_lsn) as confirmed from pg_replication_slots where slot_name = $1
+  select coalesce(confirmed_flush_lsn, restart_lsn) as confirmed, coalesce(wal_status = 'lost', false) as is_lost
+  from pg_replication_slots where slot_name = $1
 ) s;

@@ -3,7 +3,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Run } from "../connection/Session.ts"
 import { default_schema } from "../connection/schemaName.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
-import { query } from "../sql/files.ts"
+import { query, statements } from "../sql/files.ts"
 
 /*
  * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row that says
@@ -31,8 +31,8 @@ export type Place =
 const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))
 const readPlaces = rowsReader(PlaceRow)
 
-const found = query("moves/found")
-const place = query("moves/place")
+const found = query("places/found")
+const place = query("places/place")
 
 /** Reads what a place says about itself. */
 export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
@@ -42,12 +42,18 @@ export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Pla
   return { state: has_tables ? "settled" : "empty" }
 })
 
+const placeTable = statements("place_table.sql")
+
+/** Makes the table `place`, and that of the marks of moves, unless they are there. */
+export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
+  Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
+
 /** Where the tables of a schema are put aside while a cell is held, and until a move is finished. */
 export const asideOf = (schema: string = default_schema): string => `${schema}_left`
 
 /** The statement that ends a hold: one that is overdue, or any. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
-  query("moves/release", {
+  query("places/release", {
     aside: `"${asideOf(schema)}"`,
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })

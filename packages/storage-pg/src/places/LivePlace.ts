@@ -6,7 +6,7 @@ import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
 import * as Place from "./Place.ts"
 
-/** The address of a database, and the one that it moves to. */
+/** The address of a database, and the one that it can move to. */
 export interface MovableOptions extends DatabaseOptions {
   /** The database that this one is moved to, or was moved to: a move copies the schema there, under the same name. */
   readonly moves_to?: Redacted.Redacted<string>

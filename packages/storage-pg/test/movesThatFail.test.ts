@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, layer } from "@effect/vitest"
+import { PgCells } from "@quotewire/storage-pg"
+import { Effect, Redacted } from "effect"
+import { eventually } from "./support/hosts.ts"
+import {
+  assertNothingLeft,
+  movableCell,
+  moveUntil,
+  openCells,
+  reasonOf,
+  type StepName,
+  sql,
+  step,
+  subscriptionIn,
+  TwoServers
+} from "./support/moves.ts"
+import { Wire } from "./support/Wire.ts"
+
+/** Lets no row of the feed be copied: the copy waits at the new place. */
+const holdUpCopy = [
+  "create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(3600); return new; end'",
+  "create trigger wait before insert on eu_1.event for each row execute function public.wait()",
+  "alter table eu_1.event enable always trigger wait"
+]
+
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
+  it.effect("does not go on after its replication slot was dropped, and can be moved again", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* moveUntil(movable, "following")
+      const name = yield* subscriptionIn(new_url)
+      yield* sql(new_url, `alter subscription ${name} disable`)
+      yield* eventually(sql(old_url, `select pg_drop_replication_slot('${name}')::text`))
+      yield* host.commit(step(1, 1))
+      yield* sql(new_url, `alter subscription ${name} enable`)
+      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /slot of this move is gone.*--undo/)
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 2))
+    })
+  )
+
+  it.effect("says at once if the old server has given up its slot, and can be moved again", () =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const host = yield* openCells(cells)
+      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
+        Effect.gen(function* () {
+          if (last !== "subscribed") return
+          const name = yield* subscriptionIn(new_url)
+          yield* sql(new_url, `alter subscription ${name} disable`)
+          yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
+          yield* host.commit(step(1, 1)).pipe(Effect.orDie)
+          // The log begins a new file, and a checkpoint gives up slots that keep older ones.
+          yield* eventually(
+            Effect.gen(function* () {
+              const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
+              const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
+              assert.strictEqual(slot?.wal_status, "lost")
+            })
+          )
+        })
+      const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
+      assert.match(message, /max_slot_wal_keep_size.*--undo/)
+      yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 2))
+    })
+  )
+
+  it.effect("is copied anew after its subscription was dropped", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* host.commit(step(1, 1))
+      yield* moveUntil(movable, "following")
+      const name = yield* subscriptionIn(new_url)
+      const changes = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
+      yield* sql(new_url, ...changes, `drop subscription ${name}`)
+      yield* sql(old_url, "delete from eu_1.job")
+      yield* host.commit(step(1, 2))
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      assert.deepStrictEqual(yield* sql(new_url, "select due_at::int from eu_1.job"), [{ due_at: 2 }])
+    })
+  )
+
+  it.effect("writes the password of the old place into no log if the new one cannot subscribe", () =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const [first, second] = yield* TwoServers
+      const old = new URL(old_url)
+      const password = "pass quotewire word"
+      yield* sql(old_url, `create role mover superuser login password '${password}'`)
+      const wire = yield* Effect.acquireRelease(
+        Effect.promise(() => Wire.to(first.port)),
+        (wire) => Effect.sync(() => wire.close())
+      )
+      Object.assign(old, { username: "mover", password, port: `${wire.port}` })
+      const leaky = ["log_statement = ddl", "log_min_duration_statement = 0", "log_error_verbosity = verbose"]
+      yield* sql(
+        new_url,
+        ...leaky.map((setting) => `alter database ${new URL(new_url).pathname.slice(1)} set ${setting}`)
+      )
+      const movable = [{ ...cells[0], url: Redacted.make(old.href) }] as const
+      const onProgress = ({ step }: PgCells.MoveProgress) =>
+        Effect.sync(() => {
+          if (step === "published") wire.refuse()
+        })
+      assert.match((yield* reasonOf(PgCells.move(movable, "home", { onProgress }))).message, /cannot reach the old one/)
+      const log = readFileSync(join(second.folder, "log"), "utf8")
+      assert.include(log, "could not connect to the publisher")
+      assert.notInclude(log, encodeURIComponent(password))
+      wire.restore()
+      assert.strictEqual(yield* PgCells.move(movable, "home"), "moved")
+    })
+  )
+
+  it.effect.each(["copying", "following"] as const)("can be undone after the new server was lost while %s", (last) =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const [, second] = yield* TwoServers
+      const host = yield* openCells(cells)
+      yield* host.commit(step(1, 1))
+      const onProgress = ({ step }: PgCells.MoveProgress) =>
+        Effect.gen(function* () {
+          if (step === "published" && last === "copying") yield* sql(new_url, ...holdUpCopy)
+          if (step !== last) return
+          // Every table but one is copied.
+          const left = "select srsubstate as state from pg_subscription_rel where srsubstate <> 'r'"
+          const isHeldUp = Effect.map(sql(new_url, left), (found) => assert.deepStrictEqual(found, [{ state: "d" }]))
+          if (last === "copying") yield* eventually(isHeldUp)
+          yield* Effect.promise(() => second.stop("immediate"))
+        })
+      assert.strictEqual((yield* reasonOf(PgCells.move(cells, "home", { onProgress }))).reason, "unreachable")
+
+      const steps: Array<StepName> = []
+      const undoing = PgCells.undoMove(cells, "home", { onProgress: ({ step }) => Effect.sync(() => steps.push(step)) })
+      assert.strictEqual(yield* undoing, "undone")
+      assert.deepStrictEqual(steps, ["unreachable"])
+      yield* assertNothingLeft(old_url)
+      yield* host.commit(step(1, 2))
+
+      // What an operator does when the server is back.
+      yield* Effect.promise(() => second.startAgain())
+      const name = yield* subscriptionIn(new_url)
+      const without = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
+      yield* sql(new_url, ...without, `drop subscription ${name}`, "drop schema eu_1 cascade")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 3))
+    })
+  )
+})
