@@ -104,7 +104,7 @@ export class Ids extends Context.Service<
     Ids,
     Effect.gen(function* () {
       const { ulid } = yield* SecureRandom.SecureRandom
-      // Decisions draw identifiers and run no effects. A ULID is drawn in 1 µs, without a wait.
+      // Decisions draw identifiers, and run no effects. Drawing one never waits.
       const run = Effect.runSyncWith(yield* Effect.context<never>())
       const next = () => run(ulid).toLowerCase()
       const make = (prefix: string) => `${prefix}_${next()}`
