@@ -141,7 +141,7 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/Money wire/HttpAddress",
+    "wire/ApiError wire/CalendarDay wire/Input wire/Json wire/Page wire/Timestamp wire/Money wire/HttpAddress",
     "access/Caller access/Limits",
     "calls/IdempotencyRecord",
     "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
@@ -153,7 +153,7 @@ describe("modules of the core", () => {
     "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
     "carriers/Reply carriers/Scenario",
     "rating/Amount rating/Answer rating/Faults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
-    "rating/Variable rating/calendar rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",
+    "rating/Variable rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",
     "rating/fictionalPlans rating/offer rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
@@ -265,7 +265,7 @@ describe("hosts", () => {
     "operations",
     "OperationServices"
   ]
-  const speaking = [...calling, "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
+  const speaking = [...calling, "CalendarDay", "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     "Access",

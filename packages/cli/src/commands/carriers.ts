@@ -1,4 +1,4 @@
-import { RatePlan, Timestamp } from "@quotewire/core"
+import { CalendarDay, RatePlan } from "@quotewire/core"
 import { Clock, Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
@@ -23,7 +23,7 @@ const check = Command.make("check", { file, config, json }, (settings) =>
   Effect.gen(function* () {
     const ratings = yield* ratingsOf(settings.config)
     const plan = yield* JsonFile.read(settings.file, "<file>")
-    const today = Timestamp.fromMillis(yield* Clock.currentTimeMillis).slice(0, 10)
+    const today = CalendarDay.dayOf(yield* Clock.currentTimeMillis)
     const faults = RatePlan.check(plan, { today, ratings })
     if (settings.json) yield* Console.log(JSON.stringify({ faults }))
     else yield* Effect.forEach([...faults.map(lineOf), ...summaryOf(plan).map(rowOf)], (line) => Console.log(line))

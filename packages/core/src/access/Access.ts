@@ -4,7 +4,7 @@ import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
-import { hour_ms } from "../wire/Timestamp.ts"
+import { hour_ms, second_ms } from "../wire/Timestamp.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
 import { Seal } from "./Seal.ts"
@@ -158,7 +158,7 @@ export class Access extends Context.Service<
         const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
         yield* commit(storage, Change.make(directoryWorkspace, { writes }))
-        known.forget(key_id)
+        known.revoke(key_id)
         return revoked
       })
 
@@ -194,19 +194,19 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
     const { generation } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
-      known.markInvalid(key)
+      known.drop(key)
       return yield* refused
     }
     const caller = callerOf(apiKey)
-    known.set(key, caller, generation)
+    known.add(key, caller, clock.currentTimeMillisUnsafe(), generation)
     return caller
   })
 
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const cached = known.get(key, clock.currentTimeMillisUnsafe())
-    return cached === undefined
+    const cached = known.callerOf(key, clock.currentTimeMillisUnsafe())
+    return cached === null
       ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
       : Effect.succeed(withHandle(cached, read_handle))
   }
@@ -259,63 +259,63 @@ const keylessCaller = (read_handle: string | null) =>
   )
 
 /** How long a key that was revoked on another host may still work here. */
-const known_for_ms = 1_000
-const max_known_keys = 10_000
-/** How long at least a valid key counts as recently used; at most twice as long. */
+const known_for_ms = second_ms
+/** For how long after its look-up a valid key is no guess. */
 const recent_for_ms = hour_ms
+const max_known_keys = 10_000
+
+/** The caller of a key, and when it was looked up, in milliseconds of real time. */
+interface Known {
+  readonly caller: Caller
+  readonly at: number
+}
 
 /**
- * Caches the callers of keys for a second, in memory only, so that a busy key is not hashed and looked up for each call.
+ * The keys that this host has found to be valid within the last hour, in memory only.
  *
- * The whole cache is cleared at once, so unused keys do not stay in it. That a key was valid recently is known for one to two
- * hours.
+ * For a second after its look-up, a busy key is not hashed and looked up again.
  */
-export class KnownKeys {
-  private readonly entries = new Map<string, Caller>()
-  private began = 0
+class KnownKeys {
+  /** In the order of their look-ups. */
+  private readonly keys = new Map<string, Known>()
   private revocations = 0
-  private recent = new Set<string>()
-  private recentBefore = new Set<string>()
-  private recentBegan = 0
 
-  get(key: string, now: number): Caller | undefined {
-    if (now < this.began || now >= this.began + known_for_ms) {
-      this.entries.clear()
-      this.began = now
-    }
-    return this.entries.get(key)
+  /** The caller of a key that was looked up within the last second. */
+  callerOf(key: string, now: number): Caller | null {
+    const known = this.keys.get(key)
+    return known !== undefined && now >= known.at && now < known.at + known_for_ms ? known.caller : null
   }
 
-  /** A token for `set`: what is read from now on may be cached, unless a key is revoked here meanwhile. */
+  /** Whether a key was valid within the last hour. It must still be looked up. */
+  wasValidRecently(key: string, now: number): boolean {
+    const known = this.keys.get(key)
+    return known !== undefined && now < known.at + recent_for_ms
+  }
+
+  /** A token for `add`: what is looked up from now on may be added, unless a key is revoked here meanwhile. */
   get generation(): number {
     return this.revocations
   }
 
-  set(key: string, caller: Caller, generation: number): void {
+  /** Adds a key that was looked up. Keys of more than an hour ago are dropped, and the oldest ones beyond the maximum. */
+  add(key: string, caller: Caller, now: number, generation: number): void {
     if (generation !== this.revocations) return
-    if (this.entries.size < max_known_keys) this.entries.set(key, caller)
-    if (this.recent.size < max_known_keys) this.recent.add(key)
-  }
-
-  /** Whether a key was valid recently. It must still be looked up. */
-  wasValidRecently(key: string, now: number): boolean {
-    if (now < this.recentBegan || now >= this.recentBegan + recent_for_ms) {
-      this.recentBefore = this.recent
-      this.recent = new Set()
-      this.recentBegan = now
+    this.keys.delete(key)
+    for (const [oldest, { at }] of this.keys) {
+      if (this.keys.size < max_known_keys && now < at + recent_for_ms) break
+      this.keys.delete(oldest)
     }
-    return this.recent.has(key) || this.recentBefore.has(key)
+    this.keys.set(key, { caller, at: now })
   }
 
-  /** Records that a key is no longer valid. */
-  markInvalid(key: string): void {
-    this.recent.delete(key)
-    this.recentBefore.delete(key)
+  /** Drops a key that was looked up and is not valid. */
+  drop(key: string): void {
+    this.keys.delete(key)
   }
 
-  /** Forgets a key at once, and discards look-ups that are under way. */
-  forget(id: KeyId): void {
+  /** Drops a key that is revoked, at once, and discards look-ups that are under way. */
+  revoke(id: KeyId): void {
     this.revocations++
-    for (const [key, caller] of this.entries) if (caller.key_id === id) this.entries.delete(key)
+    for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)
   }
 }

@@ -11,7 +11,7 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused") {
 }
 
 /** The public name of the newest seal key of the process that started last. */
-export const NewestKey = Schema.Struct({ key_name: Schema.String })
+const NewestKey = Schema.Struct({ key_name: Schema.String })
 
 /** The newest seal key in storage, one record in the directory. */
 export const kind = Kind.make({ name: "seal_key", schema: NewestKey, survives_reset: true })

@@ -2,10 +2,10 @@ import { Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
-import { inBlocks } from "../concurrency/RandomPool.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { type Kinds, LazyRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { inBlocks } from "./RandomPool.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /*

@@ -8,6 +8,7 @@ import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLi
 import * as CarrierLimits from "./CarrierLimits.ts"
 import { openUntil } from "./Eligibility.ts"
 import { brokenHandoff } from "./Offer.ts"
+import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
@@ -162,7 +163,7 @@ const make = Effect.gen(function* () {
   })
 
   const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
-    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), noAnswer), of)
+    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), late), of)
 
   // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
   const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
@@ -186,16 +187,14 @@ const make = Effect.gen(function* () {
 })
 
 const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
-const noAnswer: CarrierReply = { kind: "unavailable", reason: "timeout" }
-const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
-const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
-const late: CarrierReply = { kind: "unavailable", reason: "timeout" }
-const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
+const late = Reply.unavailable("timeout")
+const failed = Reply.unavailable("carrier_error")
+const closed = Reply.unavailable("maintenance")
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
-  validOr(reply, BrokenRule.ofReply(reply), unreadable)
+  validOr(reply, BrokenRule.ofReply(reply), Reply.unavailable("unreadable_answer"))
 
 /** Logs that an adapter has found out itself that there is no answer. The engine cannot know why. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>

@@ -176,7 +176,7 @@ interface Subject {
   readonly id: string
 }
 
-/** A step of one of them. */
+/** A step, and the health that it changes. */
 interface StepOf {
   readonly subject: Subject
   readonly step: CarrierHealth.Step

@@ -74,7 +74,7 @@ export const adapterOf = (
   adapters.find(({ carrier, environments }) => carrier.id === carrier_id && environments.includes(environment))
 
 /** The longest value, in characters. A certificate with its chain fits. */
-export const max_value = 8_192
+const max_value = 8_192
 
 /** Checks what is to be set. No message repeats a value, nor a name that the carrier does not ask for. */
 export const check = (

@@ -2,7 +2,7 @@ import { Effect, Predicate } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { LineName } from "../lines/LineName.ts"
-import { fromMillis } from "../wire/Timestamp.ts"
+import { dayOf } from "../wire/CalendarDay.ts"
 import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
 import type {
@@ -136,7 +136,7 @@ export const reviewOf = <
   ask: CarrierAsk
 ): CarrierReview<Name, Fields> => {
   const isReview = (review: CarrierAsk): review is CarrierAsk & CarrierReview<Name, Fields> => isOwn(definition, review)
-  const review = { ...askOf(ask), on: fromMillis(ask.now).slice(0, 10) }
+  const review = { ...askOf(ask), on: dayOf(ask.now) }
   if (!isReview(review)) throw foreign()
   return review
 }

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { LineName } from "../lines/LineName.ts"
 import type { NewEvent } from "../storage/Change.ts"
@@ -24,10 +24,8 @@ export const meanings = {
   "webhook.test": "A test was asked for. It goes to one subscription only, and is not in the feed."
 } as const
 
-const isType = (key: string): key is keyof typeof meanings => key in meanings
-
 /** Every type of event, in the order of the table. */
-export const types: ReadonlyArray<keyof typeof meanings> = Object.keys(meanings).filter(isType)
+export const types: ReadonlyArray<keyof typeof meanings> = Struct.keys(meanings)
 
 type Type = Exclude<keyof typeof meanings, "webhook.test">
 

@@ -1,7 +1,7 @@
 import { Schema, SchemaIssue } from "effect"
+import { isCalendarDay } from "../wire/CalendarDay.ts"
 import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
-import { isCalendarDate } from "../wire/Timestamp.ts"
 
 /*
  * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and is
@@ -67,7 +67,7 @@ export const personName = (about: About) =>
 /** A calendar day, `YYYY-MM-DD`. */
 export const day = (about: About) =>
   Schema.String.check(
-    Schema.makeFilter(isCalendarDate, {
+    Schema.makeFilter(isCalendarDay, {
       expected: "a day of the calendar, YYYY-MM-DD",
       toJsonSchema: () => ({ format: "date", pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" })
     })

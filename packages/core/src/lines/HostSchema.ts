@@ -37,7 +37,7 @@ const narrowing = oncePerLines((lines) => {
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 
-/** The same node with other parts; the node itself, if no part is another. */
+/** A copy of a node with its parts changed; the node itself if none of them changes. */
 const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Arrays": {
@@ -63,6 +63,6 @@ const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.A
   }
 }
 
-/** What stays as it is in a node with other parts. */
+/** What the copy of a node keeps. */
 const restOf = (ast: SchemaAST.Arrays | SchemaAST.Objects | SchemaAST.Union) =>
   [ast.annotations, ast.checks, ast.encoding, ast.context, ast.encodingChecks] as const

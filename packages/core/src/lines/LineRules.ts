@@ -1,6 +1,6 @@
 import { Result, type Schema, SchemaAST } from "effect"
+import { isCalendarDay } from "../wire/CalendarDay.ts"
 import type { FieldError } from "../wire/FieldError.ts"
-import { isCalendarDate } from "../wire/Timestamp.ts"
 import type { Assumption, Problems, Subject } from "./Application.ts"
 import type { Fact } from "./FactSchema.ts"
 import type { Codes, Traits } from "./Line.ts"
@@ -33,7 +33,7 @@ export const checkTexts = (
   return [
     ...rule(is_name.test(name), "name", name_form),
     ...rule(insures.trim() !== "", "insures", 'Must be what the line insures, as in "rented homes".'),
-    ...rule(isCalendarDate(facts_version), "facts_version", "Must be a day, YYYY-MM-DD."),
+    ...rule(isCalendarDay(facts_version), "facts_version", "Must be a day, YYYY-MM-DD."),
     ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
     ...checkNames(disclosures, "disclosures"),
     ...(["coverage_codes", "subject_kinds", "billing_cycles"] as const).flatMap((list) =>

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { addDays } from "../wire/Timestamp.ts"
+import { addDays } from "../wire/CalendarDay.ts"
 import type { Assumptions, Problems } from "./Application.ts"
 import * as Fact from "./Fact.ts"
 import * as State from "./State.ts"

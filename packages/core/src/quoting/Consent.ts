@@ -19,7 +19,7 @@ const not_agreed = "The person has not agreed. Ask the person."
 const no_contact = "The person has not consented to be contacted in this way. Ask the person."
 
 /** A reference to evidence of consent, made and kept by the party that spoke to the person. */
-export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).check(
+const ReceiptReference = Schema.String.annotate({ message: no_receipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
     message: no_receipt

@@ -12,9 +12,10 @@ import type { LineSet } from "../lines/Lines.ts"
 import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { dayOf } from "../wire/CalendarDay.ts"
 import { countOf, joinWrongFields } from "../wire/FieldError.ts"
 import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
-import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
+import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
@@ -201,7 +202,7 @@ export const check = (
   const scenario = scenarioOf(input, caller, moment)
   const scripted = scriptedRefusal(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
-  const application = line.read(input.application, fromMillis(moment.now).slice(0, 10))
+  const application = line.read(input.application, dayOf(moment.now))
   const wrong = wrongFields(input, line, application, caller, disclosure)
   if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
   return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
@@ -262,7 +263,7 @@ export const validateRest = (
   })
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
   if (Option.isNone(rest) || line === undefined) return joinWrongFields()
-  const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
+  const facts = line.read(rest.value.application, dayOf(moment.now))
   const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosure_version })
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }

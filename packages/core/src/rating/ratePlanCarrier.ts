@@ -8,9 +8,9 @@ import type {
   CarrierRefresh,
   CarrierReply
 } from "../carriers/Carrier.ts"
+import { dayOf } from "../wire/CalendarDay.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import { answerOf, riskOf } from "./Answer.ts"
-import { dayOf } from "./calendar.ts"
 import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, type RatePlan, read } from "./RatePlan.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"

@@ -1,5 +1,5 @@
 import type { Decline } from "../carriers/Carrier.ts"
-import { addDays } from "../wire/Timestamp.ts"
+import { addDays } from "../wire/CalendarDay.ts"
 import type { Condition, RatePlan, Rule } from "./Plan.ts"
 import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"

@@ -2,7 +2,7 @@ import { Clock, Data, Effect, Option, Predicate, Schema } from "effect"
 import { Base64 } from "effect/encoding"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { ConnectionValues } from "../carriers/Carrier.ts"
-import { CurrentExchange } from "../carriers/http/Exchange.ts"
+import { CurrentRequest } from "../carriers/http/SentRequest.ts"
 import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
 import * as Redaction from "../carriers/recorder/Redaction.ts"
 import * as Input from "../wire/Input.ts"
@@ -113,7 +113,7 @@ export const record = (
     const recorder = RecordedTransport.make(transport, list.add)
     return {
       transport: HttpClient.transform(recorder, (call, request) =>
-        Effect.flatMap(CurrentExchange, (exchange) => {
+        Effect.flatMap(CurrentRequest, (exchange) => {
           if (exchange?.purpose === "token") return transport.execute(request)
           const [, credential] = /^\S+ +(\S+)$/.exec(request.headers.authorization ?? "") ?? []
           if (credential !== undefined) credentials.add(credential)
@@ -247,7 +247,7 @@ export const replay = (
     return Effect.die(error)
   }
   const transport = HttpClient.make((request, url) =>
-    Effect.flatMap(CurrentExchange, (exchange) => {
+    Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
       const asked = askedOf(request, url, redaction)
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace

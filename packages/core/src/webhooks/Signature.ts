@@ -71,13 +71,10 @@ export const sign = (
   keys?: Keys
 ): Effect.Effect<string> => {
   const signed = encoder.encode(`${id}.${timestamp_seconds}.${body}`)
-  const [first] = secrets
-  return first !== undefined && secrets.length === 1
-    ? entryOf(mac, first, signed, keys)
-    : Effect.map(
-        Effect.forEach(secrets, (secret) => entryOf(mac, secret, signed, keys)),
-        (entries) => entries.join(" ")
-      )
+  return Effect.map(
+    Effect.forEach(secrets, (secret) => entryOf(mac, secret, signed, keys)),
+    (entries) => entries.join(" ")
+  )
 }
 
 const entryOf = (

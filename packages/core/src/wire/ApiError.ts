@@ -1,4 +1,4 @@
-import { Data, Schema } from "effect"
+import { Data, Schema, Struct } from "effect"
 import { countOf, FieldError, joinWrongFields, limitFields, pluralize, type WrongFields } from "./FieldError.ts"
 
 export { FieldError, type WrongFields } from "./FieldError.ts"
@@ -110,10 +110,8 @@ export const definitions = define({
 /** An error code (api.md, Errors). New codes can be added in any revision. */
 export type ErrorCode = keyof typeof definitions
 
-const isErrorCode = (key: string): key is ErrorCode => key in definitions
-
 /** All error codes, in the order of the table. */
-export const codes: ReadonlyArray<ErrorCode> = Object.keys(definitions).filter(isErrorCode)
+export const codes: ReadonlyArray<ErrorCode> = Struct.keys(definitions)
 
 /** The body of every refusal (api.md, Error envelope). */
 export const ErrorEnvelope = Schema.Struct({

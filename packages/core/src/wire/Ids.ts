@@ -1,11 +1,10 @@
-import { Brand, Clock, Context, Effect, Layer, Schema } from "effect"
+import { Brand, Context, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { inBlocks } from "../concurrency/RandomPool.ts"
 
 /**
  * The prefix of each kind of identifier (api.md, Resources).
  *
- * After the prefix come 26 lower-case characters of Crockford's base 32: 10 of time, 16 random.
+ * After the prefix comes a ULID in lower case: 26 characters of Crockford's base 32, 10 of time and 16 random.
  */
 export const prefixes = {
   application: "app",
@@ -75,19 +74,6 @@ export type TestEventId = typeof TestEventId.Type
 export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
 export type WorkspaceId = typeof WorkspaceId.Type
 
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-
-/** Encodes the 26-character body of an identifier, from its time in milliseconds and 16 random five-bit digits. */
-export const body = (millis: number, digits: Uint8Array): string => {
-  const codes = new Array<number>(time_digits + digits.length)
-  for (let i = time_digits - 1, rest = millis; i >= 0; i--, rest = Math.floor(rest / 32)) codes[i] = codeOf(rest % 32)
-  for (let i = 0; i < digits.length; i++) codes[time_digits + i] = codeOf(digits[i] ?? 0)
-  return String.fromCharCode(...codes)
-}
-
-const time_digits = 10
-const codeOf = (digit: number): number => alphabet.charCodeAt(digit)
-
 /**
  * Makes identifiers.
  *
@@ -117,9 +103,10 @@ export class Ids extends Context.Service<
   static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
     Ids,
     Effect.gen(function* () {
-      const random = yield* SecureRandom.SecureRandom
-      const clock = yield* Clock.Clock
-      const next = bodies(() => clock.currentTimeMillisUnsafe(), inBlocks(random))
+      const { ulid } = yield* SecureRandom.SecureRandom
+      // Decisions draw identifiers, and run no effects. Drawing one never waits.
+      const run = Effect.runSyncWith(yield* Effect.context<never>())
+      const next = () => run(ulid).toLowerCase()
       const make = (prefix: string) => `${prefix}_${next()}`
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),
@@ -157,34 +144,4 @@ const nominal = {
   subscription: Brand.nominal<SubscriptionId>(),
   test_event: Brand.nominal<TestEventId>(),
   workspace: Brand.nominal<WorkspaceId>()
-}
-
-const digits_each = 16
-
-/** Counts up within a millisecond, as ULIDs do. */
-const bodies = (now: () => number, draw: (bytes: number) => Uint8Array) => {
-  const digits = new Uint8Array(digits_each)
-  let last = -1
-  return (): string => {
-    const at = now()
-    if (at <= last) {
-      increment(digits)
-      return body(last, digits)
-    }
-    last = at
-    const drawn = draw(digits_each)
-    for (let i = 0; i < digits_each; i++) digits[i] = (drawn[i] ?? 0) & 31
-    return body(last, digits)
-  }
-}
-
-const increment = (digits: Uint8Array): void => {
-  for (let i = digits.length - 1; i >= 0; i--) {
-    const digit = digits[i] ?? 0
-    if (digit < 31) {
-      digits[i] = digit + 1
-      return
-    }
-    digits[i] = 0
-  }
 }

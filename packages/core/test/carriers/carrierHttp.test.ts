@@ -6,7 +6,7 @@ import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { apiKey, basic, bearer, oauth } from "../../src/carriers/http/Auth.ts"
 import { CarrierHttpError, CarrierHttpMistake } from "../../src/carriers/http/CarrierHttpError.ts"
 import { faultsOf } from "../../src/carriers/http/CarrierHttpOptions.ts"
-import { type CarrierExchange, CurrentExchange } from "../../src/carriers/http/Exchange.ts"
+import { CurrentRequest, type SentRequest } from "../../src/carriers/http/SentRequest.ts"
 import { firstOf, json, status, withClient } from "./fakeCarrier.ts"
 
 const ok = () => json({ premium: "12.00" })
@@ -346,10 +346,10 @@ describe("what others see of a request", () => {
 
   it.effect("is told to whoever wraps the transport: what it is for, and what no record keeps", () =>
     Effect.gen(function* () {
-      const seen: Array<CarrierExchange | null> = []
+      const seen: Array<SentRequest | null> = []
       const recorder = HttpClient.make((request) =>
         Effect.gen(function* () {
-          seen.push(yield* CurrentExchange)
+          seen.push(yield* CurrentRequest)
           return HttpClientResponse.fromWeb(
             request,
             request.url.endsWith("/token") ? json({ access_token: "t" }) : ok()

@@ -3,7 +3,7 @@ import { Effect, Struct } from "effect"
 import example from "../../../../examples/rate-plan.json" with { type: "json" }
 import type { CarrierAdapter, CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { InvalidRatePlan, ratePlanCarrier } from "../../src/rating/ratePlanCarrier.ts"
-import { addDays } from "../../src/wire/Timestamp.ts"
+import { addDays } from "../../src/wire/CalendarDay.ts"
 import { askFor, reference, today } from "../sandbox/support.ts"
 import { planOf } from "./fictional.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { servedStates } from "../../src/lines/State.ts"
-import { addDays } from "../../src/wire/Timestamp.ts"
+import { addDays } from "../../src/wire/CalendarDay.ts"
 import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, servedBy, today } from "../sandbox/support.ts"
 import { declined, planOf, plansOf, priced } from "./fictional.ts"
 

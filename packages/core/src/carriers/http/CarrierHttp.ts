@@ -19,7 +19,7 @@ import {
   type Received,
   ThrowingAnswer
 } from "./CarrierResponse.ts"
-import * as Exchange from "./Exchange.ts"
+import * as SentRequest from "./SentRequest.ts"
 import * as Tokens from "./Tokens.ts"
 
 type Send<Answer> = (path: string, options?: CarrierRequestOptions) => Answer
@@ -154,9 +154,9 @@ const attemptOf = (
   { accept = [] }: CarrierRequestOptions
 ): Effect.Effect<Received, Failed> => {
   const { auth, redact = [], max_bytes = default_max_bytes } = options
-  const exchange: Exchange.CarrierExchange = { ...target, purpose: "call", redact }
+  const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact }
   const send = (authorized: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
-    Effect.mapError(Exchange.send(authorized, exchange, { accept, max_bytes }), (error): Failed => {
+    Effect.mapError(SentRequest.send(authorized, sent, { accept, max_bytes }), (error): Failed => {
       return { error, isSent: true, dropToken }
     })
   if (auth?.kind !== "oauth") return send(auth === undefined ? request : authorized(request, auth, connection), null)

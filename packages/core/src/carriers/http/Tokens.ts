@@ -7,7 +7,7 @@ import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
 import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
 import { user_agent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
-import * as Exchange from "./Exchange.ts"
+import * as SentRequest from "./SentRequest.ts"
 
 /** A request for a token: all that decides which token it is. */
 export class Grant extends Data.Class<{
@@ -87,8 +87,8 @@ const formEncoded = (text: string): string => new URLSearchParams([["", text]]).
 const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, CarrierHttpError> {
   const { host, pathname } = new URL(grant.token_url)
   const target: Target = { method: "POST", path: pathname, host }
-  const exchange: Exchange.CarrierExchange = { ...target, purpose: "token", redact: [] }
-  const received = yield* Exchange.send(requestOf(grant), exchange, { accept: [], max_bytes }).pipe(
+  const sent: SentRequest.SentRequest = { ...target, purpose: "token", redact: [] }
+  const received = yield* SentRequest.send(requestOf(grant), sent, { accept: [], max_bytes }).pipe(
     Effect.timeoutOrElse({ duration: limit_ms, orElse: () => Effect.fail(timedOut(target, limit_ms)) })
   )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)

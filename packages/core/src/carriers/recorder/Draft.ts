@@ -2,15 +2,13 @@ import { Clock, Context, Effect } from "effect"
 import { HttpClient } from "effect/http"
 import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
-import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
+import type { ExchangeOutcome, ExchangeType, RecordedRule } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
 /** At most this many HTTP exchanges of one exchange are recorded. */
 const max_http = 8
 /** At most this many broken rules of one answer are recorded. */
 const max_rules = 20
-
-type Rule = { readonly path: string; readonly message: string }
 
 /** The part of an adapter's answer that is recorded. */
 interface Answer {
@@ -35,7 +33,7 @@ export class Draft {
   fault: string | null = null
   /** Whether the outcome is final, so that the answer no longer changes it. */
   private isDecided = false
-  private readonly rules: Array<Rule> = []
+  private readonly rules: Array<RecordedRule> = []
   private readonly list = new RecordedTransport.HttpList(max_http)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, transport: HttpClient.HttpClient) {
@@ -44,7 +42,7 @@ export class Draft {
     this.transport = RecordedTransport.make(transport, this.list.add)
   }
 
-  get broken_rules(): ReadonlyArray<Rule> {
+  get broken_rules(): ReadonlyArray<RecordedRule> {
     return this.rules
   }
 
@@ -65,7 +63,7 @@ export class Draft {
   }
 
   /** Notes an error of the HTTP client that the adapter did not catch. The reply made of it decides the outcome. */
-  failed(fault: string, rules: ReadonlyArray<Rule>): void {
+  failed(fault: string, rules: ReadonlyArray<RecordedRule>): void {
     this.fault = fault
     this.add(rules)
   }
@@ -77,12 +75,12 @@ export class Draft {
   }
 
   /** Notes that the answer breaks rules, so it is not used. */
-  broke(rules: ReadonlyArray<Rule>): void {
+  broke(rules: ReadonlyArray<RecordedRule>): void {
     this.add(rules)
     this.decide("unreadable_answer")
   }
 
-  private add(rules: ReadonlyArray<Rule>): void {
+  private add(rules: ReadonlyArray<RecordedRule>): void {
     this.rules.push(...rules.slice(0, max_rules - this.rules.length))
   }
 

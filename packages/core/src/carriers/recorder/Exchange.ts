@@ -64,6 +64,7 @@ export type HttpExchange = typeof HttpExchange.Type
 
 /** A rule that an answer broke: the path in the answer, and the requirement, never the value. */
 export const RecordedRule = Schema.Struct({ path: Schema.String, message: Schema.String })
+export type RecordedRule = typeof RecordedRule.Type
 
 /** One exchange with a carrier's adapter, as it is stored. */
 export const Exchange = Schema.Struct({

@@ -3,7 +3,7 @@ import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientRes
 import * as Fault from "../../concurrency/Fault.ts"
 import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierCallback } from "../Carrier.ts"
-import { CurrentExchange } from "../http/Exchange.ts"
+import { CurrentRequest } from "../http/SentRequest.ts"
 import type { HttpExchange } from "./Exchange.ts"
 import * as Redaction from "./Redaction.ts"
 import { max_read_characters, type RawBody, type RawMessage } from "./Redaction.ts"
@@ -70,9 +70,9 @@ export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpE
 /** A client that sends as another one does, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
-    Effect.flatMap(Effect.all([Clock.currentTimeMillis, CurrentExchange]), ([started_at, exchange]) => {
+    Effect.flatMap(Effect.all([Clock.currentTimeMillis, CurrentRequest]), ([started_at, sent]) => {
       // Both bodies of a request for a token are secret as a whole.
-      const isSecret = exchange?.purpose === "token"
+      const isSecret = sent?.purpose === "token"
       const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
       const add = addHttp({
         direction: "sent",

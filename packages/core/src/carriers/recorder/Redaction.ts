@@ -43,7 +43,7 @@ export interface RawBody {
 /** Bodies above this length are not looked into, because only a whole body can be redacted. */
 export const max_read_characters = 256 * 1_024
 /** Bodies are cut to this length after they are redacted. */
-export const max_kept_characters = 16 * 1_024
+const max_kept_characters = 16 * 1_024
 
 /** The headers that are recorded. */
 const headers_kept: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { ageInYears } from "../../wire/Timestamp.ts"
+import { ageInYears } from "../../wire/CalendarDay.ts"
 import type { Assumptions, WithRequired } from "../Application.ts"
 import * as State from "../State.ts"
 import { completePolicy } from "../sharedFacts.ts"

@@ -1,4 +1,4 @@
-import { ageInYears, monthOf } from "../../wire/Timestamp.ts"
+import { ageInYears, monthOf } from "../../wire/CalendarDay.ts"
 import type { Draft, Problems, Rules } from "../Application.ts"
 import * as State from "../State.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"

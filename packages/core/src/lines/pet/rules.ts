@@ -1,4 +1,4 @@
-import { monthOf } from "../../wire/Timestamp.ts"
+import { monthOf } from "../../wire/CalendarDay.ts"
 import type { Draft, Problems, Rules } from "../Application.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import * as Breed from "./Breed.ts"

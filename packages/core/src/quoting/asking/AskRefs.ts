@@ -3,6 +3,7 @@ import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
+import * as Reply from "../../carriers/Reply.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import { minute_ms } from "../../wire/Timestamp.ts"
@@ -77,7 +78,7 @@ export const make = Effect.gen(function* () {
     const callsBack = reply.kind === "pending" && reply.poll_after_ms === null && adapter.callback !== undefined
     if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply
     const isTaken = AskRef.isRef(reply.ref) && (yield* remember(pending, reply.ref))
-    return isTaken ? reply : yield* Effect.as(BrokenRule.log([notOwn]), unreadable)
+    return isTaken ? reply : yield* Effect.as(BrokenRule.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 
   /** Marks an unknown number at its first callback, so that it is too early for a while, and then unknown. */
@@ -103,8 +104,6 @@ export const make = Effect.gen(function* () {
 
   return { accept, find }
 })
-
-const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 const notOwn = {
   path: "ref",

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import * as Reply from "../../carriers/Reply.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -87,17 +88,14 @@ const makeBegin = Effect.map(
 const failed_poll_after_ms = 10_000
 
 /** The reply for an ask that cannot be made, or may have been made before. */
-const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
+const silence = Reply.unavailable("timeout")
 
 const logWithout = Effect.logWarning(
   "A carrier is not asked, because its connection was removed after the request began"
 )
 
 /** The replies for a carrier that cannot be asked in the time that is left. */
-const notNow: Readonly<Record<"no_room" | "closed", CarrierReply>> = {
-  no_room: { kind: "unavailable", reason: "rate_limited" },
-  closed: { kind: "unavailable", reason: "maintenance" }
-}
+const notNow = { no_room: Reply.unavailable("rate_limited"), closed: Reply.unavailable("maintenance") } as const
 
 /** Whether an answer can still be expected if the carrier is asked after a wait. */
 const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number): boolean =>

@@ -9,6 +9,7 @@ import {
   max_attempt_ms
 } from "../../carriers/Carrier.ts"
 import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/CarrierClient.ts"
+import * as Reply from "../../carriers/Reply.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
@@ -64,7 +65,7 @@ export const make = Effect.gen(function* () {
       sent === null
         ? null
         : yield* Effect.catchTag(read(adapter.carrier.id, sent), "CallbackTooEarly", () => Effect.succeed(null))
-    yield* applyAndCommit(pending, found?.reply ?? unreadable, at, job)
+    yield* applyAndCommit(pending, found?.reply ?? Reply.unavailable("unreadable_answer"), at, job)
   })
 
   return { callback, play }
@@ -125,8 +126,6 @@ const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, at: numbe
   at,
   connection: {}
 })
-
-const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 const noRef = {
   path: "ref",

@@ -4,6 +4,7 @@ import { goTokens } from "../../access/Token.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
 import * as Offer from "../../carriers/Offer.ts"
+import * as Reply from "../../carriers/Reply.ts"
 import type { NewJob } from "../../storage/Job.ts"
 import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
@@ -31,7 +32,7 @@ export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number
     ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
-  if (broken.length > 0) return Effect.as(BrokenRule.log(broken), unreadable)
+  if (broken.length > 0) return Effect.as(BrokenRule.log(broken), Reply.unavailable("unreadable_answer"))
   const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= max_offers
@@ -53,8 +54,6 @@ export const checkRefreshed = (
 
 const under = (place: string, rules: ReadonlyArray<BrokenRule.BrokenRule>): ReadonlyArray<BrokenRule.BrokenRule> =>
   rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
-
-const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
   Offer.check(offer, {

@@ -2,8 +2,7 @@ import type { DriverFacts, PersonalAutoFacts, VehicleFacts } from "../../lines/p
 import { limits } from "../../lines/personal_auto/facts.ts"
 import { personalAuto as line, subjectsOf } from "../../lines/personal_auto/line.ts"
 import * as State from "../../lines/State.ts"
-import { ageInYears } from "../../wire/Timestamp.ts"
-import { monthsBetween, yearOf } from "../calendar.ts"
+import { ageInYears, monthsBetween, yearOf } from "../../wire/CalendarDay.ts"
 import * as Rating from "../Rating.ts"
 import {
   type Known,

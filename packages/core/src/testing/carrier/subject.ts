@@ -15,7 +15,8 @@ import { type Assumed, missingOf } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import * as Lines from "../../lines/Lines.ts"
 import type { StandardLineName } from "../../lines/standard.ts"
-import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
+import { dayOf } from "../../wire/CalendarDay.ts"
+import { minute_ms } from "../../wire/Timestamp.ts"
 import { broken, type ContractBroken, called, expectNone } from "./rule.ts"
 
 /** The facts of an application for each line, as a caller sends them. */
@@ -73,7 +74,7 @@ export const subjectOf = Effect.fnUntraced(function* (
     return yield* broken(`The carrier has no such line. Name one of ${Object.keys(adapter.lines).join(", ")}.`)
   }
   const now = yield* Clock.currentTimeMillis
-  const assumed = yield* assumedOf(line, sent ?? line.example, fromMillis(now).slice(0, 10))
+  const assumed = yield* assumedOf(line, sent ?? line.example, dayOf(now))
   if (!terms.states.includes(assumed.state)) {
     return yield* broken(`The carrier does not serve ${assumed.state}. Give facts of one of its states for ${name}.`)
   }

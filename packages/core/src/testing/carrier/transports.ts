@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
-import { CurrentExchange } from "../../carriers/http/Exchange.ts"
+import { CurrentRequest } from "../../carriers/http/SentRequest.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 
 /*
@@ -22,7 +22,7 @@ export const standInToken = (request: HttpClientRequest.HttpClientRequest): Http
 const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) => Answer): HttpClient.HttpClient =>
   HttpClient.make((request, url) =>
     Effect.flatMap(
-      CurrentExchange,
+      CurrentRequest,
       (exchange): Answer =>
         exchange?.purpose === "token" ? Effect.succeed(standInToken(request)) : answer(request, url)
     )

@@ -227,8 +227,11 @@ export const makeWriter = Effect.fnUntraced(function* (
 
   const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
   return yield* Batcher.make<AttemptResult, void, Refused>({
-    ...{ send, unavailable, max_waiting, max_wait_ms },
+    send,
+    unavailable,
     max_batch,
+    max_waiting,
+    max_wait_ms,
     queueOf: endpointKeyOf
   })
 })

@@ -44,7 +44,7 @@ export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attemp
 export type Delivery = typeof Delivery.Type
 
 /** The wait before each retry, counted from the end of the attempt before it (api.md, Webhook delivery 5). */
-export const retries_after_ms: ReadonlyArray<number> = [
+const retries_after_ms: ReadonlyArray<number> = [
   5 * second_ms,
   5 * minute_ms,
   30 * minute_ms,
@@ -54,7 +54,7 @@ export const retries_after_ms: ReadonlyArray<number> = [
   10 * hour_ms
 ]
 /** At most this many attempts are shown, the newest (api.md, Limits). */
-export const max_attempts_shown = 20
+const max_attempts_shown = 20
 /** After this time of failures delivery to a subscription turns off (api.md, Limits). */
 export const shut_off_after_ms = 5 * day_ms
 

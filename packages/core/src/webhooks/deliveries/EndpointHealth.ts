@@ -75,7 +75,7 @@ export const attempted = (health: KeptHealth, outcome: AttemptOutcome): KeptHeal
 }
 
 /** An endpoint counts as hanging after this many hung attempts in a row. */
-export const hangs_after = 3
+const hangs_after = 3
 
 /** Whether an endpoint hangs, judged by its newest attempts. */
 export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangs_after

@@ -176,7 +176,6 @@ export const viewOf = (
 }
 
 const choosableTypes = new Set(choosable)
-const allowed_values = [...choosable]
 
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. Ignores other types. */
 export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {
@@ -184,11 +183,10 @@ export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongField
     return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])
   const wrong = collector()
   const named = new Set<string>()
-  for (let index = 0; index < event_types.length; index++) {
-    const type = event_types[index]
+  for (const [index, type] of event_types.entries()) {
     if (typeof type !== "string") continue
     if (!choosableTypes.has(type)) {
-      wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values }))
+      wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values: choosable }))
     } else if (named.has(type)) wrong.add(() => ({ path: `event_types.${index}`, message: "Is named twice." }))
     else named.add(type)
   }

@@ -10,17 +10,17 @@ import { CarrierTransport } from "../CarrierTransport.ts"
 import { type CarrierHttpError, ofStatus, ofTransport, type Target, tooLarge } from "./CarrierHttpError.ts"
 import type { Received } from "./CarrierResponse.ts"
 
-/** What a request to a carrier is for. Whoever wraps `CarrierTransport` can read it while the request is sent. */
-export interface CarrierExchange extends Target {
+/** A request to a carrier, and what it is for. Whoever wraps `CarrierTransport` can read it while the request is sent. */
+export interface SentRequest extends Target {
   /** `token`: the bodies of request and answer are secret as a whole. */
   readonly purpose: "call" | "token"
   /** Paths in JSON bodies that no record keeps. */
   readonly redact: ReadonlyArray<string>
 }
 
-/** The exchange whose request is being sent; null outside of one. */
-export const CurrentExchange: Context.Reference<CarrierExchange | null> = Context.Reference<CarrierExchange | null>(
-  "@quotewire/core/CurrentCarrierExchange",
+/** The request that is being sent; null outside of one. */
+export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Reference<SentRequest | null>(
+  "@quotewire/core/CurrentCarrierRequest",
   { defaultValue: () => null }
 )
 
@@ -38,10 +38,10 @@ export interface Terms {
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
-  exchange: CarrierExchange,
+  sent: SentRequest,
   { accept, max_bytes }: Terms
 ): Effect.Effect<Received, CarrierHttpError> => {
-  const { method, path, host } = exchange
+  const { method, path, host } = sent
   const target: Target = { method, path, host }
   return Effect.gen(function* () {
     const transport = yield* CarrierTransport
@@ -54,7 +54,7 @@ export const send = (
     yield* Effect.ignore(read(response, target, max_bytes))
     return yield* ofStatus(target, status, headers, yield* Clock.currentTimeMillis)
   }).pipe(
-    Effect.provideService(CurrentExchange, exchange),
+    Effect.provideService(CurrentRequest, sent),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     // The span of the client holds the URL, and its headers would tell the carrier about our traces.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
