@@ -87,7 +87,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   }
 }
 
-const onlyPost: JsonRpc.Unreadable = {
+const onlyPost: JsonRpc.ErrorAnswer = {
   id: null,
   error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." }
 }

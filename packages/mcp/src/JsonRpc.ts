@@ -42,29 +42,29 @@ export interface RpcError {
 }
 
 /** The error of a message that cannot be answered, with its id if it has one. */
-export interface Unreadable {
+export interface ErrorAnswer {
   readonly id: Id | null
   readonly error: RpcError
 }
 
 /** Parses text as JSON. */
-export const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
+export const parseJson = (text: string): Result.Result<unknown, ErrorAnswer> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: () => unparsable("This is not valid JSON.") })
 
 /** The error of what cannot be parsed as JSON. */
-export const unparsable = (message: string): Unreadable => ({
+export const unparsable = (message: string): ErrorAnswer => ({
   id: null,
   error: { code: codes.parse_error, message }
 })
 
 /** The messages of one body, each parsed separately. */
-export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
+export type Batch = ReadonlyArray<Result.Result<Message, ErrorAnswer>>
 
 /** Parses a JSON value as one message, a response or, if allowed, a batch, whose messages are parsed separately. */
 export const readBody = (
   value: unknown,
   hasBatches: boolean
-): Result.Result<Message | Response | Batch, Unreadable> => {
+): Result.Result<Message | Response | Batch, ErrorAnswer> => {
   if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : read(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
   if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
@@ -75,7 +75,7 @@ export const readBody = (
 const max_batch = 10
 
 /** Parses a JSON value as one message. */
-const read = (value: unknown): Result.Result<Message, Unreadable> => {
+const read = (value: unknown): Result.Result<Message, ErrorAnswer> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value
@@ -91,7 +91,7 @@ const isResponse = (value: unknown): value is Fields =>
   Predicate.isObject(value) && value.method === undefined && ("result" in value || "error" in value)
 
 /** Parses a JSON value as a response. */
-const readResponse = ({ id, jsonrpc, result }: Fields): Result.Result<Response, Unreadable> => {
+const readResponse = ({ id, jsonrpc, result }: Fields): Result.Result<Response, ErrorAnswer> => {
   if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
   if (id !== null && !isId(id)) return invalid(null, "The member id must be that of the request which is answered.")
   return Result.succeed({ id, result })
@@ -101,7 +101,7 @@ const readResponse = ({ id, jsonrpc, result }: Fields): Result.Result<Response, 
 export const isId = (id: unknown): id is Id =>
   typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
 
-const invalid = (id: Id | null, message: string): Result.Result<never, Unreadable> =>
+const invalid = (id: Id | null, message: string): Result.Result<never, ErrorAnswer> =>
   Result.fail({ id, error: { code: codes.invalid_request, message } })
 
 /** The text of a message. */
@@ -112,4 +112,4 @@ export const textOf = ({ id, method, params }: Message): string =>
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
 /** The text of an error answer. */
-export const failure = ({ id, error }: Unreadable): string => JSON.stringify({ jsonrpc: "2.0", id, error })
+export const failure = ({ id, error }: ErrorAnswer): string => JSON.stringify({ jsonrpc: "2.0", id, error })

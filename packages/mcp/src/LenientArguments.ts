@@ -2,7 +2,7 @@ import { Predicate, Result } from "effect"
 import type { Arguments } from "./Tool.ts"
 
 /** The JSON Schemas of a tool's arguments, by name. */
-export type Shapes = Readonly<Record<string, object>>
+export type Schemas = Readonly<Record<string, object>>
 
 /** The longest text that is parsed as an object. Longer text is left alone. */
 const max_text = 64 * 1024
@@ -17,16 +17,16 @@ const max_text = 64 * 1024
  * Everything else stays unchanged and is checked later. Booleans are never parsed from text, because they can be somebody's
  * consent. The arguments are changed in place: there may be thousands, and a copy takes longer than all checks.
  */
-export const read = (shapes: Shapes, args: Arguments): void => {
-  for (const [name, shape] of Object.entries(shapes)) {
+export const read = (schemas: Schemas, args: Arguments): void => {
+  for (const [name, schema] of Object.entries(schemas)) {
     if (!Object.hasOwn(args, name)) continue
     if (args[name] === null) Reflect.deleteProperty(args, name)
-    else args[name] = readAs(shape, args[name])
+    else args[name] = readAs(schema, args[name])
   }
 }
 
-const readAs = (shape: object, value: unknown): unknown => {
-  const type = "type" in shape ? shape.type : null
+const readAs = (schema: object, value: unknown): unknown => {
+  const type = "type" in schema ? schema.type : null
   if (type === "object") {
     const object = typeof value === "string" ? objectIn(value) : value
     removeNulls(object)

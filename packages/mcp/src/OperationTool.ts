@@ -28,11 +28,12 @@ export interface Definition {
   /** When to use it, what to ask the person first, and how to read the answer. */
   readonly description: (audience: ToolAudience) => string
   readonly annotations: Annotations
-  readonly arguments: ToolInput.Arguments
+  /** Where its arguments go in a call of the operation. */
+  readonly arguments: ToolInput.ArgumentMapping
   /** Descriptions of arguments, replacing those of the operation. */
   readonly notes: Readonly<Record<string, string | ((audience: ToolAudience) => string)>>
   /** Schemas of arguments on a host with these lines, replacing those of the operation. */
-  readonly shapes?: (lines: Lines.LineSet) => Readonly<Record<string, object>>
+  readonly schemas?: (lines: Lines.LineSet) => Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
@@ -43,8 +44,8 @@ export interface Definition {
   readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
   /** The page that a program can show beside results. */
   readonly view?: View
-  /** Prepares the answer for a model. */
-  readonly tell: Answer.Tell
+  /** Prepares the answer for a model: `present` of a module in `answers/`. */
+  readonly present: Answer.Present
 }
 
 /** Makes the tool of an operation. */
@@ -53,13 +54,13 @@ export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
 ): Tool<R | Pipeline.PipelineServices | Ids.Ids> => {
-  // A call only needs the types of the arguments, which are the same for all lines.
-  const shapes = shapesOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
+  // To read arguments leniently, only their types matter, and those are the same for all lines.
+  const schemas = schemasOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
   const show = makeLister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = makeRunner(definition, operation)
   const split = (args: Arguments): ToolInput.SplitArguments => {
-    LenientArguments.read(shapes, args)
+    LenientArguments.read(schemas, args)
     return ToolInput.split(definition.arguments, args)
   }
   return {
@@ -79,29 +80,31 @@ export const make = <R>(
 }
 
 /** The schemas of a tool's arguments: the fields of the operation, under the tool's names. */
-const shapesOf = (
-  { arguments: spec, shapes }: Definition,
-  properties: ToolSchemas.Arguments["properties"],
+const schemasOf = (
+  { arguments: mapping, schemas }: Definition,
+  properties: ToolSchemas.ArgumentSchemas["properties"],
   lines: Lines.LineSet
-): LenientArguments.Shapes => ({
-  ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [ToolInput.toolPath(spec, field), schema])),
-  ...(spec.read_handle && { read_handle: { type: "string" } }),
-  ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
-  ...shapes?.(lines)
+): LenientArguments.Schemas => ({
+  ...Object.fromEntries(
+    Object.entries(properties).map(([field, schema]) => [ToolInput.toolPath(mapping, field), schema])
+  ),
+  ...(mapping.read_handle && { read_handle: { type: "string" } }),
+  ...(mapping.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
+  ...schemas?.(lines)
 })
 
-/** The tool as it is listed. */
+/** Makes the function that describes the tool to a caller, for `tools/list`. */
 const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input">) => {
   const { name, title, annotations, notes } = definition
-  const spec = definition.arguments
+  const mapping = definition.arguments
   return (audience: ToolAudience): Listed => {
     const { properties, required } = ToolSchemas.argumentsOf(operation, audience.lines)
     const always = [
-      ...required.map((field) => ToolInput.toolPath(spec, field)),
-      ...(spec.request_key ? ["request_key"] : [])
+      ...required.map((field) => ToolInput.toolPath(mapping, field)),
+      ...(mapping.request_key ? ["request_key"] : [])
     ]
     const hidden = definition.hidden?.(audience) ?? []
-    const shown = Object.entries(shapesOf(definition, properties, audience.lines))
+    const shown = Object.entries(schemasOf(definition, properties, audience.lines))
       .filter(([field]) => !hidden.includes(field))
       .map(([field, schema]) => {
         const note = notes[field]
@@ -123,13 +126,14 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
   }
 }
 
+/** Runs the operation with the arguments of a call, and makes the result. */
 type Run<R> = (
   call: ToolCall,
   args: ToolInput.SplitArguments
 ) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 
 const makeRunner = <R>(
-  { arguments: spec, progress, questions, tell }: Definition,
+  { arguments: mapping, progress, questions, present }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
   const refused = (
@@ -140,7 +144,7 @@ const makeRunner = <R>(
   ) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors in the arguments already use the tool's names.
-    const named = wrong.length > 0 ? error : withToolNames(spec, error)
+    const named = wrong.length > 0 ? error : withToolNames(mapping, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
     const summary = Json.encode(Refusal.summaryOf(envelope, error.retry_after_seconds, line))
@@ -164,14 +168,14 @@ const makeRunner = <R>(
         ...(begun?.person !== undefined && { person: begun.person }),
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
       }
-      const told = ({ json }: Pipeline.Reply): ToolResult => {
+      const toResult = ({ json }: Pipeline.Reply): ToolResult => {
         const elicits = round !== undefined
         const reader = { ...caller, elicits, lines, shows_views: call.shows_views, input: { ...input, ...shaping } }
-        const { answer, card, summary } = tell(json, reader)
+        const { answer, card, summary } = present(json, reader)
         const result = resultOf(summary, answer, false)
         return card === undefined ? result : { ...result, meta: { "quotewire/card": card } }
       }
-      const ended = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
+      const onRefusal = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
         const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)
         return "form" in next ? Effect.succeed(next) : refused(call, wrong, next, line)
       }
@@ -182,8 +186,8 @@ const makeRunner = <R>(
           ? answered
           : reporting(answered, call.progress, readNow(operation, request, progress))
       return Effect.matchEffect(waited, {
-        onSuccess: (reply) => Effect.sync(() => told(reply)),
-        onFailure: ended
+        onSuccess: (reply) => Effect.sync(() => toResult(reply)),
+        onFailure: onRefusal
       })
     })
 }
@@ -224,21 +228,21 @@ const readNow = <R>(
   )
 }
 
-/** Replaces `forbidden` for a caller without a key: its message would speak of a key. */
+/** Replaces `forbidden` for callers without a key, whose message is about the key that was sent. */
 const needsKey = ApiError.make("forbidden", {
   message: "This tool needs the key of a server, and this call has no key. tools/list has the tools that need none."
 })
 
 /** A refusal in terms of the tool's arguments instead of headers and paths. */
-const withToolNames = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
+const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiError): ApiError.ApiError => {
   const { field_errors, message, retry_action, retry_after_seconds } = error
   return ApiError.make(error._tag, {
-    message: spec.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
+    message: mapping.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
     retry_action,
     ...(field_errors !== null && {
       field_errors: field_errors.map((one) => ({
         ...one,
-        path: ToolInput.toolPath(spec, one.path),
+        path: ToolInput.toolPath(mapping, one.path),
         message: one.message.replace("this header", "this field")
       }))
     }),
@@ -246,7 +250,7 @@ const withToolNames = (spec: ToolInput.Arguments, error: ApiError.ApiError): Api
   })
 }
 
-/** The result: first the text for a model, then the JSON as text, and the JSON as an object. */
+/** A result: the summary and the answer as texts, and the answer as an object. */
 const resultOf = (summary: Json.Json<string>, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
     `[{"type":"text","text":${summary.text}},{"type":"text","text":${JSON.stringify(answer.text)}}]`

@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
-import { codes, type Fields, type Id, isId, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
+import { codes, type ErrorAnswer, type Fields, type Id, isId, type Message, type RpcError } from "./JsonRpc.ts"
 import * as View from "./views/View.ts"
 
 /** The path of the endpoint over HTTP. */
@@ -45,7 +45,7 @@ export const eraOf = (message: Message, version: string | null): Era => {
 }
 
 /** Checks a message of a batch: it must not be a handshake, nor belong to a revision without batches. */
-export const checkBatchMember = (message: Message): Result.Result<Message, Unreadable> =>
+export const checkBatchMember = (message: Message): Result.Result<Message, ErrorAnswer> =>
   message.method !== "initialize" && eraOf(message, null) === "legacy"
     ? Result.succeed(message)
     : Result.fail({

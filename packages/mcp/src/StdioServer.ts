@@ -125,7 +125,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
 
 const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 
-const unreadable: JsonRpc.Unreadable = {
+const unreadable: JsonRpc.ErrorAnswer = {
   id: null,
   error: { code: JsonRpc.codes.parse_error, message: "A line must be JSON in UTF-8, of at most 256 KiB." }
 }

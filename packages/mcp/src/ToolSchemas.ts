@@ -4,19 +4,19 @@ import { type JsonSchema, Predicate, Schema } from "effect"
 /** A JSON Schema of an object, as MCP requires for arguments and results. */
 export type ObjectSchema = { readonly type: "object"; readonly [key: string]: unknown }
 
-/** The arguments of an operation by name, and the names of the required ones. */
-export interface Arguments {
+/** The schemas of arguments by name, and the names of the required ones. */
+export interface ArgumentSchemas {
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
   readonly required: ReadonlyArray<string>
 }
 
-/** Derives the arguments of an operation from its input on a host with these lines. Alternatives are merged. */
-export const argumentsOf = (operation: Pick<Operation.Operation, "input">, lines: Lines.LineSet): Arguments => {
+/** Derives the schemas of a tool's arguments from the input of its operation, on a host with these lines. */
+export const argumentsOf = (operation: Pick<Operation.Operation, "input">, lines: Lines.LineSet): ArgumentSchemas => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(HostSchema.forLines(operation.input, lines))
   return fieldsOf(schema, definitions)
 }
 
-const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): Arguments => {
+const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): ArgumentSchemas => {
   const { properties: members, required } = resolved(schema, definitions)
   const properties = Predicate.isObject(members) ? members : {}
   return {
@@ -34,12 +34,14 @@ const resolved = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
     : schema
 
 /**
- * The schema of every result. It says little, because every model program reads it in every conversation, and it fits
- * refusals too, since programs validate both with it.
+ * The schema of every result, refusals included: programs validate both with it. It is short, because models read it in every
+ * conversation.
  */
 export const result: ObjectSchema = { type: "object", properties: { summary: { type: "string" } } }
 
-/** A schema without redundant constraints, and with descriptions next to what they describe. */
+/**
+ * A schema as short as possible: without constraints that the service checks later, and with descriptions out of `allOf`.
+ */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const parts = Array.isArray(schema.allOf) ? schema.allOf.filter(Predicate.isObject) : []
   const notes = parts.filter(isNote)

@@ -8,21 +8,21 @@ import * as WebhookAnswers from "./answers/WebhookAnswers.ts"
 import * as StartQuestions from "./asking/StartQuestions.ts"
 import type { Definition } from "./OperationTool.ts"
 import type { Annotations, ToolAudience } from "./Tool.ts"
-import type { Arguments } from "./ToolInput.ts"
+import type { ArgumentMapping } from "./ToolInput.ts"
 import { quoteCard } from "./views/quoteCard.ts"
 
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
-const asSent: Arguments = { named: {}, read_handle: false, request_key: false }
-const ofRequest: Arguments = { ...asSent, read_handle: true }
-const ofSubscription: Arguments = { ...asSent, named: { subscription_id: "id" } }
-const toSubscription: Arguments = { ...ofSubscription, request_key: true }
+const unchanged: ArgumentMapping = { named: {}, read_handle: false, request_key: false }
+const withHandle: ArgumentMapping = { ...unchanged, read_handle: true }
+const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_id: "id" } }
+const withSubscriptionAndKey: ArgumentMapping = { ...withSubscription, request_key: true }
 
-/** All callers without a server key need a request's read handle to read it (api.md, Authentication 4). */
+/** Without a server key, a caller needs the read handle of a request to read it (api.md, Authentication 4). */
 const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
-const handleOf = (listener: ToolAudience) => (needsHandle(listener) ? ["read_handle"] : [])
-const noHandleOf = (listener: ToolAudience) => (needsHandle(listener) ? [] : ["read_handle"])
+const handleOf = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])
+const noHandleOf = (audience: ToolAudience) => (needsHandle(audience) ? [] : ["read_handle"])
 
 const pageNotes = {
   limit: "How many to list, 1 to 100; 10 by default.",
@@ -46,14 +46,14 @@ const getCapabilities: Definition = {
         : "Its consents are given by the person and recorded by your own system; you cannot give them."
     ].join(" "),
   annotations: reads,
-  arguments: asSent,
+  arguments: unchanged,
   notes: {
     line: ({ lines }) =>
       `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`,
     state: "The person's state, such as TX: the answer is much shorter then."
   },
-  shapes: () => ({ state: { type: "string" } }),
-  tell: CapabilitiesAnswer.tell
+  schemas: () => ({ state: { type: "string" } }),
+  present: CapabilitiesAnswer.present
 }
 
 const receipts = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"]
@@ -82,7 +82,7 @@ const startQuoteRequest: Definition = {
       ...(environment === "sandbox" ? ["This is a sandbox: carriers and prices are fictional."] : [])
     ].join(" "),
   annotations: sends,
-  arguments: asSent,
+  arguments: unchanged,
   notes: {
     line: "The line of get_capabilities.",
     request_key: "A new UUID for each start. To repeat a call that got no answer, send the same request_key and input.",
@@ -94,7 +94,7 @@ const startQuoteRequest: Definition = {
     quote_disclosure_accepted: "true once the person has agreed.",
     scenario: "For tests: a named outcome to play."
   },
-  shapes: (lines) => ({ application: ApplicationSchema.of(lines) }),
+  schemas: (lines) => ({ application: ApplicationSchema.of(lines) }),
   hidden: ({ elicits, environment, kind }) => [
     ...(kind === "keyless" ? receipts : agreement),
     ...(elicits ? agreement : []),
@@ -102,7 +102,7 @@ const startQuoteRequest: Definition = {
   ],
   required: ({ elicits, kind }) => (kind !== "keyless" ? ["consent_receipt_id"] : elicits ? [] : agreement),
   questions: StartQuestions,
-  tell: QuoteRequestAnswer.tellStarted
+  present: QuoteRequestAnswer.presentStarted
 }
 
 const getQuoteRequest: Definition = {
@@ -111,8 +111,8 @@ const getQuoteRequest: Definition = {
   description: () =>
     "Reads a quote request, each carrier's answer and the quotes. While it is in_progress the call waits for a change: send since_version and only_changes. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required a person has to act first: do what summary says, and do not call in a loop. Show price.display and what was assumed; do not rank, recommend or call a quote coverage. null means unknown: never fill it in.",
   annotations: reads,
-  arguments: { ...ofRequest, shaping: ["only_changes"] },
-  shapes: () => ({ only_changes: { type: "boolean" } }),
+  arguments: { ...withHandle, shaping: ["only_changes"] },
+  schemas: () => ({ only_changes: { type: "boolean" } }),
   notes: {
     id: "The quote request, qreq_…",
     wait_seconds: "How long to wait for a change, 20 by default.",
@@ -124,7 +124,7 @@ const getQuoteRequest: Definition = {
   required: handleOf,
   progress: QuoteRequestAnswer.progress,
   view: quoteCard,
-  tell: QuoteRequestAnswer.tell
+  present: QuoteRequestAnswer.present
 }
 
 const listQuoteRequests: Definition = {
@@ -133,7 +133,7 @@ const listQuoteRequests: Definition = {
   description: () =>
     "Lists the quote requests of this workspace, newest first, without quotes. Use it to find a request whose id you do not have; to follow one request use get_quote_request. A page can be short and yet have a next_cursor: read until it is null.",
   annotations: reads,
-  arguments: asSent,
+  arguments: unchanged,
   notes: {
     ...pageNotes,
     status: "Only those of this status.",
@@ -142,7 +142,7 @@ const listQuoteRequests: Definition = {
     created_before: "RFC 3339 with offset.",
     updated_since: "RFC 3339 with offset: those that have changed since."
   },
-  tell: QuoteRequestAnswer.tellPage
+  present: QuoteRequestAnswer.presentPage
 }
 
 const feesNote = (audience: ToolAudience): string => {
@@ -157,7 +157,7 @@ const getQuote: Definition = {
   description: (audience) =>
     `Reads one quote: price, cover, expiry, what was assumed, and where to go on. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
   annotations: reads,
-  arguments: ofRequest,
+  arguments: withHandle,
   notes: {
     id: "The quote, qt_…",
     version: "A version to read; the newest by default.",
@@ -166,7 +166,7 @@ const getQuote: Definition = {
   hidden: noHandleOf,
   required: handleOf,
   view: quoteCard,
-  tell: QuoteAnswer.tell
+  present: QuoteAnswer.present
 }
 
 const sendFeedback: Definition = {
@@ -175,7 +175,7 @@ const sendFeedback: Definition = {
   description: () =>
     "Tells the people who run this API of a bug, a missing feature or something unclear. Use it when a tool did not do what it says. Write nothing about a person: ID, license and card numbers are refused. It changes no quote.",
   annotations: { ...sends, idempotentHint: false, openWorldHint: false },
-  arguments: asSent,
+  arguments: unchanged,
   notes: {
     kind: "What the report is about.",
     summary: "One sentence, at most 200 characters.",
@@ -184,7 +184,7 @@ const sendFeedback: Definition = {
     tried: "What you tried, and request_ids of its answers.",
     agent: "Your name and version."
   },
-  shapes: () => ({
+  schemas: () => ({
     tried: {
       type: "object",
       properties: {
@@ -194,7 +194,7 @@ const sendFeedback: Definition = {
       }
     }
   }),
-  tell: LogAnswers.feedback
+  present: LogAnswers.feedback
 }
 
 const listApiRequests: Definition = {
@@ -203,7 +203,7 @@ const listApiRequests: Definition = {
   description: () =>
     "Lists the recent API calls of this organization, newest first, for 30 days: operation, status, error code and duration, never a body. Use it to find out why calls of an integration are refused.",
   annotations: reads,
-  arguments: asSent,
+  arguments: unchanged,
   notes: {
     ...pageNotes,
     status: "Only those with this HTTP status.",
@@ -211,7 +211,7 @@ const listApiRequests: Definition = {
     error_code: "Only those refused with this code.",
     since: "RFC 3339 with offset: those at or after."
   },
-  tell: LogAnswers.apiRequests
+  present: LogAnswers.apiRequests
 }
 
 const requestKeyNote =
@@ -223,9 +223,9 @@ const sendTestEvent: Definition = {
   description: () =>
     "Sends a webhook.test event to one subscription's endpoint, to see whether it receives and confirms: ten a minute. Then read get_event_delivery with the event's id. The same request_key sends no second event.",
   annotations: sends,
-  arguments: toSubscription,
+  arguments: withSubscriptionAndKey,
   notes: { ...subscriptionNotes, request_key: requestKeyNote },
-  tell: WebhookAnswers.testSent
+  present: WebhookAnswers.testSent
 }
 
 const listEventDeliveries: Definition = {
@@ -234,9 +234,9 @@ const listEventDeliveries: Definition = {
   description: () =>
     "Lists the deliveries to one subscription in the last 30 days, newest first, test events included. Use it to see which events did not arrive. A page can be empty and yet have a next_cursor: read until it is null.",
   annotations: reads,
-  arguments: ofSubscription,
+  arguments: withSubscription,
   notes: { ...pageNotes, ...subscriptionNotes },
-  tell: WebhookAnswers.deliveries
+  present: WebhookAnswers.deliveries
 }
 
 const eventNotes = { ...subscriptionNotes, event_id: "The event, evt_…, as the delivery log names it." }
@@ -247,9 +247,9 @@ const getEventDelivery: Definition = {
   description: () =>
     "Reads the delivery of one event to one subscription with up to 20 attempts, newest first: the HTTP status that the endpoint gave and how long it took. A response_status_code of null means that there was no HTTP answer.",
   annotations: reads,
-  arguments: ofSubscription,
+  arguments: withSubscription,
   notes: eventNotes,
-  tell: WebhookAnswers.delivery
+  present: WebhookAnswers.delivery
 }
 
 const replayEventDelivery: Definition = {
@@ -258,9 +258,9 @@ const replayEventDelivery: Definition = {
   description: () =>
     "Sends an event of the delivery log to its subscription again, with the same id and body: at most five times a day for an event. Use it after the endpoint was repaired.",
   annotations: sends,
-  arguments: toSubscription,
+  arguments: withSubscriptionAndKey,
   notes: { ...eventNotes, request_key: requestKeyNote },
-  tell: WebhookAnswers.replayed
+  present: WebhookAnswers.replayed
 }
 
 const getEventSubscriptionHealth: Definition = {
@@ -269,9 +269,9 @@ const getEventSubscriptionHealth: Definition = {
   description: () =>
     "Tells how one subscription's endpoint does: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
   annotations: reads,
-  arguments: ofSubscription,
+  arguments: withSubscription,
   notes: subscriptionNotes,
-  tell: WebhookAnswers.health
+  present: WebhookAnswers.health
 }
 
 /** Every tool, in the order of the list (api.md, Agent endpoint). Its name is that of its operation. */

@@ -8,18 +8,18 @@ export interface Reader extends ToolAudience {
   readonly input: Fields
 }
 
-/** An answer as a model reads it. */
-export interface Told {
+/** An answer as a model gets it. */
+export interface Presented {
   /** A few lines: what the answer holds, and what to do next. No facts that the person has given. */
   readonly summary: Json.Json<string>
-  /** The whole answer. It begins with the summary, because some programs show models nothing else, and cut it short. */
+  /** The whole answer. The summary is its first field: some programs show models only this object, and cut it at the end. */
   readonly answer: Json.Json<object>
   /** What only the quote card shows, for programs that show it. */
   readonly card?: object
 }
 
 /** Prepares the answer of an operation for a model. */
-export type Tell = (answer: Json.Json<unknown>, reader: Reader) => Told
+export type Present = (answer: Json.Json<unknown>, reader: Reader) => Presented
 
 /** The parts of an answer: the summary and the fields. Some fields may exist for models only. */
 interface Parts {
@@ -28,23 +28,23 @@ interface Parts {
   readonly card?: object
 }
 
-/** Prepares answers of one type. It trusts their JSON, because the operation has encoded it. */
+/** Prepares answers of one type. Their JSON is not checked: the operation has just encoded it. */
 export const make =
-  <A extends object>(parts: (answer: A, reader: Reader) => Parts): Tell =>
+  <A extends object>(parts: (answer: A, reader: Reader) => Parts): Present =>
   (answer, reader) => {
     const { fields, summary, ...card } = parts(Json.read(Json.typed<A>(answer)), reader)
-    return { ...begun(summary, Json.encode(fields)), ...card }
+    return { ...withSummary(summary, Json.encode(fields)), ...card }
   }
 
 /** Prepares answers of one type that need nothing but a summary. Their JSON is not encoded again. */
 export const summarized =
-  <A extends object>(write: (answer: A) => string): Tell =>
+  <A extends object>(write: (answer: A) => string): Present =>
   (json) => {
     const answer = Json.typed<A>(json)
-    return begun(write(Json.read(answer)), answer)
+    return withSummary(write(Json.read(answer)), answer)
   }
 
-const begun = (text: string, answer: Json.Json<object>): Told => {
+const withSummary = (text: string, answer: Json.Json<object>): Presented => {
   const summary = Json.encode(text)
   return { summary, answer: Json.begin({ summary }, answer) }
 }

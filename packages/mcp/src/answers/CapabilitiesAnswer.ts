@@ -1,7 +1,7 @@
 import { disclosureText, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
 import * as Answer from "./Answer.ts"
-import { count, some } from "./phrases.ts"
+import { count, joinFirst } from "./phrases.ts"
 import * as Questions from "./Questions.ts"
 
 type Capabilities = Resource.Capabilities
@@ -13,7 +13,7 @@ type Capabilities = Resource.Capabilities
  * declares, the lists of codes, and the scenarios. The required facts have their allowed values instead, because some
  * programs shorten the declaration.
  */
-export const tell = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
+export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
   const { capabilities, quote_disclosure } = answer
   const unasked = kind === "keyless" ? creditCarriers(capabilities) : []
   return {
@@ -100,7 +100,7 @@ const summaryOf = (
     ...(unasked.length === 0
       ? []
       : [
-          `Not asked without a key, except in states that prohibit the use of credit information: ${some(unasked, ", ")}.`
+          `Not asked without a key, except in states that prohibit the use of credit information: ${joinFirst(unasked, ", ")}.`
         ])
   ].join("\n")
 }

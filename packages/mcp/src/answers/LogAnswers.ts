@@ -1,5 +1,5 @@
 import * as Answer from "./Answer.ts"
-import { count, more, some } from "./phrases.ts"
+import { count, joinFirst, more } from "./phrases.ts"
 
 /** An accepted feedback report, with its status. */
 export const feedback = Answer.summarized(
@@ -27,7 +27,7 @@ export const apiRequests = Answer.summarized(({ next_cursor, requests }: LoggedR
     ...(refused.length === 0
       ? []
       : [
-          some(
+          joinFirst(
             refused.map(
               (call) => `${call.request_id}: ${call.operation ?? call.route} ${call.status} ${call.error_code}`
             ),

@@ -1,6 +1,6 @@
 import type { Resource } from "@quotewire/core"
 import * as Answer from "./Answer.ts"
-import * as CardFacts from "./CardFacts.ts"
+import * as CardExtras from "./CardExtras.ts"
 import * as Dollars from "./Dollars.ts"
 import { count, dollars, words } from "./phrases.ts"
 
@@ -73,10 +73,10 @@ export const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market. null means unknown."
 
 /** A quote: its price, cover and assumptions for a person, and how to continue at the carrier. */
-export const tell = Answer.make((quote: Quote, { shows_views }) => ({
+export const present = Answer.make((quote: Quote, { shows_views }) => ({
   summary: summaryOf(quote),
   fields: shown(quote),
-  ...(shows_views && { card: CardFacts.of(quote.environment, undefined) })
+  ...(shows_views && { card: CardExtras.of(quote.environment, undefined) })
 }))
 
 const summaryOf = (quote: Quote): string => {

@@ -1,9 +1,9 @@
 import { Json, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
 import * as Answer from "./Answer.ts"
-import * as CardFacts from "./CardFacts.ts"
+import * as CardExtras from "./CardExtras.ts"
 import * as Changes from "./Changes.ts"
-import { count, more, some, words } from "./phrases.ts"
+import { count, joinFirst, more, words } from "./phrases.ts"
 import * as QuoteAnswer from "./QuoteAnswer.ts"
 
 type QuoteRequest = Resource.QuoteRequest
@@ -16,7 +16,7 @@ type CarrierResult = QuoteRequest["carriers"][number]
  * With `since_version` and `only_changes` it holds only what has changed since, because repeats of whole quotes fill the context
  * of a model.
  */
-export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
+export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
   const { only_changes, since_version } = input
   const changes =
     only_changes === true && Predicate.isNumber(since_version) ? Changes.since(whole, since_version) : null
@@ -43,7 +43,7 @@ export const tell = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input
     },
     ...(shows_views && {
       card: {
-        ...CardFacts.of(quote_request.environment, lines.get(quote_request.line)),
+        ...CardExtras.of(quote_request.environment, lines.get(quote_request.line)),
         // A person compares all quotes, also those that the model has read before.
         ...(changes !== null && { quote_request, quotes: quotes.map(QuoteAnswer.shown) })
       }
@@ -98,7 +98,7 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || status === "failed"
 
 const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
-  quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, some(quotes.map(QuoteAnswer.lineOf), "\n")]
+  quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, joinFirst(quotes.map(QuoteAnswer.lineOf), "\n")]
 
 /** All quotes with their cover and assumptions. What several quotes share is written once. */
 const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
@@ -106,7 +106,7 @@ const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): Readonl
   const hasFees = quotes.some(({ price }) => price.fees.length > 0)
   return [
     `${count(quotes.length, "quote")}:`,
-    some(quotes.map(QuoteAnswer.lineOf), "\n"),
+    joinFirst(quotes.map(QuoteAnswer.lineOf), "\n"),
     ...common("Cover", quotes, QuoteAnswer.coverOf),
     ...common("Assumed, so tell the person and ask whether it is true", quotes, QuoteAnswer.assumedOf),
     ...(hasFees
@@ -136,7 +136,7 @@ const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): 
     return results.length === 0
       ? []
       : [
-          `${title}: ${some(
+          `${title}: ${joinFirst(
             results.map((result) => `${result.carrier.name} (${why(result)})`),
             "; "
           )}.`
@@ -158,7 +158,7 @@ const whyNotAsked = ({ missing_facts, reason }: CarrierResult, kind: Answer.Read
       : "it uses credit information: needs credit_disclosure_receipt_id, from the person"
   }
   const why = words(reason ?? "no reason given")
-  return missing_facts.length === 0 ? why : `${why}: ${some(missing_facts, ", ")}`
+  return missing_facts.length === 0 ? why : `${why}: ${joinFirst(missing_facts, ", ")}`
 }
 
 /** The questions that carriers have for the person. */
@@ -195,7 +195,7 @@ const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
     ({ missing_facts, question }) => `${question}${missing_facts.length === 0 ? "" : ` (${missing_facts.join(", ")})`}`
   )
   return [
-    `Ask the person: ${some(asked, "; ")}`,
+    `Ask the person: ${joinFirst(asked, "; ")}`,
     "With the answer, call start_quote_request again: the same facts, the answer added, and a new request_key. This request takes no answer.",
     "Do not call get_quote_request in a loop: while status is action_required it answers at once, and nothing changes until the person acts.",
     ...(isAwaited && deadline_at !== null
@@ -205,7 +205,7 @@ const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
 }
 
 /** A started request: how to wait for quotes, and what to keep. */
-export const tellStarted = Answer.summarized((answer: Resource.StartedQuoteRequest) => {
+export const presentStarted = Answer.summarized((answer: Resource.StartedQuoteRequest) => {
   const { id, quote_consent, read_handle, read_handle_expires_at, status, version } = answer
   const opened = read_handle === undefined ? "" : " and its read_handle"
   return [
@@ -219,13 +219,13 @@ export const tellStarted = Answer.summarized((answer: Resource.StartedQuoteReque
 })
 
 /** A page of quote requests. */
-export const tellPage = Answer.summarized(({ next_cursor, quote_requests }: Resource.QuoteRequestPage) =>
+export const presentPage = Answer.summarized(({ next_cursor, quote_requests }: Resource.QuoteRequestPage) =>
   [
     `${count(quote_requests.length, "quote request")}, newest first.`,
     ...(quote_requests.length === 0
       ? []
       : [
-          some(
+          joinFirst(
             quote_requests.map(
               ({ id, line, status, status_details }) => `${id}: ${line}, ${status} (${status_details.reason})`
             ),

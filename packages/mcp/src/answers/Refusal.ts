@@ -1,5 +1,5 @@
 import type { ApiError, Line } from "@quotewire/core"
-import { count, most, some } from "./phrases.ts"
+import { count, joinFirst, max_items } from "./phrases.ts"
 import * as Questions from "./Questions.ts"
 
 /** Advice for refusals that is more specific than their retry actions. */
@@ -23,13 +23,13 @@ export const summaryOf = (
     error.code === "needs_information" && line !== undefined
       ? Questions.missing(errors, line)
       : errors.map(({ path, message, allowed_values }) => {
-          const allowed = allowed_values === undefined ? "" : ` Allowed: ${some(allowed_values, ", ")}.`
+          const allowed = allowed_values === undefined ? "" : ` Allowed: ${joinFirst(allowed_values, ", ")}.`
           return path === "" ? message : `${path}: ${message}${allowed}`
         })
   return [
     `Refused (${error.code}): ${error.message}`,
-    ...fields.slice(0, most),
-    ...(fields.length > most ? ["field_errors names more."] : []),
+    ...fields.slice(0, max_items),
+    ...(fields.length > max_items ? ["field_errors names more."] : []),
     ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
     adviceOf(error) ?? error.retry_action.summary
   ].join("\n")

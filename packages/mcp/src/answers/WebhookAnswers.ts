@@ -1,5 +1,5 @@
 import * as Answer from "./Answer.ts"
-import { count, more, some } from "./phrases.ts"
+import { count, joinFirst, more } from "./phrases.ts"
 
 interface TestSent {
   readonly subscription_id: string
@@ -33,7 +33,7 @@ export const deliveries = Answer.summarized(({ deliveries, next_cursor }: Delive
     ...(wrong.length === 0
       ? []
       : [
-          some(
+          joinFirst(
             wrong.map((one) => `${one.event_id}: ${one.event_type} ${one.status}`),
             "\n"
           )

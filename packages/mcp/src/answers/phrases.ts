@@ -1,13 +1,13 @@
 import * as Dollars from "./Dollars.ts"
 
-/** How many items of a list a summary names at most. */
-export const most = 6
+/** The most items of a list that a summary names. */
+export const max_items = 6
 
-/** The first few items of a list, and how many more there are. */
-export const some = (items: ReadonlyArray<string>, separator: string): string =>
-  items.length <= most
+/** Joins the first items of a list, and says how many more there are. */
+export const joinFirst = (items: ReadonlyArray<string>, separator: string): string =>
+  items.length <= max_items
     ? items.join(separator)
-    : `${items.slice(0, most).join(separator)}${separator}and ${items.length - most} more`
+    : `${items.slice(0, max_items).join(separator)}${separator}and ${items.length - max_items} more`
 
 /** A number and what it counts: "1 quote", "3 quotes". */
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
@@ -20,6 +20,6 @@ export const words = (code: string): string => code.replaceAll("_", " ")
 export const dollars = ({ amount_minor }: { readonly amount_minor: number }): string =>
   amount_minor % 100 === 0 ? Dollars.formatWhole(amount_minor) : Dollars.format(amount_minor)
 
-/** The end of a page: whether there is another one. */
+/** Says whether there is another page. */
 export const more = (next_cursor: string | null): string =>
   next_cursor === null ? "This is the end of the list." : "There is more: call again with cursor set to next_cursor."

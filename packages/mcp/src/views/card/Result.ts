@@ -1,5 +1,5 @@
 import type { Resource } from "@quotewire/core"
-import type { CardFacts } from "../../answers/CardFacts.ts"
+import type { CardExtras } from "../../answers/CardExtras.ts"
 import type * as QuoteAnswer from "../../answers/QuoteAnswer.ts"
 import { type Fields, isFields } from "./Host.ts"
 
@@ -20,7 +20,7 @@ export type Result =
       readonly request: QuoteRequest | null
       readonly quotes: ReadonlyArray<Quote>
       readonly questions: ReadonlyArray<Question>
-      readonly facts: CardFacts
+      readonly extras: CardExtras
     }
   | { readonly _tag: "message"; readonly title: string; readonly text: string }
 
@@ -33,19 +33,19 @@ export const read = (result: unknown): Result => {
   const { _meta, content, isError, structuredContent: answer } = isFields(result) ? result : nothing
   if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
   const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
-  const facts = isFacts(card) ? card : noFacts
+  const extras = isExtras(card) ? card : noExtras
   // If the model reads only what has changed, the card gets the whole request in `_meta`.
   const whole = isWhole(card) ? card : answer
   if (isWhole(whole)) {
     const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
-    return { _tag: "quotes", request: whole.quote_request, quotes: whole.quotes, questions, facts }
+    return { _tag: "quotes", request: whole.quote_request, quotes: whole.quotes, questions, extras }
   }
-  if (isQuote(answer)) return { _tag: "quotes", request: null, quotes: [answer], questions: [], facts }
+  if (isQuote(answer)) return { _tag: "quotes", request: null, quotes: [answer], questions: [], extras }
   return { _tag: "message", title: "This answer has no quotes", text: textIn(content) }
 }
 
 const nothing: Fields = {}
-const noFacts: CardFacts = { notices: [], premium_includes_fees: null }
+const noExtras: CardExtras = { notices: [], premium_includes_fees: null }
 
 /** A quote request with all its quotes. */
 interface Whole {
@@ -53,7 +53,7 @@ interface Whole {
   readonly quotes: ReadonlyArray<Quote>
 }
 
-const isFacts = (value: unknown): value is CardFacts =>
+const isExtras = (value: unknown): value is CardExtras =>
   isFields(value) && Array.isArray(value.notices) && value.notices.every((notice) => typeof notice === "string")
 
 const isWhole = (value: unknown): value is Whole =>

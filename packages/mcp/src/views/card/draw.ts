@@ -1,6 +1,6 @@
 import { count, words } from "../../answers/phrases.ts"
 import { drawCover } from "./drawCover.ts"
-import { type Drawing, drawQuote, part, texts } from "./drawQuote.ts"
+import { type DrawContext, drawQuote, part, texts } from "./drawQuote.ts"
 import { type Child, element, isolated, list, longest_name, moment } from "./elements.ts"
 import type { Quote, QuoteRequest, Result } from "./Result.ts"
 import * as Shared from "./Shared.ts"
@@ -14,14 +14,14 @@ export interface Drawn {
 }
 
 /** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
-export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fees">): Drawn => {
+export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
-  const { facts, questions, quotes, request } = result
+  const { extras, questions, quotes, request } = result
   const shared = Shared.of(quotes)
-  const own = { ...drawing, premium_includes_fees: facts.premium_includes_fees }
+  const quoteContext = { ...context, premium_includes_fees: extras.premium_includes_fees }
   return {
     title: titleOf(request, quotes.length),
-    state: request === null ? [] : stateOf(request, quotes.length, drawing.timeZone),
+    state: request === null ? [] : stateOf(request, quotes.length, context.timeZone),
     body: [
       ...section("question", "A carrier asks", textItems(questions.map(({ question }) => question))),
       ...(quotes.length === 0
@@ -29,12 +29,12 @@ export const draw = (result: Result, drawing: Omit<Drawing, "premium_includes_fe
         : [
             list(
               "quotes",
-              quotes.map((quote) => [drawQuote(quote, shared, own)])
+              quotes.map((quote) => [drawQuote(quote, shared, quoteContext)])
             )
           ]),
       ...section("shared", "The same for every quote", sharedParts(quotes, shared)),
       ...section("", "Carriers without a quote", request === null ? [] : listed(withoutQuote(request))),
-      ...section("notices", "Good to know", textItems([...shared.labels, ...facts.notices]))
+      ...section("notices", "Good to know", textItems([...shared.labels, ...extras.notices]))
     ]
   }
 }

@@ -4,8 +4,8 @@ import { type Child, element, isolated, list, longest_name, moment, sentence } f
 import type { Quote } from "./Result.ts"
 import type { Shared } from "./Shared.ts"
 
-/** What drawing needs besides the quotes. */
-export interface Drawing {
+/** What drawing a quote needs besides the quotes. */
+export interface DrawContext {
   /** The time zone of the person; undefined for that of the browser. */
   readonly timeZone: string | undefined
   /** Milliseconds since 1970. */
@@ -16,7 +16,7 @@ export interface Drawing {
 }
 
 /** One quote, without what all quotes have in common. Its parts are in the same rows as those of the quotes beside it. */
-export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLElement => {
+export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): HTMLElement => {
   const { price, source, status } = quote
   const { carrier, product } = source
   return element(
@@ -35,8 +35,8 @@ export const drawQuote = (quote: Quote, shared: Shared, drawing: Drawing): HTMLE
       ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
     ),
     ...coverOf(quote, shared),
-    element("div", "", part("Fees", ...feesOf(quote, drawing)), ...termsOf(quote, shared)),
-    element("footer", "", ...endOf(quote, drawing))
+    element("div", "", part("Fees", ...feesOf(quote, context)), ...termsOf(quote, shared)),
+    element("footer", "", ...endOf(quote, context))
   )
 }
 
@@ -72,7 +72,7 @@ const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): Readonl
   return [part("Cover", element("p", "minor", said))]
 }
 
-const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: Drawing): ReadonlyArray<Child> => {
+const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: DrawContext): ReadonlyArray<Child> => {
   if (fees.length === 0) return [element("p", "minor", "None stated")]
   const included =
     premium_includes_fees === true ? "The price includes them." : "It is unknown whether the price includes them."
@@ -94,24 +94,24 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
 ]
 
 /** Whether the quote can still be taken, and how. */
-const endOf = (quote: Quote, drawing: Drawing): ReadonlyArray<Child> => {
+const endOf = (quote: Quote, context: DrawContext): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
   if (status === "inactive") return [element("p", "ended", "No longer available. ", isolated(status_details.message))]
   // A sandbox has its own clock, which the page does not know.
-  if (environment === "live" && expires_at !== null && Date.parse(expires_at) <= drawing.now) {
-    return [element("p", "ended", "This price was available until ", moment(expires_at, drawing.timeZone), ".")]
+  if (environment === "live" && expires_at !== null && Date.parse(expires_at) <= context.now) {
+    return [element("p", "ended", "This price was available until ", moment(expires_at, context.timeZone), ".")]
   }
   return [
     expires_at === null
       ? element("p", "minor", "No end date stated")
-      : element("p", "minor", "Available until ", moment(expires_at, drawing.timeZone)),
-    ...onwardOf(quote, drawing)
+      : element("p", "minor", "Available until ", moment(expires_at, context.timeZone)),
+    ...onwardOf(quote, context)
   ]
 }
 
 /** A button that opens the carrier's site; the address as text if it is not secure, or the program does not open it. */
-const onwardOf = ({ next_actions, source }: Quote, { openLink }: Drawing): ReadonlyArray<Child> => {
+const onwardOf = ({ next_actions, source }: Quote, { openLink }: DrawContext): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""

@@ -1,7 +1,7 @@
 import { type Caller, disclosureText, type Line } from "@quotewire/core"
 
 /** What the quote card shows the person in addition to the answer. */
-export interface CardFacts {
+export interface CardExtras {
   /** The disclosures of the line, word for word. */
   readonly notices: ReadonlyArray<string>
   /** Whether prices include their fees; null if that is unknown. */
@@ -11,9 +11,9 @@ export interface CardFacts {
 /** Disclosures that belong to every price. */
 const always = ["quote_not_coverage", "not_market_comparison", "premium_whole_term"]
 
-/** The facts for the card of a line's quotes. `line` is undefined if the answer does not name the line. */
-export const of = (environment: Caller.Caller["environment"], line: Line.Line | undefined): CardFacts => ({
-  // The texts of an operator's own disclosures are the operator's to show.
+/** The extras for quotes of a line. `line` is undefined if the answer does not name the line. */
+export const of = (environment: Caller.Caller["environment"], line: Line.Line | undefined): CardExtras => ({
+  // Operators show disclosures of their own themselves: this service does not have their texts.
   notices: [...(environment === "sandbox" ? ["sandbox_notice"] : []), ...always, ...(line?.disclosures ?? [])].flatMap(
     (key) => disclosureText(key) ?? []
   ),
