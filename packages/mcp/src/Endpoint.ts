@@ -8,7 +8,7 @@ import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
 
-/** A `POST` that the host has read: the sender and the body. */
+/** A `POST` that the host has read: who sent it, and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The kinds of caller that the sender could become by signing in; none if it cannot. */
@@ -23,21 +23,24 @@ export interface Posted extends Pipeline.RequestHead {
   readonly body: Result.Result<unknown, { readonly message: string }>
 }
 
-/** The answer: JSON-RPC as text, or null for no body, with the status and headers for HTTP. */
+/** The answer to a `POST`: JSON-RPC as text, with the status and headers for HTTP. `text` is null if there is no body. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
-  /** Instead of `text`: sends several messages, the answer last. Interrupting it cancels the call. */
+  /** Instead of `text`, for a stream of events: sends each message, the answer last. Interrupting it cancels the call. */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
 /** Settings of an endpoint besides those of its server. */
 export interface Settings<R> extends Server.Settings<R> {
-  /** Signs text, so that every host can verify it. */
+  /** Signs the session identifier, so that every host can verify it. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
-  /** Brings the answers to forms to the host that waits for them. Without it, programs with a handshake show no forms. */
+  /**
+   * Brings the answers to forms to the host that waits for them. Without it, only programs of 2026-07-28 show forms: the others
+   * answer a form with a request of its own, which another host may get.
+   */
   readonly mailboxes?: StreamedForm.Mailboxes<R>
 }
 
@@ -54,20 +57,20 @@ export interface Endpoint<out R> {
   /**
    * Answers a message, a batch, or a response to a form, and logs each. Interrupting it cancels the call.
    *
-   * It fails if the caller is no longer admitted, and with `forbidden` if it lacks authority for the tool that one of its
-   * `obtainable_kinds` has.
+   * It fails with `authentication_failed` if the key has stopped working meanwhile, and with `forbidden` if the caller may not call
+   * the tool, but could after signing in as one of its `obtainable_kinds`. The host then asks it to sign in.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
-/** The agent endpoint (api.md, Agent endpoint). It is stateless between requests. */
+/** Makes the agent endpoint (api.md, Agent endpoint). It keeps nothing between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
-  const sessions = sessionsWith(settings)
+  const sessions = makeSessions(settings)
   const { asking, mailboxes } = settings
   const forms = asking === undefined || mailboxes === undefined ? null : { crypto: asking, mailboxes }
-  const answerOne = messageWith(Server.make(settings), sessions, forms)
-  const answerBatch = batchWith(answerOne)
-  const takeResponse = responseWith(sessions, forms)
+  const answerOne = makeAnswerOne(Server.make(settings), sessions, forms)
+  const answerBatch = makeAnswerBatch(answerOne)
+  const takeResponse = makeTakeResponse(sessions, forms)
   return {
     paths: [Protocol.path, `${Protocol.path}/`],
     request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
@@ -92,30 +95,29 @@ const onlyPost: JsonRpc.ErrorAnswer = {
   error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." }
 }
 
-/** What programs have said about themselves, signed, so that every host can read it. */
-const sessionsWith = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sign">) => ({
-  /** What the program said in the handshake before this request. */
-  resumed: Effect.fnUntraced(function* ({ headers }: Posted) {
+/** Reads and writes session identifiers, which hold what a program has said in the handshake. Their signature makes them valid. */
+const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sign">) => ({
+  /** What the program said in the handshake, from the session identifier of this request. */
+  read: Effect.fnUntraced(function* ({ headers }: Posted) {
     const session = headers["mcp-session-id"] ?? null
     const token = session === null ? null : Session.read(session)
     if (token === null) return Protocol.nobody
     return (yield* isSigned(token.payload, token.signature)) ? token.session : Protocol.nobody
   }),
-  /** The headers that begin a session. */
-  begin: Effect.fnUntraced(function* ({ client, ...declared }: Protocol.Introduction) {
+  /** The header with the session identifier; none if the program has not given its name. */
+  headersFor: Effect.fnUntraced(function* ({ client, ...declared }: Protocol.Introduction) {
     if (client === null) return noHeaders
     const session = { client, ...declared }
     return { "mcp-session-id": Session.write(session, yield* sign(Session.payloadOf(session))) }
   })
 })
-type Sessions<R> = ReturnType<typeof sessionsWith<R>>
+type Sessions<R> = ReturnType<typeof makeSessions<R>>
 
-/** Answers one message. */
-const messageWith = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
+const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
   const introduced = (posted: Posted, message: JsonRpc.Message, era: Protocol.Era) => {
-    if (era === "modern") return Effect.succeed(Protocol.introducedIn(message))
-    if (message.method !== "initialize") return sessions.resumed(posted)
-    return Effect.succeed(Protocol.introducedBy(message.params))
+    if (era === "modern") return Effect.succeed(Protocol.readMeta(message))
+    if (message.method !== "initialize") return sessions.read(posted)
+    return Effect.succeed(Protocol.readHandshake(message.params))
   }
   return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
@@ -123,8 +125,7 @@ const messageWith = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: 
     const era = Protocol.eraOf(message, headers.version)
     const program = yield* introduced(posted, message, era)
     const { client, shows_views } = program
-    const logged = (reply: Reply) =>
-      Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
+    const logged = (reply: Reply) => Effect.as(logReply(posted, client, reply), reply)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const sender: Server.Sender = {
@@ -135,49 +136,49 @@ const messageWith = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: 
       obtainable_kinds,
       era,
       transport: transportOf(posted, client, 200),
-      // With a handshake, a form goes out as an event.
+      // With a handshake, a form is an event in the answer.
       elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(posted))),
       shows_views,
       notify: null
     }
-    /** Runs a call to its end, and shows its forms as events. */
-    const finished = (outcome: Server.Outcome<R>, send: Peer.Send) => {
+    /** Shows the forms of a call as events, one after the other, until the call ends. */
+    const finish = (outcome: Server.Outcome<R>, send: Peer.Send) => {
       if (outcome._tag !== "asking") return Effect.succeed(outcome)
-      return outcome.finish(forms === null ? Form.askNobody : StreamedForm.asker(forms, caller, send))
+      return outcome.finish(forms === null ? Form.askNobody : StreamedForm.askOver(forms, caller, send))
     }
-    if (reportsProgress(posted, message)) {
+    if (wantsProgress(posted, message)) {
       return yield* streamed(posted, message, sender, (send) =>
         // The status 200 was sent already, so a challenge to sign in is not possible any more.
         server
           .answer(message, { ...sender, obtainable_kinds: [], notify: Peer.notifyWith(send) })
-          .pipe(Effect.flatMap((outcome) => finished(outcome, send)))
+          .pipe(Effect.flatMap((outcome) => finish(outcome, send)))
       )
     }
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "asking") {
-      return yield* streamed(posted, message, sender, (send) => finished(outcome, send))
+      return yield* streamed(posted, message, sender, (send) => finish(outcome, send))
     }
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
     // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
-    return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.begin(program) : noHeaders))
+    return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.headersFor(program) : noHeaders))
   })
 }
 
-/** Takes the response to a form. It gets the same answer whether it is used or not, so a stranger learns nothing. */
-const responseWith = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
+/** Takes the response to a form. The answer never says whether it was used: a stranger must not learn which forms are open. */
+const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
   Effect.fnUntraced(function* (posted: Posted, response: JsonRpc.Response) {
     const checked = Protocol.checkResponse(routingHeaders(posted))
-    if (Result.isSuccess(checked) && forms !== null) yield* StreamedForm.answered(forms, posted.caller, response)
+    if (Result.isSuccess(checked) && forms !== null) yield* StreamedForm.takeAnswer(forms, posted.caller, response)
     const reply = Result.isSuccess(checked) ? accepted : failed(null, checked.failure, 400)
-    const { client } = yield* sessions.resumed(posted)
-    return yield* Effect.as(logMessage(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
+    const { client } = yield* sessions.read(posted)
+    return yield* Effect.as(logReply(posted, client, reply), reply)
   })
 
-/** Whether a program asks for the progress of a call, and accepts server-sent events. */
-const reportsProgress = (posted: Posted, message: JsonRpc.Message): boolean =>
+/** Whether the answer is a stream that reports progress: the call has a progress token, and the program accepts streams. */
+const wantsProgress = (posted: Posted, message: JsonRpc.Message): boolean =>
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
@@ -189,7 +190,7 @@ const acceptsEvents = ({ headers }: Posted): boolean =>
     .split(",")
     .some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
 
-/** Answers a call with server-sent events: what it sends meanwhile, and at the end its answer. */
+/** Answers a call with server-sent events: the messages that it sends while it runs, then its answer. */
 const streamed = <R>(
   posted: Posted,
   message: JsonRpc.Message,
@@ -211,7 +212,7 @@ const streamed = <R>(
   })
 
 /** Answers the messages of a batch concurrently. Each counts as its own request, also in the request log. */
-const batchWith = <R>(
+const makeAnswerBatch = <R>(
   answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
 ) =>
   Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
@@ -231,12 +232,16 @@ const batchWith = <R>(
     return texts.length === 0 ? accepted : ok(`[${texts.join(",")}]`)
   })
 
-/** Logs a message that reached no operation. */
+/** Logs a message that has reached no operation. Operations log their calls themselves. */
 const logMessage = (
   { credentials, request_id }: Posted,
   transport: FinishedCall.Transport & { readonly status: number },
   error_code: ApiError.ErrorCode | null
 ) => Pipeline.logUnrouted({ request_id, credentials, transport, error_code })
+
+/** Logs a message by the status of its reply. */
+const logReply = (posted: Posted, client: Protocol.Client | null, { status }: Reply) =>
+  logMessage(posted, transportOf(posted, client, status), codeOf(status))
 
 /** The error code in the request log for a refusal of the protocol itself; null for an answer. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>

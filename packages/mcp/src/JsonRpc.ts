@@ -22,26 +22,25 @@ export interface Response {
   readonly result: unknown
 }
 
-/** The codes of JSON-RPC 2.0, those of MCP, and our own for callers that are not admitted over a transport without HTTP. */
+/** The error codes of JSON-RPC 2.0 and MCP. `refused` is our own, for refusals that over HTTP are a status: a wrong key, a limit. */
 export const codes = {
   parse_error: -32700,
   invalid_request: -32600,
   method_not_found: -32601,
   invalid_params: -32602,
-  internal_error: -32603,
   refused: -32000,
   header_mismatch: -32020,
   unsupported_version: -32022
 } as const
 
-/** An error of the protocol: the message was not understood. Refusals by the service are results instead. */
+/** An error of the protocol, such as an unknown method. Refusals of a call are results instead. */
 export interface RpcError {
   readonly code: (typeof codes)[keyof typeof codes]
   readonly message: string
   readonly data?: unknown
 }
 
-/** The error of a message that cannot be answered, with its id if it has one. */
+/** The answer to a message that cannot be served. `id` is that of the message; null if it has none that can be read. */
 export interface ErrorAnswer {
   readonly id: Id | null
   readonly error: RpcError
@@ -51,7 +50,7 @@ export interface ErrorAnswer {
 export const parseJson = (text: string): Result.Result<unknown, ErrorAnswer> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: () => unparsable("This is not valid JSON.") })
 
-/** The error of what cannot be parsed as JSON. */
+/** The answer to text that is not JSON. */
 export const unparsable = (message: string): ErrorAnswer => ({
   id: null,
   error: { code: codes.parse_error, message }
@@ -60,7 +59,7 @@ export const unparsable = (message: string): ErrorAnswer => ({
 /** The messages of one body, each parsed separately. */
 export type Batch = ReadonlyArray<Result.Result<Message, ErrorAnswer>>
 
-/** Parses a JSON value as one message, a response or, if allowed, a batch, whose messages are parsed separately. */
+/** Parses a JSON value as one message, as a response or, if batches are allowed, as a batch. */
 export const readBody = (
   value: unknown,
   hasBatches: boolean
@@ -108,7 +107,7 @@ const invalid = (id: Id | null, message: string): Result.Result<never, ErrorAnsw
 export const textOf = ({ id, method, params }: Message): string =>
   JSON.stringify({ jsonrpc: "2.0", ...(id !== null && { id }), method, params })
 
-/** The text of an answer with an encoded result. */
+/** The text of an answer. `text` is its result as JSON. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
 /** The text of an error answer. */

@@ -6,7 +6,7 @@ import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
 
-/** Settings to serve one local program with the service in this process. */
+/** How one local program is served by the service in this process. */
 export interface Settings<R> extends Server.Settings<R> {
   /** The key to call with; null calls without one. */
   readonly key: string | null
@@ -14,7 +14,7 @@ export interface Settings<R> extends Server.Settings<R> {
   readonly docs_url: string
 }
 
-/** Answers a program on standard input and output with the service in this process. */
+/** Makes the `answer` of `StdioServer.serve` that calls the service in this process. */
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
@@ -23,12 +23,11 @@ export const make = <R>(
     const { docs_url, key } = settings
     return Effect.fnUntraced(function* (message: JsonRpc.Message, _line: string, peer: Peer.Peer) {
       const { id, method, params } = message
-      if (method === "initialize") yield* Ref.set(handshake, Protocol.introducedBy(params))
+      if (method === "initialize") yield* Ref.set(handshake, Protocol.readHandshake(params))
       const era = Protocol.eraOf(message, null)
       const checked = Protocol.check(era, message, null)
       if (Result.isFailure(checked)) return Server.textOf(id, { _tag: "error", error: checked.failure })
-      const { client, elicits, shows_views } =
-        era === "modern" ? Protocol.introducedIn(message) : yield* Ref.get(handshake)
+      const { client, elicits, shows_views } = era === "modern" ? Protocol.readMeta(message) : yield* Ref.get(handshake)
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
       const outcome = yield* Pipeline.identify({

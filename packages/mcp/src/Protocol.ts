@@ -6,14 +6,14 @@ import * as View from "./views/View.ts"
 /** The path of the endpoint over HTTP. */
 export const path = "/v1/mcp"
 
-/** The revisions of MCP without a handshake, newest first. Every request is self-contained. */
+/** The revisions of MCP without a handshake, newest first. Each request says who sends it. */
 export const modern = ["2026-07-28"] as const
 
 /** The revisions with an `initialize` handshake, newest first. The SSE transport of 2024-11-05 is not served. */
 export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
 /** The revision of a message that names none. */
-const assumed = "2025-03-26"
+const assumed_revision = "2025-03-26"
 
 /** Whether batches are served: in the one revision that has them, and if the message names no revision. */
 export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
@@ -21,7 +21,7 @@ export const hasBatches = (version: string | null): boolean => version === null 
 /** The revisions that are served, newest first. */
 export const supported: ReadonlyArray<string> = [...modern, ...legacy]
 
-/** The generation of the protocol that a message belongs to. A `tools/call` without a handshake is `legacy`. */
+/** Whether a message follows a revision without a handshake, or with one. A plain `tools/call` that names no revision is `legacy`. */
 export type Era = "modern" | "legacy"
 
 const versionKey = "io.modelcontextprotocol/protocolVersion"
@@ -37,14 +37,14 @@ const noFields: Fields = {}
 
 const isModern = (version: unknown): boolean => typeof version === "string" && version >= modern[0]
 
-/** The era of a message, by its own content, otherwise by its `MCP-Protocol-Version` header. */
+/** The era of a message: `modern` if its `_meta` or its header `MCP-Protocol-Version` names such a revision. */
 export const eraOf = (message: Message, version: string | null): Era => {
   const claim = metaOf(message)[versionKey]
   if (claim !== undefined && typeof claim !== "string") return "modern"
   return isModern(claim) || isModern(version) ? "modern" : "legacy"
 }
 
-/** Checks a message of a batch: it must not be a handshake, nor belong to a revision without batches. */
+/** Refuses a message that cannot be part of a batch: a handshake, or one of a revision without batches. */
 export const checkBatchMember = (message: Message): Result.Result<Message, ErrorAnswer> =>
   message.method !== "initialize" && eraOf(message, null) === "legacy"
     ? Result.succeed(message)
@@ -69,10 +69,7 @@ export const clientOf = (info: unknown): Client | null => {
   return { name: info.name.slice(0, longest), version }
 }
 
-/**
- * The token to report the progress of this call with; null if the program has not asked for progress. A token that is too long
- * counts as not sent.
- */
+/** The token that progress notifications repeat; null if the program has not asked for progress, or if the token is too long. */
 export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
   const { progressToken } = metaOf(message)
   return isId(progressToken) && String(progressToken).length <= longest_token ? progressToken : null
@@ -94,15 +91,15 @@ export interface Introduction {
 /** A program that has said nothing about itself. */
 export const nobody: Introduction = { client: null, elicits: false, shows_views: false }
 
-/** What a program says in `initialize`. Revisions before 2025-06-18 have no forms, whatever it declares. */
-export const introducedBy = ({ capabilities, clientInfo, protocolVersion }: Fields): Introduction => ({
+/** Reads what a program says about itself in `initialize`. Revisions before 2025-06-18 have no forms, whatever it declares. */
+export const readHandshake = ({ capabilities, clientInfo, protocolVersion }: Fields): Introduction => ({
   client: clientOf(clientInfo),
   elicits: negotiate(protocolVersion) >= "2025-06-18" && canElicit(capabilities),
   shows_views: View.canShow(capabilities)
 })
 
-/** What the program that sent a modern message says about itself in it. */
-export const introducedIn = (message: Message): Introduction => {
+/** Reads what a program says about itself in the `_meta` of a modern message. */
+export const readMeta = (message: Message): Introduction => {
   const { [capabilitiesKey]: capabilities, [clientKey]: info } = metaOf(message)
   return { client: clientOf(info), elicits: canElicit(capabilities), shows_views: View.canShow(capabilities) }
 }
@@ -114,21 +111,18 @@ const canElicit = (capabilities: unknown): boolean => {
   return elicitation.form === undefined ? elicitation.url === undefined : Predicate.isObject(elicitation.form)
 }
 
-/** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
+/** The headers that repeat parts of a message, so that proxies need not read its body. Null stands for one that was not sent. */
 export interface RoutingHeaders {
   readonly version: string | null
   readonly method: string | null
   readonly name: string | null
 }
 
-/**
- * Checks a message before its method runs, and fails with the first problem. A message that did not come over HTTP has no
- * headers to check.
- */
+/** Checks a message before its method runs, and fails with the first problem. `headers` are null if it did not come over HTTP. */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
-  if (era === "legacy") return checkVersion(headers?.version ?? assumed)
+  if (era === "legacy") return checkVersion(headers?.version ?? assumed_revision)
   if (message.id === null) return headers === null ? Result.void : checkNotification(message, headers)
-  return Result.flatMap(checkEnvelope(message), (version) =>
+  return Result.flatMap(checkMeta(message), (version) =>
     Result.flatMap(headers === null ? Result.void : checkHeaders(message, headers, version), () =>
       checkVersion(version)
     )
@@ -137,10 +131,10 @@ export const check = (era: Era, message: Message, headers: RoutingHeaders | null
 
 /** Checks the headers of a response to a request of this service. Only revisions with a handshake have such requests. */
 export const checkResponse = ({ version }: RoutingHeaders): Result.Result<void, RpcError> =>
-  checkVersion(version ?? assumed)
+  checkVersion(version ?? assumed_revision)
 
-/** Checks the envelope of a modern request: its revision, and the client's capabilities. */
-const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
+/** Checks that the `_meta` of a modern request has the revision and the client's capabilities. */
+const checkMeta = (message: Message): Result.Result<string, RpcError> => {
   const meta = metaOf(message)
   const version = meta[versionKey]
   if (typeof version !== "string") return wrongMeta(versionKey, "a revision of the protocol")
@@ -177,7 +171,7 @@ const namedBy: ReadonlyMap<string, string> = new Map([
   ["resources/read", "uri"]
 ])
 
-/** A notification may omit these headers. If it has them, they must match. */
+/** A notification may omit `Mcp-Method`. If it has it, it must match. */
 const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
   method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
 
@@ -196,14 +190,14 @@ export const headersFor = (message: Message): Readonly<Record<string, string>> =
   }
 }
 
-/** Encodes a value that is not a valid header. */
+/** A value as a header: as it is if a header can hold it, otherwise in base64. */
 const encodeHeader = (value: string): string =>
   /^[\x21-\x7e]+$/.test(value) && !wrapped.test(value) ? value : `=?base64?${Base64.encode(value)}?=`
 
 const wrapped = /^=\?base64\?(.*)\?=$/
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** The value of a header, decoded from `=?base64?…?=` if necessary. Null if the encoding is broken. */
+/** The value of a header, decoded if it is `=?base64?…?=`; null if that is not valid base64 of UTF-8. */
 const decodeHeader = (value: string): string | null => {
   const inside = wrapped.exec(value)?.[1]
   if (inside === undefined) return value

@@ -2,19 +2,19 @@ import { Predicate, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { type Client, clientOf, type Introduction } from "./Protocol.ts"
 
-/** The content of a session identifier, and the signature that must prove it. */
+/** A session identifier, taken apart. Trust `session` only if `signature` is that of `payload`. */
 export interface SessionToken {
   readonly payload: string
   readonly signature: string
   readonly session: Session
 }
 
-/** What a handshake has told. */
+/** What a program with a name has said in the handshake. */
 export interface Session extends Introduction {
   readonly client: Client
 }
 
-/** The signed part of a session identifier: the program as described in `initialize`. */
+/** The part of a session identifier that is signed: the session as JSON, encoded. */
 export const payloadOf = ({ client: { name, version }, elicits, shows_views }: Session): string =>
   Base64Url.encode(JSON.stringify({ name, version, ...(elicits && { elicits }), ...(shows_views && { shows_views }) }))
 
@@ -24,7 +24,7 @@ export const payloadOf = ({ client: { name, version }, elicits, shows_views }: S
  */
 export const write = (session: Session, signature: string): string => `${payloadOf(session)}.${signature}`
 
-/** Splits a session identifier; null if it does not have our form. */
+/** Takes a session identifier apart; null if this service cannot have written it. */
 export const read = (session: string): SessionToken | null => {
   const dot = session.indexOf(".")
   if (dot < 0 || session.length > longest) return null

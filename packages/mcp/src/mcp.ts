@@ -5,7 +5,7 @@ import * as Endpoint from "./Endpoint.ts"
 import type { Tool } from "./Tool.ts"
 import * as Tools from "./Tools.ts"
 
-/** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
+/** What the endpoint needs: everything that `Quotewire.layer` and a storage provide. */
 type Services = Quotewire.Services | Storage.Storage
 
 /** What a program adds to the agent endpoint. */
@@ -19,7 +19,7 @@ export interface McpOptions {
 /** The version of this package; a test keeps it equal. */
 const package_version = "0.1.0"
 
-/** Signs and seals the state of a call that asks the person, with the seal keys, which all hosts share. */
+/** Lets tools show the person forms: signs and seals the state of a call that asks, with the seal keys, which all hosts share. */
 export const asking: RequestState.Crypto<Quotewire.Services> = {
   sign: (text) => Quotewire.sign("mcp_state", text),
   isSigned: (text, signature) => Quotewire.isSigned("mcp_state", text, signature),
@@ -27,14 +27,14 @@ export const asking: RequestState.Crypto<Quotewire.Services> = {
   open: (sealed) => Quotewire.unseal("mcp_state", sealed)
 }
 
-/** Brings the answers to forms from the host that gets them to the host that waits. */
+/** Brings the answer to a form from the host that receives it to the host that waits for it, through storage. */
 export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
   send: Quotewire.sendMessage,
   receive: Quotewire.receiveMessage
 }
 
-/** The purpose of session signatures. A signature made for one purpose is not valid for another. */
-const purpose = "mcp_session"
+/** Keeps signatures of sessions and of states apart: a signature made for one purpose is not valid for another. */
+const session_purpose = "mcp_session"
 
 /**
  * Makes the agent endpoint (MCP) of the whole service. Pass this function to `nodeHandler`, `webHandler` or `ServiceApi.of`.
@@ -48,6 +48,6 @@ export const mcp = ({ tools = [], version = package_version }: McpOptions = {}):
     version,
     asking,
     mailboxes,
-    sign: (text) => Quotewire.sign(purpose, text),
-    isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
+    sign: (text) => Quotewire.sign(session_purpose, text),
+    isSigned: (text, signature) => Quotewire.isSigned(session_purpose, text, signature)
   })

@@ -2,50 +2,50 @@ import { Deferred, Effect, Option } from "effect"
 import type { Fields, Response } from "../JsonRpc.ts"
 import * as Form from "./Form.ts"
 
-/** The connected program, over a transport on which the server can send messages too, such as standard input and output. */
+/** The connected program, on a transport over which this service can send messages at any time. */
 export interface Peer {
-  /** Shows a form of this service or of a host to the person. It counts as closed if too many are open already. */
+  /** Shows the person a form. If too many are open already, it counts as closed at once. */
   readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
   /** Sends the program a notification. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
 }
 
-/** A peer with what its transport calls: `take` for each response of the program, and `disconnect` at the end. */
+/** A peer as its transport sees it: call `take` with each response of the program, and run `disconnect` at the end. */
 export interface Connected extends Peer {
   /** Handles the response to a request of this service. A response to anything else is dropped. */
   readonly take: (response: Response) => void
-  /** To run when the program has disconnected: open forms, and those of later calls, count as closed. */
+  /** Closes all open forms, and those of later calls. */
   readonly disconnect: Effect.Effect<void>
 }
 
 /** Sends the program the text of one message. */
 export type Send = (text: string) => Effect.Effect<unknown>
 
-/** Notifies through a transport. */
+/** The `notify` of a peer whose messages go out through `send`. */
 export const notifyWith =
   (send: Send): Peer["notify"] =>
   (method, params) =>
     Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
 
-/** How the answer to a form arrives: within this many milliseconds, or null. */
-export type Awaiting<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | null, never, R>
+/** Waits for the answer to a form, at most this many milliseconds; null if there is none by then. */
+export type AwaitAnswer<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | null, never, R>
 
 /** Shows a form and waits for the answer. The form is withdrawn if nobody answers in time, or if the call ends before. */
 export const show = <R>(
   send: Send,
   id: string,
   form: Form.Form | Fields,
-  awaiting: Awaiting<R>
+  awaitAnswer: AwaitAnswer<R>
 ): Effect.Effect<Form.Answer, never, R> => {
   const withdraw = notifyWith(send)("notifications/cancelled", { requestId: id, reason: "The call has ended." })
   return send(JSON.stringify({ jsonrpc: "2.0", id, method: Form.method, params: form })).pipe(
-    Effect.andThen(awaiting(Form.answer_ms)),
+    Effect.andThen(awaitAnswer(Form.answer_ms)),
     Effect.flatMap((answer) => (answer === null ? Effect.as(withdraw, Form.closed) : Effect.succeed(answer))),
     Effect.onInterrupt(() => withdraw)
   )
 }
 
-/** The most forms that are open at once: calls that wait for forms must not take all slots. */
+/** The most forms that are open at once, so that calls that wait for a person leave room for others. */
 const max_open = 16
 
 /** Makes the peer of a transport. */

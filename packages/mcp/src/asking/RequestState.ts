@@ -4,11 +4,11 @@ import type { ToolCall } from "../Tool.ts"
 import { answer_ms, type Question } from "./Form.ts"
 
 /*
- * The `requestState` of a call that asks the person. It holds what the next round needs, so that any host can run that round.
- * Until then the program keeps it. It is sealed, because it can hold facts, and signed together with the call it belongs to.
+ * The `requestState` of a call that asks the person (2026-07-28). It holds what the next round needs, and the program keeps it until
+ * then, so any host can run that round. It is sealed, because it can hold facts, and signed together with its call.
  */
 
-/** Seals and signs the state with keys that all hosts share. */
+/** Signs and seals text with keys that all hosts share. */
 export interface Crypto<R> {
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
@@ -32,7 +32,7 @@ const Sealed = Schema.fromJsonString(
 const decode = Schema.decodeUnknownOption(Sealed)
 
 /** The text to sign. It makes a state valid for one caller, one tool and the same arguments only. */
-const signed = ({ args, caller, tool }: Subject, sealed: string): string =>
+const signedText = ({ args, caller, tool }: Subject, sealed: string): string =>
   Json.canonical(["request_state", caller.workspace_id, caller.kind, caller.key_id, tool, args, sealed])
 
 /** Writes the `requestState` that goes out with a question. */
@@ -43,16 +43,16 @@ export const write = Effect.fnUntraced(function* <R>(
 ) {
   const expires_at = (yield* Clock.currentTimeMillis) + answer_ms
   const sealed = yield* seal(JSON.stringify({ expires_at, name, state }))
-  return `${yield* sign(signed(subject, sealed))}~${sealed}`
+  return `${yield* sign(signedText(subject, sealed))}~${sealed}`
 })
 
 /** Reads the name and the state of the question; none if the text belongs to another call, was altered or has expired. */
 export const read = Effect.fnUntraced(function* <R>({ isSigned, open }: Crypto<R>, subject: Subject, text: string) {
-  const mark = text.indexOf("~")
-  const sealed = text.slice(mark + 1)
-  if (mark < 0 || text.length > max_characters) return Option.none()
+  const separator = text.indexOf("~")
+  const sealed = text.slice(separator + 1)
+  if (separator < 0 || text.length > max_characters) return Option.none()
   // Checked first: a host logs a warning for what it cannot open, and anyone could fill the log with that.
-  if (!(yield* isSigned(signed(subject, sealed), text.slice(0, mark)))) return Option.none()
+  if (!(yield* isSigned(signedText(subject, sealed), text.slice(0, separator)))) return Option.none()
   const now = yield* Clock.currentTimeMillis
   return Option.filter(decode(yield* open(sealed)), ({ expires_at }) => now < expires_at)
 })

@@ -19,20 +19,20 @@ export interface Mailboxes<R> {
   readonly receive: (mailbox: Quotewire.Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
 }
 
-/** What all hosts share: keys, and mailboxes. */
+/** What all hosts must share, so that one can take the answer to a form of another: keys, and mailboxes. */
 export interface Shared<R> {
   readonly crypto: Pick<Crypto<R>, "sign" | "isSigned">
   readonly mailboxes: Mailboxes<R>
 }
 
-/** Shows the person forms in the stream of a call. `send` sends one message in it. */
-export const asker =
+/** Shows the person forms in the stream that answers a call. `send` adds a message to it. */
+export const askOver =
   <R>({ crypto, mailboxes }: Shared<R>, caller: Caller.Caller, send: Peer.Send): Form.Ask<R | Ids.Ids> =>
   (form) =>
     Effect.gen(function* () {
       const name = (yield* Ids.Ids).request()
       const expires_at = (yield* Clock.currentTimeMillis) + Form.answer_ms
-      const id = `${name}~${expires_at}~${yield* crypto.sign(signed(caller, name, expires_at))}`
+      const id = `${name}~${expires_at}~${yield* crypto.sign(signedText(caller, name, expires_at))}`
       return yield* Peer.show(send, id, form, (at_most_ms) =>
         Effect.map(mailboxes.receive({ workspace_id: caller.workspace_id, name }, at_most_ms), (text) =>
           text === null ? null : Form.readAnswer(Result.getOrNull(JsonRpc.parseJson(text)))
@@ -40,23 +40,26 @@ export const asker =
       )
     })
 
-/** Passes the answer to a form on to the host whose call waits. Any other response is dropped: nothing of it is stored. */
-export const answered = Effect.fnUntraced(function* <R>(
+/**
+ * Takes a response of a program. The answer to a form goes to the host whose call waits; any other response is dropped, and nothing
+ * of it is stored.
+ */
+export const takeAnswer = Effect.fnUntraced(function* <R>(
   { crypto, mailboxes }: Shared<R>,
   caller: Caller.Caller,
   { id, result }: JsonRpc.Response
 ) {
-  const [, name, expires, signature] = written.exec(String(id)) ?? []
+  const [, name, expires, signature] = formId.exec(String(id)) ?? []
   if (name === undefined || expires === undefined || signature === undefined) return
   const expires_at = Number(expires)
   if ((yield* Clock.currentTimeMillis) >= expires_at) return
-  if (!(yield* crypto.isSigned(signed(caller, name, expires_at), signature))) return
+  if (!(yield* crypto.isSigned(signedText(caller, name, expires_at), signature))) return
   yield* mailboxes.send({ workspace_id: caller.workspace_id, name }, JSON.stringify(Form.readAnswer(result)))
 })
 
 /** The id of a form: the name of its mailbox, the time until which it can be answered, and the signature of both. */
-const written = /^([a-z0-9_]{1,40})~(\d{1,16})~([\w.-]{1,100})$/
+const formId = /^([a-z0-9_]{1,40})~(\d{1,16})~([\w.-]{1,100})$/
 
 /** The text to sign. It makes an id valid for one caller only. */
-const signed = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
+const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
   Json.canonical(["form", workspace_id, kind, key_id, name, expires_at])
