@@ -2,10 +2,10 @@ import type { Line, Lines } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 
 /*
- * The argument `application` as `tools/list` declares it: the facts of all lines in one object. Model programs convert
- * declarations to their own forms, and lose or refuse unions; what an object lists reaches every model. It says what a
- * model needs to write facts and nothing more, because every model reads it in every conversation: the service checks the
- * facts itself, with the whole schema that `get_capabilities` returns.
+ * The argument `application` as `tools/list` declares it: the facts of all lines in one object. Agent programs convert
+ * declarations to what their model accepts. Many lose or refuse unions, but all keep the fields of an object. The declaration is
+ * short, because models read it in every conversation: the service checks the facts itself, with the schema that
+ * `get_capabilities` returns.
  */
 
 /** The JSON Schema of the argument `application` on a host with these lines. */

@@ -6,7 +6,7 @@ import type * as Peer from "./asking/Peer.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 
-/** The host behind a bridge, and the key to call it with. */
+/** Which host a bridge calls, and with which key. */
 export interface Settings {
   /** The host's address, without a trailing slash. */
   readonly base_url: string
@@ -14,17 +14,17 @@ export interface Settings {
   readonly key: string | null
 }
 
-/** How long a host may send nothing, in milliseconds. The longest advance of a sandbox takes less. */
+/** How long a host may send nothing before it counts as gone, in milliseconds. The longest advance of a sandbox takes less. */
 const silence_ms = 120_000
 
-/** Passes a message on to the host, and gives its answer; null if there is none. */
+/** Passes a message on to the host. Returns its answer as one line; null for a notification. */
 type Answer = (
   message: JsonRpc.Message,
   line: string,
   peer: Peer.Peer
 ) => Effect.Effect<string | null, never, HttpClient.HttpClient>
 
-/** Answers a program on standard input and output by calling a host over HTTP. */
+/** Makes the `answer` of `StdioServer.serve` that calls a host over HTTP. */
 export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClient.HttpClient> = Effect.fnUntraced(
   function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
@@ -65,8 +65,9 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
 )
 
 /**
- * Reads an answer with events, and gives the last one, which is the answer to the message; null if there is none. Before it, forms go to the person, whose
- * answers `reply` sends, and notifications go to the program.
+ * Reads an answer that is a stream of events. Returns the last answer in it; null if there is none.
+ *
+ * Forms go to the person, and `reply` sends the answers to the host. Notifications go to the program.
  */
 const lastOf = Effect.fnUntraced(function* <E, R>(
   stream: Stream.Stream<Uint8Array, E>,
@@ -81,7 +82,7 @@ const lastOf = Effect.fnUntraced(function* <E, R>(
     if (!("method" in read.success)) return yield* Ref.set(last, data)
     const { id, method, params } = read.success
     if (id === null) {
-      // A form that the host withdraws has another id here.
+      // The host withdraws a form. The program knows it by another id, so its fiber, when it ends, tells the program.
       if (method === "notifications/cancelled") yield* FiberMap.remove(forms, params.requestId)
       else yield* peer.notify(method, params)
     } else if (method === Form.method) {
@@ -101,7 +102,7 @@ const lastOf = Effect.fnUntraced(function* <E, R>(
   return yield* Ref.get(last)
 })
 
-/** What the bridge reads of an error. The rest is passed on as it is, also from a host that is newer than this program. */
+/** An error envelope, as far as the bridge reads it. Its other fields are passed on unchanged, also those of newer hosts. */
 const Envelope = Schema.Struct({
   error: Schema.StructWithRest(Schema.Struct({ code: Schema.String, message: Schema.String }), [
     Schema.Record(Schema.String, Schema.Unknown)
@@ -111,7 +112,7 @@ const Envelope = Schema.Struct({
 const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(Envelope))
 const readAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ jsonrpc: Schema.Literal("2.0") })))
 
-/** Passes a message on. Anything else that the host, or a proxy before it, answers becomes an error message. */
+/** The answer of the host as one line. If the host, or a proxy before it, has not answered with JSON-RPC, it becomes an error. */
 const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   if (Option.isSome(readAnswer(text))) return text.replaceAll(/[\r\n]/g, " ")
   return Option.match(readEnvelope(text), {

@@ -5,13 +5,13 @@ import type { RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { ToolResult } from "./Tool.ts"
 
-/** The answer to a message: a result as JSON text, a JSON-RPC error, or nothing, such as for a notification. */
+/** The answer to a message: a result as JSON text, a JSON-RPC error, or nothing for a notification. */
 export type ServerAnswer =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
 
-/** Makes the functions that encode results. `info` is the server's description of itself, which modern results repeat. */
+/** Makes the functions that write results as text. `info` describes the server: every modern result repeats it. */
 export const make = (info: object) => {
   /** The end of a result: its last members and the closing brace. `meta` holds further members of `_meta`. */
   const endOf = (era: Protocol.Era, meta: object): string => {
@@ -25,7 +25,7 @@ export const make = (info: object) => {
     _tag: "result",
     text: text.slice(0, -1) + ends[era]
   })
-  // Concatenated: the parts of a tool result are JSON text already, and can be large.
+  // Put together as text: the parts of a tool's result are JSON text already, and can be large.
   const called = ({ content, isError, meta, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     const end = meta === undefined ? ends[era] : endOf(era, meta)
@@ -45,5 +45,5 @@ export const make = (info: object) => {
   return { complete, called, asked, calledWithoutQuestion }
 }
 
-/** The encoders of one server. */
+/** The functions of one server that write results. */
 export type Results = ReturnType<typeof make>

@@ -18,7 +18,7 @@ export interface Settings<R> {
   readonly tools: ReadonlyArray<Tool<R>>
   /** The version that the server reports. */
   readonly version: string
-  /** Seals and signs the state of a call that asks the person. Without it, tools show no forms. */
+  /** Signs and seals the state of a call that asks the person. Without it, tools show no forms. */
   readonly asking?: RequestState.Crypto<R>
 }
 
@@ -33,7 +33,7 @@ export interface Sender extends Omit<ToolCall, "args"> {
   readonly notify: Peer.Peer["notify"] | null
 }
 
-/** The refusal of a call that is not admitted, for a transport without HTTP status: a JSON-RPC error with the envelope. */
+/** The refusal of a call as a JSON-RPC error with the envelope: what an HTTP status says elsewhere, such as for a wrong key. */
 export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   _tag: "error",
   error: {
@@ -43,20 +43,20 @@ export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   }
 })
 
-/** The text of the answer to the message with this id; null if there is none. */
+/** The answer to the message with this id as JSON text; null if the message gets no answer. */
 export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
   if (id === null || outcome._tag === "nothing") return null
   return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
 }
 
-/** A call that has a question for the person. With a handshake, the transport shows the forms while the call runs. */
+/** A call that waits for the person, from a program with a handshake: the transport must show its forms to go on. */
 export interface Asking<out R> {
   readonly _tag: "asking"
-  /** Runs the call to its end, and shows the person each form in turn. */
+  /** Runs the call to its end. `ask` shows the person each form in turn. */
   readonly finish: <R2>(ask: Form.Ask<R2>) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | R2>
 }
 
-/** What a message leads to. */
+/** What comes of a message: its answer, or a call that waits for the person first. */
 export type Outcome<R> = ServerAnswer | Asking<R>
 
 /** Answers single messages. It keeps no state between them, so any host can answer the next one. */
@@ -123,7 +123,7 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
 
 /** Lists the tools that a caller may call. */
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
-  // The text of a whole result, by caller and era: it is the longest answer, and the same for all callers of a kind.
+  // Kept as text: the list is the longest answer, and the same for all callers with the same key here.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
@@ -175,7 +175,7 @@ const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.
 const makeCall = <R>(
   tools: ReadonlyArray<Tool<R>>,
   results: Results.Results,
-  asking: RequestState.Crypto<R> | null
+  crypto: RequestState.Crypto<R> | null
 ): Methods<R>[string] => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   return (message, sender) => {
@@ -189,14 +189,14 @@ const makeCall = <R>(
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments
       const call = { ...rest, ...progressOf(message, notify), args }
-      if (asking === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
+      if (crypto === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
       if (LenientArguments.isTooDeep(args)) return tooDeep
-      return era === "modern" ? askInResult(tool, call, params, results, asking) : askDuringCall(tool, call, results)
+      return era === "modern" ? askInResult(tool, call, params, results, crypto) : askDuringCall(tool, call, results)
     })
   }
 }
 
-/** How a call reports its progress, if the program wants to hear of it. */
+/** How a call reports its progress; nothing if the program has not asked for it, or if the transport cannot send it. */
 const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
   const progressToken = Protocol.progressTokenOf(message)
   if (progressToken === null || notify === null) return {}
@@ -205,24 +205,25 @@ const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, 
   }
 }
 
-/** Calls a tool that can end with a question, which the program answers with another call (2026-07-28). */
+/** Calls a tool whose result can be a question. The program answers it with another call (2026-07-28). */
 const askInResult = Effect.fnUntraced(function* <R>(
   tool: Tool<R>,
   call: ToolCall,
   { inputResponses, requestState }: Message["params"],
   results: Results.Results,
-  asking: RequestState.Crypto<R>
+  crypto: RequestState.Crypto<R>
 ) {
-  // The tool may change its arguments, and the state belongs to those that were sent.
+  // The tool may change its arguments, but the state belongs to those that were sent.
   const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
-  const state = typeof requestState === "string" ? yield* RequestState.read(asking, subject, requestState) : null
+  const state = typeof requestState === "string" ? yield* RequestState.read(crypto, subject, requestState) : null
   if (state !== null && Option.isNone(state)) return yield* staleState
-  const known = state?.value ?? null
+  const question = state?.value ?? null
   const responses = Predicate.isObject(inputResponses) ? inputResponses : {}
-  const answer = known !== null && Object.hasOwn(responses, known.name) ? Form.readAnswer(responses[known.name]) : null
-  const result = yield* tool.call({ ...call, round: { state: known?.state ?? null, answer } })
+  const answer =
+    question !== null && Object.hasOwn(responses, question.name) ? Form.readAnswer(responses[question.name]) : null
+  const result = yield* tool.call({ ...call, round: { state: question?.state ?? null, answer } })
   return "form" in result
-    ? results.asked(result, yield* RequestState.write(asking, subject, result))
+    ? results.asked(result, yield* RequestState.write(crypto, subject, result))
     : results.called(result, "modern")
 })
 
@@ -254,28 +255,28 @@ const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
 
 type Methods<R> = Readonly<Record<string, Answers<R>>>
 
-/** Wraps a tool: its refusal becomes the failure `forbidden` if the sender could call the tool after signing in. */
+/** Wraps a tool so that a refused call fails with `forbidden` if the sender could call the tool after signing in. */
 const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, shows_views }: Sender): Tool<R> => {
   if (obtainable_kinds.length === 0) return tool
-  const offer = Effect.flatMap(Lines.Lines, (lines) => {
+  const offerSignIn = Effect.flatMap(Lines.Lines, (lines) => {
     const { environment } = caller
-    const isFor = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines, shows_views }) !== null
-    const isOffer = !isFor(caller.kind) && obtainable_kinds.some(isFor)
-    return isOffer ? Effect.fail(ApiError.make("forbidden")) : Effect.void
+    const canCall = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines, shows_views }) !== null
+    const signInHelps = !canCall(caller.kind) && obtainable_kinds.some(canCall)
+    return signInHelps ? Effect.fail(ApiError.make("forbidden")) : Effect.void
   })
   return {
     ...tool,
     call: (call) =>
-      Effect.tap(tool.call(call), (result) => ("isError" in result && result.isError ? offer : Effect.void))
+      Effect.tap(tool.call(call), (result) => ("isError" in result && result.isError ? offerSignIn : Effect.void))
   }
 }
 
 const capabilities = { tools: {} }
 
-/** The further capabilities for programs that show pages. Other programs have no use for pages. */
+/** The further capabilities for programs that show pages. */
 const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
 
-/** How long a client may cache a list. It depends on the caller, so the cache is private. */
+/** How long a client may cache a list. Lists differ by caller, so shared caches must not keep them. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })

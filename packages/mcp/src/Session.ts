@@ -1,6 +1,6 @@
-import { Predicate, Result } from "effect"
+import { Option, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
-import { type Client, clientOf, type Introduction } from "./Protocol.ts"
+import type { Client, Introduction } from "./Protocol.ts"
 
 /** A session identifier, taken apart. Trust `session` only if `signature` is that of `payload`. */
 export interface SessionToken {
@@ -14,6 +14,16 @@ export interface Session extends Introduction {
   readonly client: Client
 }
 
+const Payload = Schema.fromJsonString(
+  Schema.Struct({
+    name: Schema.String,
+    version: Schema.NullOr(Schema.String),
+    elicits: Schema.optionalKey(Schema.Boolean),
+    shows_views: Schema.optionalKey(Schema.Boolean)
+  })
+)
+const decode = Schema.decodeUnknownOption(Payload)
+
 /** The part of a session identifier that is signed: the session as JSON, encoded. */
 export const payloadOf = ({ client: { name, version }, elicits, shows_views }: Session): string =>
   Base64Url.encode(JSON.stringify({ name, version, ...(elicits && { elicits }), ...(shows_views && { shows_views }) }))
@@ -25,20 +35,15 @@ export const payloadOf = ({ client: { name, version }, elicits, shows_views }: S
 export const write = (session: Session, signature: string): string => `${payloadOf(session)}.${signature}`
 
 /** Takes a session identifier apart; null if this service cannot have written it. */
-export const read = (session: string): SessionToken | null => {
-  const dot = session.indexOf(".")
-  if (dot < 0 || session.length > longest) return null
-  const payload = session.slice(0, dot)
-  const text = Base64Url.decodeString(payload)
-  const told = Result.isSuccess(text) ? parsed(text.success) : null
-  const client = clientOf(told)
-  if (client === null) return null
-  const declares = (capability: "elicits" | "shows_views") => Predicate.isObject(told) && told[capability] === true
-  const declared = { elicits: declares("elicits"), shows_views: declares("shows_views") }
-  return { payload, signature: session.slice(dot + 1), session: { client, ...declared } }
+export const read = (text: string): SessionToken | null => {
+  const dot = text.indexOf(".")
+  if (dot < 0 || text.length > longest) return null
+  const payload = text.slice(0, dot)
+  const decoded = decode(Result.getOrNull(Base64Url.decodeString(payload)))
+  if (Option.isNone(decoded)) return null
+  const { elicits = false, name, shows_views = false, version } = decoded.value
+  return { payload, signature: text.slice(dot + 1), session: { client: { name, version }, elicits, shows_views } }
 }
-
-const parsed = (text: string): unknown => Result.getOrNull(Result.try((): unknown => JSON.parse(text)))
 
 /** More than the longest identifier that is written here: two names of 200 characters, encoded and signed. */
 const longest = 4_096

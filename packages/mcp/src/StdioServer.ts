@@ -4,14 +4,14 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as TextLines from "./TextLines.ts"
 
-/** The service behind standard input and output, in this process or on a host. */
+/** What answers the messages: the service in this process (`Local`), or a host (`Bridge`). */
 export interface Settings<R> {
   /**
-   * Answers one message; null if it needs no answer. Interrupting it cancels the call. Through `peer` it can ask the person
-   * who uses the program.
+   * Answers one message, which was read from `line`; null if it needs no answer. Through `peer` it shows forms and sends
+   * notifications. Interrupting it cancels the call.
    */
   readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
-  /** Ends the wait of calls that wait for a change, because the program has closed standard input. */
+  /** Ends the waits of running calls. It runs when the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
@@ -44,7 +44,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
       )
-      // When the pipe has broken, nobody takes answers. Whoever waits to write one must end, too.
+      // When standard output is closed, nobody takes answers any more, so calls that wait to write one must end.
       const writing = yield* Effect.forkScoped(
         Effect.ensuring(
           Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false })),
@@ -55,7 +55,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe has broken", error)))
   )
 
-/** Starts the call of each line, and reports when no call is running any more. */
+/** Makes `line`, which starts the calls of a line, and `idle`, which waits until no call is running. */
 const makeRunner = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
   write: (text: string) => Effect.Effect<unknown>,
@@ -65,12 +65,13 @@ const makeRunner = Effect.fnUntraced(function* <R>(
   const slots = yield* Semaphore.make(max_running)
   /** The revision that the handshake agreed on; null before the handshake. */
   let revision: string | null = null
+  /** Counts what runs without an id, to give it a key. */
   let unnamed = 0
 
   const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
     Effect.andThen(slots.take(1), FiberMap.run(running, key, Effect.ensuring(work, slots.release(1))))
 
-  /** Runs a message and writes its answer, if any. Returns its fiber, or null if nothing runs. */
+  /** Starts the call of a message, and passes its answer to `reply`, if it gets one. Returns the fiber; null if nothing was started. */
   const run = Effect.fnUntraced(function* (
     message: JsonRpc.Message,
     line: string,

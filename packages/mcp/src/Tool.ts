@@ -15,8 +15,9 @@ export interface Annotations {
   readonly openWorldHint: boolean
 }
 
-/** What decides which tools a caller sees, and how: properties of the caller, and the lines of the host. */
+/** For whom tools are listed. It decides which tools are in the list, and how they are described. */
 export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"> {
+  /** The lines of the host. */
   readonly lines: Lines.LineSet
   /** Whether the program can show the person a form. */
   readonly elicits: boolean
@@ -57,11 +58,11 @@ export interface ToolCall {
   readonly args: Arguments
   /** Reports the progress of a long call; absent if the program has not asked for it. Messages hold no facts about a person. */
   readonly progress?: Progress
-  /** What was asked before; absent if the program cannot show forms. Then the tool must not ask. */
+  /** The question and answer before this round. Absent if the program cannot show forms: then the tool must not ask. */
   readonly round?: Round
 }
 
-/** A part of the content for models. */
+/** One part of a result's `content`, such as a text. */
 export interface Content {
   readonly type: string
   readonly [key: string]: unknown
@@ -81,12 +82,12 @@ export interface Tool<out R = never> {
   readonly name: string
   /** The page that a program can show beside the tool's results. */
   readonly view?: View
-  /** Whether the host's settings offer the tool. If not, it is neither listed nor callable. */
+  /** Whether the host offers the tool. If not, it is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if it may not call the tool. */
   readonly list: (audience: ToolAudience) => Listed | null
   /**
-   * Calls the tool. Refusals are results. It fails only if the caller is not admitted.
+   * Calls the tool. A refusal is a result with `isError`. It fails only with `authentication_failed`.
    *
    * With a `round` it may ask the person a question instead. The answer comes with another call, whose arguments are the same.
    */

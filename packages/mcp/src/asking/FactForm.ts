@@ -6,7 +6,7 @@ import type { Form, FormField } from "./Form.ts"
 /** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
 const max_fields = 12
 
-/** Longer answers are dropped: no fact is that long. */
+/** The longest text that an answer can be. Longer texts are dropped: no fact is that long. */
 const max_characters = 500
 
 /** A value that a person can write into a form. */
@@ -92,7 +92,7 @@ const isAlternative = (path: string, line: Line.Line): boolean => {
     : false
 }
 
-/** Reads the facts from an accepted form, by their paths. Fields that the form did not have are dropped. */
+/** Reads the facts from an accepted form, by their paths. `asked` are the paths of its fields; others are dropped. */
 export const read = (
   content: Fields,
   asked: ReadonlyArray<string>,

@@ -65,7 +65,10 @@ export const readAnswer = (result: unknown): Answer =>
     onSome: ({ action, content }) => (action === "accept" ? { action, content: content ?? {} } : { action })
   })
 
-/** What a tool knows in one round of a call. A call whose program can show forms has a round for each form and answer. */
+/**
+ * What a tool knows in one round of a call. If the program can show forms, a call has several rounds: each runs the tool until it asks
+ * a question or returns a result.
+ */
 export interface Round {
   /** The state of the question that was answered; null in the first round. */
   readonly state: unknown

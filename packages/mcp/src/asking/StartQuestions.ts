@@ -24,9 +24,10 @@ const State = Schema.Struct({
 type State = typeof State.Type
 const readState = Schema.decodeUnknownOption(State)
 
-/** One round of a start: the input to call the operation with, and what the person has answered so far. */
+/** A round of a start that has begun: the input for the operation, and what the person has answered so far. */
 export interface Begun {
   readonly input: Fields
+  /** The person's answer about the disclosure; absent with a key, because then a receipt is the consent. */
   readonly person?: Pipeline.PersonsAnswer
   readonly round: number
   readonly facts: State["facts"]
@@ -35,9 +36,9 @@ export interface Begun {
 }
 
 /**
- * Begins a round: adds the facts and the answer about the disclosure that the person gave in forms.
+ * Begins a round: adds to the input what the person has answered in forms.
  *
- * An agreement in the arguments is ignored: if the program can show forms, only the person's own answer counts.
+ * Without a key, an agreement in the arguments is ignored: only the person's own answer counts.
  */
 export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Line.Line | undefined): Begun => {
   const state = Option.getOrNull(readState(round.state))
@@ -69,7 +70,7 @@ const personIn = (state: State | null, answer: Round["answer"]): Pipeline.Person
   return answer.content.agree === true && state.asked.version === quoteDisclosure.version ? "agreed" : "pending"
 }
 
-/** Decides what follows when the operation refuses a round: the next question, or the refusal that the model reads. */
+/** Decides what follows when the operation has refused a round: the next question, or the refusal for the model. */
 export const next = (
   error: ApiError.ApiError,
   begun: Begun,
@@ -93,7 +94,7 @@ export const next = (
   }
 }
 
-/** Whether only the person's answer is missing. `begin` fills in the agreement, so nothing else can be wrong with it. */
+/** Whether nothing but the person's answer is missing. `begin` has filled in the other fields of the agreement. */
 const lacksAgreementOnly = ({ field_errors }: ApiError.ApiError): boolean =>
   field_errors?.length === 1 && field_errors[0]?.path === "quote_disclosure_accepted"
 
