@@ -100,8 +100,8 @@ export const public_url = baseAddress("base-url", "Address that callers use")
 /** The address that callers use, if it is not the one that the host listens on. */
 export const base_url = Flag.optional(public_url)
 
-/** A running host to forward calls to. Its own address, not that of its agent endpoint. */
-export const host_url = public_url.pipe(
+/** The running host to which `quotewire mcp` forwards calls: its own address, not that of its agent endpoint. */
+export const agent_host_url = public_url.pipe(
   Flag.filter(
     (address) => !address.endsWith("/v1/mcp"),
     () => settingError("base-url", "be the address of the host, without /v1/mcp")
@@ -120,13 +120,13 @@ const keyOf = (description: string) =>
     )
   )
 
-/** The key that the agent calls with. */
-export const api_key = Flag.optional(keyOf("API key to call with; none by default"))
+/** The key with which the agent of `quotewire mcp` calls. */
+export const agent_key = Flag.optional(keyOf("API key to call with; none by default"))
 
-/** The key that a running host is called with. */
+/** The key with which a command calls a running host. */
 export const caller_key = keyOf("API key to call the host with")
 
-/** A running host that is called. */
+/** The running host that a command calls. */
 export const called_url = baseAddress(
   "base-url",
   "Address of the host; http://127.0.0.1:8787 by default, as quotewire dev has it"
@@ -135,7 +135,7 @@ export const called_url = baseAddress(
 /** Whether agents are served over HTTP instead of standard input and output. */
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
 
-/** The port that serves the pages of quote links and, with `http`, agents. */
+/** The port on which `quotewire mcp` serves the pages of quote links and, with `--http`, the agent. */
 export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>

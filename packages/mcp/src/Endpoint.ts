@@ -58,7 +58,8 @@ export interface Endpoint<out R> {
    * Answers a message, a batch, or a response to a form, and logs each. Interrupting it cancels the call.
    *
    * It fails with `authentication_failed` if the key has stopped working meanwhile, and with `forbidden` if the caller may not call
-   * the tool, but could after signing in as one of its `obtainable_kinds`. The host then asks it to sign in.
+   * the tool, but could after signing in as one of its `obtainable_kinds`: the host then asks it to sign in. It fails with
+   * `service_unavailable` if the answer to a form cannot be stored.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }

@@ -24,7 +24,7 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
   const keyless = yield* Effect.provideContext(makeSandbox(key), core)
   yield* Effect.provideContext(SandboxConnections.set(config, keyless.organization_id), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)
-  // Needed even on standard input and output: the links in quotes and errors must lead somewhere.
+  // Also on standard input and output, because links in quotes and errors lead to this host.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
   yield* Deferred.succeed(address, host.base_url)
   if (settings.http) {
@@ -41,7 +41,10 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
   return yield* Effect.provideContext(StdioServer.serve({ answer, wake: Quotewire.releaseLongPolls }), context)
 })
 
-/** Creates one organization. If the agent has a key, it becomes a key of this organization. */
+/**
+ * Creates the one organization of the sandbox, and returns its workspace for calls without a key. If the agent has a key, it becomes
+ * a server, widget or platform key of this organization.
+ */
 const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
   const access = yield* Access.Access
   const organization = yield* Effect.orDie(access.createOrganization("An agent"))

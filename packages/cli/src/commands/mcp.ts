@@ -11,8 +11,8 @@ import * as Telemetry from "../Telemetry.ts"
 const flags = {
   ...HostSettings.flags("127.0.0.0/8,::1/128"),
   port: Settings.agent_port,
-  base_url: Settings.host_url,
-  api_key: Settings.api_key,
+  base_url: Settings.agent_host_url,
+  api_key: Settings.agent_key,
   http: Settings.http
 }
 
@@ -41,7 +41,7 @@ const bridged = (base_url: string, key: string | null) =>
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Serves a sandbox in memory. A process that only forwards does not load the service. */
+/** Serves a sandbox in memory. It is imported late, so that a process that only forwards does not load the service. */
 const inMemory = (settings: McpSettings, key: string | null) =>
   Effect.flatMap(
     Effect.promise(() => import("../agents/MemoryAgent.ts")),

@@ -2,7 +2,7 @@ import { type ApiError, Input, operations } from "@quotewire/core"
 import type { ConnectOptions } from "@quotewire/http/client"
 import { Predicate, Schema } from "effect"
 
-/** Finds the first wrong field of an answer; null if there is none. Unknown fields and newer values are not wrong. */
+/** Finds the first wrong field of a host's answer; null if there is none. The host may be newer: unknown fields and values are right. */
 export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>
   findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer)) ?? null
 

@@ -49,7 +49,7 @@ const meant = (text: string): string => {
   return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
 }
 
-/** Whether an event has one of these types. Without types, every event is wanted. */
+/** Whether an event has one of these types. Without types, every event has. */
 export const isOf =
   (types: ReadonlyArray<string>) =>
   ({ type }: FeedEvent): boolean =>
@@ -59,7 +59,7 @@ type Page = AnswerOf<"list_events">
 
 const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
 
-/** Reads pages up to the end of the feed; the last one is empty. */
+/** The pages of the feed up to its end, where a page is empty. */
 const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
   Stream.paginate(after, (cursor) =>
     Effect.gen(function* () {

@@ -11,7 +11,7 @@ import * as HostClient from "./HostClient.ts"
 /** An entry of the request log: one call. */
 export type Entry = AnswerOf<"get_api_request">
 
-/** The operation that reads the log. Its calls are logged too, so they are left out: each look would show the one before. */
+/** The operation that reads the log. Its calls are logged, too, and left out here: each look would show the one before. */
 const own_operation = "list_api_requests"
 
 /** How many entries are shown at the start. */
@@ -50,7 +50,7 @@ const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<R
     )
   )
 
-/** Where the next look begins. */
+/** The time from which the next look reads: a little before the newest entry, but never before the first look. */
 const sinceOf = ({ floor, newest }: Seen): string | null => {
   if (floor === null || newest === null) return null
   const from = Timestamp.fromMillis(Date.parse(newest) - overlap_ms)
@@ -71,9 +71,10 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
   return { entries, after }
 })
 
-/** The newest entries, and then each new one as it is written. The first look reports a wrong key or address at once. */
+/** Shows the newest entries, and then each new one soon after it is written. A wrong key or address is reported at once. */
 export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
   const client = HostClient.make(settings)
+  // After the first look the address is known to be right, so a host that is down is waited for.
   const patient = HostClient.make(settings, { max_retries: 20 })
   return Stream.paginate(nothing, (seen) =>
     Effect.gen(function* () {

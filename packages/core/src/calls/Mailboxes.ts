@@ -5,7 +5,7 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The mailboxes in storage, by their names. `text` is null from the moment that nobody waits for a message any more. */
+/** How a mailbox is stored, by its name. `text` is null once nobody waits for a message any more. */
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
@@ -15,23 +15,23 @@ export const kind = Kind.make({
   wakes: "itself"
 })
 
-/** A mailbox for one message. Its name must be new, and whoever knows it can send. */
+/** A mailbox for one message. Choose a new name that nobody can guess: whoever knows it can send. */
 export interface Mailbox {
   readonly workspace_id: WorkspaceId
   readonly name: string
 }
 
-/** Brings a message to the host that waits for it, from any host of the same storage. */
+/** Brings a message from one host to another that waits for it, through their common storage. */
 export class Mailboxes extends Context.Service<
   Mailboxes,
   {
-    /** Puts a message into a mailbox. The mailbox takes only the first one, and none when nobody waits any more. */
+    /** Puts a message into a mailbox. Only the first one counts, and none once the wait is over: others are dropped. */
     readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<void, StorageUnavailable>
     /**
-     * Waits for the message, at most this many milliseconds of real time, and erases it. Null if there is none by then, if the
-     * process is about to stop, or if too many calls wait already.
+     * Waits for the message and erases it. Null if there is none within `wait_ms` milliseconds of real time, if the process is
+     * about to stop, or if too many calls wait already.
      *
-     * From then on the mailbox takes no message. The same is true if the wait is interrupted.
+     * After that the mailbox takes no message, also if the wait was interrupted.
      */
     readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null>
   }
@@ -57,7 +57,7 @@ export class Mailboxes extends Context.Service<
       const send = (mailbox: Mailbox, text: string) =>
         Effect.catchTag(write(mailbox, 1, text), "VersionConflict", () => Effect.void)
 
-      /** The message; null if there is none yet. Storage that cannot be reached now may be back before the wait is over. */
+      /** The message; null if there is none yet, or if storage cannot be reached: it may be back before the wait is over. */
       const look = (mailbox: Mailbox) =>
         find(mailbox).pipe(
           Effect.map(Option.match({ onNone: () => null, onSome: (stored) => kind.value(stored).text })),
@@ -75,7 +75,7 @@ export class Mailboxes extends Context.Service<
         }
       })
 
-      /** Replaces the message, or its absence, so that nothing of it is left and nothing can follow. */
+      /** Empties and closes the mailbox: nothing of the message is left, and no other can follow. */
       const close = (mailbox: Mailbox) =>
         retryOnConflict(
           Effect.flatMap(find(mailbox), (stored) =>

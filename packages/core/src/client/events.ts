@@ -8,8 +8,8 @@ type Event = AnswerOf<"list_events">["events"][number]
 const default_poll_ms = 1_000
 const hour_ms = 3_600_000
 
-/** How many times `poll_ms` the longest wait for new events is. */
-const longest_wait = 10
+/** The longest wait for new events, as a multiple of `poll_ms`. */
+const longest_wait_factor = 10
 
 /** Makes `events` from the read of one page. */
 export const makeEvents =
@@ -20,7 +20,7 @@ export const makeEvents =
     const signals = signal === undefined ? {} : { signal }
     let cursor = after
 
-    /** Reads the page after a cursor, as often as it takes. */
+    /** Reads the page after a cursor, and retries temporary errors for as long as they last. */
     const pageAfter = async (place: string | null) => {
       for (let failures = 0; ; failures++) {
         try {
@@ -51,7 +51,7 @@ export const makeEvents =
         else {
           cursor = next_cursor
           await sleep(wait_ms, signal)
-          wait_ms = Math.min(wait_ms * 2, poll_ms * longest_wait)
+          wait_ms = Math.min(wait_ms * 2, poll_ms * longest_wait_factor)
         }
       }
     }

@@ -21,40 +21,42 @@ export const makeWaitForQuotes =
     const timeout_ms = inRange("timeout_ms", options.timeout_ms ?? default_timeout_ms, 1, day_ms)
     const { read_handle, signal } = options
     signal?.throwIfAborted()
-    const ended = new AbortController()
-    const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
-    const timeOver = new DOMException(`No answer has come within ${timeout_ms} ms.`, "TimeoutError")
-    sleep(timeout_ms, either).then(
-      () => ended.abort(timeOver),
+    const timer = new AbortController()
+    const stop = signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal])
+    const timedOut = new DOMException(`No answer has come within ${timeout_ms} ms.`, "TimeoutError")
+    sleep(timeout_ms, stop).then(
+      () => timer.abort(timedOut),
       () => {}
     )
+    /** What to resolve with when the time is over. */
     let newest: Answer | null = null
-    let failure: unknown = timeOver
+    /** What to reject with when the time is over without an answer. */
+    let failure: unknown = timedOut
     try {
       for (let failures = 0; ; ) {
         try {
           const wait =
             newest === null ? { wait_seconds: 0 } : { wait_seconds, since_version: newest.quote_request.version }
           const before: Answer | null = newest
-          newest = await get({ id, ...wait }, { signal: either, ...(read_handle !== undefined && { read_handle }) })
+          newest = await get({ id, ...wait }, { signal: stop, ...(read_handle !== undefined && { read_handle }) })
           failures = 0
           const isChanged = before?.quote_request.version !== newest.quote_request.version
           if (isChanged && isEnough(newest, options)) return newest
-          if (!isChanged) await sleep(unchanged_pause_ms, either)
+          if (!isChanged) await sleep(unchanged_pause_ms, stop)
         } catch (error) {
-          const pause_ms = either.aborted ? null : retryPause(error, failures++)
+          const pause_ms = stop.aborted ? null : retryPause(error, failures++)
           if (pause_ms === null) throw error
           failure = error
-          await sleep(pause_ms, either)
+          await sleep(pause_ms, stop)
         }
       }
     } catch (error) {
       signal?.throwIfAborted()
-      if (!ended.signal.aborted) throw error
+      if (!timer.signal.aborted) throw error
       if (newest === null) throw failure
       return newest
     } finally {
-      ended.abort()
+      timer.abort()
     }
   }
 
