@@ -115,7 +115,7 @@ const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sig
 type Sessions<R> = ReturnType<typeof makeSessions<R>>
 
 const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
-  const introduced = (posted: Posted, message: JsonRpc.Message, era: Protocol.Era) => {
+  const programOf = (posted: Posted, message: JsonRpc.Message, era: Protocol.Era) => {
     if (era === "modern") return Effect.succeed(Protocol.readMeta(message))
     if (message.method !== "initialize") return sessions.read(posted)
     return Effect.succeed(Protocol.readHandshake(message.params))
@@ -124,7 +124,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
-    const program = yield* introduced(posted, message, era)
+    const program = yield* programOf(posted, message, era)
     const { client, shows_views } = program
     const logged = (reply: Reply) => Effect.as(logReply(posted, client, reply), reply)
     const checked = Protocol.check(era, message, headers)

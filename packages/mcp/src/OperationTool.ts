@@ -161,7 +161,7 @@ const makeRunner = <R>(
       const request: Pipeline.Request = {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
-        // Agents always get the current revision, whatever the integration has pinned (api.md, Versioning 6).
+        // Agents always get the current revision, whatever the workspace has pinned (api.md, Versioning 6).
         revision: "current",
         idempotency_key,
         transport: call.transport,
@@ -179,7 +179,6 @@ const makeRunner = <R>(
         const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)
         return "form" in next ? Effect.succeed(next) : refused(call, wrong, next, line)
       }
-      // In the current revision an answer is what the operation has returned.
       const answered = Pipeline.call(operation, request)
       const waited =
         progress === undefined || call.progress === undefined

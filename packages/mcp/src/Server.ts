@@ -130,21 +130,13 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Result
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const known = listings(lines)
     const key = [era, environment, kind, elicits, shows_views, ...offered.map(({ name }) => name)].join(" ")
-    const listed =
-      known.get(key) ??
-      complete(
-        inAscii(
-          Json.encode({
-            tools: offered.flatMap(
-              (tool) => listedWithView(tool, { elicits, environment, kind, lines, shows_views }) ?? []
-            ),
-            ...(era === "modern" && cached)
-          })
-        ),
-        era
-      )
-    known.set(key, listed)
-    return listed
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const audience: ToolAudience = { elicits, environment, kind, lines, shows_views }
+    const listed = offered.flatMap((tool) => listedWithView(tool, audience) ?? [])
+    const answer = complete(inAscii(Json.encode({ tools: listed, ...(era === "modern" && cached) })), era)
+    known.set(key, answer)
+    return answer
   })
 }
 
