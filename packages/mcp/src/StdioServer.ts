@@ -133,5 +133,5 @@ const unreadable: JsonRpc.ErrorAnswer = {
 
 const inUse: JsonRpc.RpcError = {
   code: JsonRpc.codes.invalid_request,
-  message: "A call with this id still runs."
+  message: "A call with this id is still running."
 }
