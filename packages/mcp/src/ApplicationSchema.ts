@@ -35,8 +35,8 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
   ].join(". ")
 }
 
-/** Longer lists of values are left out, such as the 51 states, which every model knows. */
-const most_texts = 20
+/** The longest list of texts that models get. Longer lists are left out, such as the 51 states, which every model knows. */
+export const most_texts = 20
 const most_numbers = 8
 
 /**

@@ -1,8 +1,9 @@
 import { disclosureText, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
+import { most_texts } from "../ApplicationSchema.ts"
 import * as Answer from "./Answer.ts"
+import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst } from "./phrases.ts"
-import * as Questions from "./Questions.ts"
 
 type Capabilities = Resource.Capabilities
 
@@ -19,7 +20,7 @@ export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input
   return {
     summary: summaryOf(
       answer,
-      Questions.of(capabilities, lines.get(capabilities.line)),
+      FactQuestions.of(capabilities, lines.get(capabilities.line)),
       unasked,
       input.state !== undefined
     ),
@@ -54,9 +55,6 @@ const short = ({
   })
 })
 
-/** Longer lists of values are left out, such as the 51 states, which every model knows. */
-const most_texts = 20
-
 /** The texts that a schema allows at a path; none if it allows others too, or too many to name. */
 const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!Predicate.isObject(schema)) return []
@@ -80,7 +78,7 @@ const creditCarriers = ({ consents, states }: Capabilities): ReadonlyArray<strin
 
 const summaryOf = (
   { capabilities, quote_disclosure }: Resource.CapabilitiesAnswer,
-  { always, sometimes }: Questions.Questions,
+  { always, sometimes }: FactQuestions.FactQuestions,
   unasked: ReadonlyArray<string>,
   isOneState: boolean
 ): string => {

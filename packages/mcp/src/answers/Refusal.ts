@@ -1,6 +1,6 @@
 import type { ApiError, Line } from "@quotewire/core"
+import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst, max_items } from "./phrases.ts"
-import * as Questions from "./Questions.ts"
 
 /** Advice for refusals that is more specific than their retry actions. */
 const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
@@ -21,7 +21,7 @@ export const summaryOf = (
   const errors = error.field_errors ?? []
   const fields =
     error.code === "needs_information" && line !== undefined
-      ? Questions.missing(errors, line)
+      ? FactQuestions.missing(errors, line)
       : errors.map(({ path, message, allowed_values }) => {
           const allowed = allowed_values === undefined ? "" : ` Allowed: ${joinFirst(allowed_values, ", ")}.`
           return path === "" ? message : `${path}: ${message}${allowed}`

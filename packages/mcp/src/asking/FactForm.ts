@@ -1,6 +1,7 @@
 import type { ApiError, Line } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 import type { Fields } from "../JsonRpc.ts"
+import { factOf, isIndex, starred } from "./FactPath.ts"
 import type { Form, FormField } from "./Form.ts"
 
 /** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
@@ -34,9 +35,6 @@ export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line)
   }
 }
 
-/** The path of a fact within the application. */
-const factOf = (path: string): string => path.replace(/^application\./, "")
-
 const fieldOf = (path: string, line: Line.Line): FormField | null => {
   const schema = schemaAt(line.facts_schema, factOf(path).split("."))
   if (schema === null) return null
@@ -65,9 +63,6 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
   return schema["x-pii"] === "direct" ? null : { type, ...about }
 }
 
-/** Replaces the indexes in a path: `drivers.0.age` becomes `drivers.*.age`. */
-const starred = (path: string): string => path.replaceAll(/\b\d+\b/g, "*")
-
 /** The schema of the fact at a path; null if the line has none. */
 const schemaAt = (
   schema: JsonSchema.JsonSchema,
@@ -85,11 +80,10 @@ const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.i
 const isAlternative = (path: string, line: Line.Line): boolean => {
   const names = path.split(".")
   const around = schemaAt(line.facts_schema, names.slice(0, -1))
-  return around !== null && Array.isArray(around.anyOf)
-    ? around.anyOf.some(
-        (group) => isSchema(group) && Array.isArray(group.required) && group.required.includes(names.at(-1))
-      )
-    : false
+  if (around === null || !Array.isArray(around.anyOf)) return false
+  return around.anyOf.some(
+    (group) => isSchema(group) && Array.isArray(group.required) && group.required.includes(names.at(-1))
+  )
 }
 
 /** Reads the facts from an accepted form, by their paths. `asked` are the paths of its fields; others are dropped. */
@@ -130,5 +124,3 @@ const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value:
   const members: Fields = Predicate.isObject(whole) ? whole : {}
   return { ...members, [name]: inside(members[name]) }
 }
-
-const isIndex = (name: string): boolean => /^\d+$/.test(name)

@@ -1,8 +1,9 @@
 import type { ApiError, Line, Resource } from "@quotewire/core"
 import { Predicate } from "effect"
+import { factOf, isIndex, starred } from "../asking/FactPath.ts"
 
 /** What to ask a person before a start, read from the JSON Schema of a line's facts. */
-export interface Questions {
+export interface FactQuestions {
   /** Every question that needs an answer. Facts of which one is enough are one question. */
   readonly always: ReadonlyArray<string>
   /** Further questions, each with the facts that make it necessary. */
@@ -20,7 +21,7 @@ interface Found {
 export const of = (
   { required_facts, required_facts_schema }: Resource.Capabilities,
   line: Pick<Line.Line, "neededFact"> | undefined
-): Questions => {
+): FactQuestions => {
   const { alternatives, conditions } = find(required_facts_schema, [])
   const labelOf = (path: string) => line?.neededFact(path).label ?? path
   const firstOf = (path: string) => path.replaceAll("*", "0")
@@ -49,19 +50,16 @@ export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.L
   return [
     ...new Set(
       errors.map(({ message, path }) => {
-        const numbers = path.split(".").filter((part) => is_number.test(part))
-        const fact = path.replace(/^application\./, "").replaceAll(/\b\d+\b/g, "*")
+        const indexes = path.split(".").filter(isIndex)
+        const fact = starred(factOf(path))
         const groups = alternatives.find((one) => one.flat().includes(fact))
         if (groups === undefined) return `${path}: ${message}`
-        const sent = (one: string) =>
-          `application.${numbers.reduce((whole, number) => whole.replace("*", number), one)}`
+        const sent = (one: string) => `application.${indexes.reduce((whole, index) => whole.replace("*", index), one)}`
         return `${listed(groups, sent)}: ${listed(groups, (one) => line.neededFact(one).label)}`
       })
     )
   ]
 }
-
-const is_number = /^\d+$/
 
 /** Alternatives in words: "a, or b and c". */
 const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: string) => string): string =>
