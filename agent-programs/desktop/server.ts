@@ -5,8 +5,8 @@ import { Console, Effect, Layer, Option, Result } from "effect"
 import { FetchHttpClient } from "effect/http"
 
 /*
- * The server of the desktop bundle: it connects the desktop program to the host that its settings name. A setting that was
- * left empty arrives as an empty text.
+ * The server of the desktop bundle: it connects the desktop program to the host in its settings. A setting that was left empty is
+ * an empty text here.
  */
 
 const { QUOTEWIRE_API_KEY: key = "", QUOTEWIRE_BASE_URL: address = "" } = process.env

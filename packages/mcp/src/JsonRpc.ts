@@ -64,17 +64,17 @@ export const readBody = (
   value: unknown,
   hasBatches: boolean
 ): Result.Result<Message | Response | Batch, ErrorAnswer> => {
-  if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : read(value)
+  if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : readMessage(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
   if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
-  return Result.succeed(value.map(read))
+  return Result.succeed(value.map(readMessage))
 }
 
 /** The largest batch. Its messages run concurrently. */
 const max_batch = 10
 
 /** Parses a JSON value as one message. */
-const read = (value: unknown): Result.Result<Message, ErrorAnswer> => {
+const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value

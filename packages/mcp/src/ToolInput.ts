@@ -35,7 +35,8 @@ export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments
     Object.hasOwn(args, name) ? [[name, args[name]] as const] : []
   )
   const wrong = [
-    ...[...new Set(Object.values(mapping.named))]
+    // The operation's own names are not arguments of the tool.
+    ...Object.values(mapping.named)
       .filter((name) => Object.hasOwn(args, name))
       .map((path) => ({ path, message: "This field is not known." })),
     ...(mapping.read_handle ? notText("read_handle", read_handle) : []),

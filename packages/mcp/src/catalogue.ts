@@ -14,6 +14,7 @@ import { quoteCard } from "./views/quoteCard.ts"
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
+// Where the arguments of a tool go in a call of its operation.
 const unchanged: ArgumentMapping = { named: {}, read_handle: false, request_key: false }
 const withHandle: ArgumentMapping = { ...unchanged, read_handle: true }
 const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_id: "id" } }
@@ -21,8 +22,8 @@ const withSubscriptionAndKey: ArgumentMapping = { ...withSubscription, request_k
 
 /** Without a server key, a caller needs the read handle of a request to read it (api.md, Authentication 4). */
 const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
-const handleOf = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])
-const noHandleOf = (audience: ToolAudience) => (needsHandle(audience) ? [] : ["read_handle"])
+const requiredHandle = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])
+const hiddenHandle = (audience: ToolAudience) => (needsHandle(audience) ? [] : ["read_handle"])
 
 const pageNotes = {
   limit: "How many to list, 1 to 100; 10 by default.",
@@ -120,8 +121,8 @@ const getQuoteRequest: Definition = {
     only_changes: "true to read no quote twice.",
     read_handle: handleNote
   },
-  hidden: noHandleOf,
-  required: handleOf,
+  hidden: hiddenHandle,
+  required: requiredHandle,
   progress: QuoteRequestAnswer.progress,
   view: quoteCard,
   present: QuoteRequestAnswer.present
@@ -163,8 +164,8 @@ const getQuote: Definition = {
     version: "A version to read; the newest by default.",
     read_handle: handleNote
   },
-  hidden: noHandleOf,
-  required: handleOf,
+  hidden: hiddenHandle,
+  required: requiredHandle,
   view: quoteCard,
   present: QuoteAnswer.present
 }

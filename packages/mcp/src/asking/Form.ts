@@ -52,11 +52,11 @@ export const closed: Answer = { action: "cancel" }
 /** Shows no forms: each counts as closed. */
 export const askNobody: Ask = () => Effect.succeed(closed)
 
-const Result = Schema.Struct({
+const ElicitResult = Schema.Struct({
   action: Schema.Literals(["accept", "decline", "cancel"]),
   content: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)))
 })
-const decode = Schema.decodeUnknownOption(Result)
+const decode = Schema.decodeUnknownOption(ElicitResult)
 
 /** Reads a program's answer to a form. Anything that is not a valid answer counts as a closed form. */
 export const readAnswer = (result: unknown): Answer =>
