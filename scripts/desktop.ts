@@ -33,4 +33,8 @@ export const packDesktop = async (file: string): Promise<void> => {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await packDesktop(fileAt("quotewire.mcpb"))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const file = fileAt("quotewire.mcpb")
+  await packDesktop(file)
+  console.log(`The bundle is ${file}. Open it with Claude Desktop.`)
+}

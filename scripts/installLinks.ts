@@ -1,8 +1,10 @@
 import { pathToFileURL } from "node:url"
+import { Bridge } from "@quotewire/mcp/stdio"
+import { Option } from "effect"
 
 /*
- * Links that add an MCP server to an agent program. `node scripts/installLinks.ts https://quotes.example.com` prints those of a
- * host, for its web page. A link holds no key: links end up in histories and logs.
+ * Links that add an MCP server to an agent program. `npx node scripts/installLinks.ts https://quotes.example.com` prints those of
+ * a host, for its web page. A link holds no key: links end up in histories and logs.
  */
 
 /** The links of a host. Of each program there is its own scheme, and an https form for pages that allow no other. */
@@ -13,9 +15,9 @@ export interface InstallLinks {
   readonly vscode_web: string
 }
 
-/** The links for the host at an address. */
+/** The links for the host at an address, such as `https://quotes.example.com`, without a trailing slash. */
 export const installLinks = (base_url: string): InstallLinks => {
-  const url = new URL("v1/mcp", base_url.replace(/\/*$/, "/")).href
+  const url = `${base_url}/v1/mcp`
   const cursor = new URLSearchParams({ name: "quotewire", config: btoa(JSON.stringify({ url })) })
   const config = { type: "http", url }
   const vscode_web = new URLSearchParams({ name: "quotewire", config: JSON.stringify(config) })
@@ -27,5 +29,13 @@ export const installLinks = (base_url: string): InstallLinks => {
   }
 }
 
-const [, file = "", address] = process.argv
-if (import.meta.url === pathToFileURL(file).href) console.log(installLinks(address ?? "http://127.0.0.1:8787"))
+const [, file = "", address = "http://127.0.0.1:8787"] = process.argv
+if (import.meta.url === pathToFileURL(file).href) {
+  const base_url = Option.getOrNull(Bridge.readHost(address))
+  if (base_url === null) {
+    console.error(`The argument must ${Bridge.host_rule}.`)
+    process.exitCode = 2
+  } else {
+    for (const [name, link] of Object.entries(installLinks(base_url))) console.log(`${name}\n  ${link}\n`)
+  }
+}

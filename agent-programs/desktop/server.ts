@@ -1,7 +1,7 @@
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { ApiKey, HttpAddress } from "@quotewire/core/program"
+import { ApiKey } from "@quotewire/core/program"
 import { Bridge, StdioServer } from "@quotewire/mcp/stdio"
-import { Console, Effect, Layer, Option, Result } from "effect"
+import { Console, Effect, Layer, Option } from "effect"
 import { FetchHttpClient } from "effect/http"
 
 /*
@@ -10,7 +10,7 @@ import { FetchHttpClient } from "effect/http"
  */
 
 const { QUOTEWIRE_API_KEY: key = "", QUOTEWIRE_BASE_URL: address = "" } = process.env
-const base_url = Option.getOrNull(Result.getSuccess(HttpAddress.readBase(address)))
+const base_url = Option.getOrNull(Bridge.readHost(address))
 
 const refuse = (message: string) =>
   Effect.andThen(
@@ -21,8 +21,10 @@ const refuse = (message: string) =>
   )
 
 const program = Effect.suspend(() => {
-  if (base_url === null) return refuse("The address of the host must be such as https://quotes.example.com.")
-  if (key !== "" && !ApiKey.isWellFormed(key)) return refuse("The API key must be complete, such as live_platform_….")
+  if (base_url === null) return refuse(`The setting "Address of the host" must ${Bridge.host_rule}.`)
+  if (key !== "" && !ApiKey.isWellFormed(key)) {
+    return refuse('The setting "API key" must be a complete API key, such as live_platform_….')
+  }
   return Effect.flatMap(Bridge.make({ base_url, key: key === "" ? null : key }), (answer) =>
     StdioServer.serve({ answer, wake: Effect.void })
   )

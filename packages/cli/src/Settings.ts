@@ -100,18 +100,6 @@ export const public_url = baseAddress("base-url", "Address that callers use")
 /** The address that callers use, if it is not the one that the host listens on. */
 export const base_url = Flag.optional(public_url)
 
-/** The running host to which `quotewire mcp` forwards calls: its own address, not that of its agent endpoint. */
-export const agent_host_url = public_url.pipe(
-  Flag.filter(
-    (address) => !address.endsWith("/v1/mcp"),
-    () => settingError("base-url", "be the address of the host, without /v1/mcp")
-  ),
-  Flag.optional,
-  Flag.withDescription(
-    `Address of a running host to forward calls to; by default, a sandbox in memory [${variableOf("base-url")}]`
-  )
-)
-
 const keyOf = (description: string) =>
   secret("api-key", description).pipe(
     Flag.filter(

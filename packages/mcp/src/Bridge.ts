@@ -1,3 +1,4 @@
+import { HttpAddress } from "@quotewire/core/program"
 import { Effect, FiberMap, Option, Ref, Result, Schema, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -13,6 +14,14 @@ export interface Settings {
   /** The key to call with; null calls without one. */
   readonly key: string | null
 }
+
+/** What the address of a host must be: the end of a sentence that begins with the setting's name and "must". */
+export const host_rule =
+  "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
+
+/** Reads the address of a host, without trailing slashes. None if it breaks `host_rule`. */
+export const readHost = (text: string): Option.Option<string> =>
+  Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
 /** How long a host may send nothing before it counts as gone, in milliseconds. The longest advance of a sandbox takes less. */
 const silence_ms = 120_000

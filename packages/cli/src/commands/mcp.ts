@@ -1,6 +1,6 @@
 import { Bridge, StdioServer } from "@quotewire/mcp/stdio"
 import { Effect, Option, Redacted } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { AgentSettings } from "../agents/MemoryAgent.ts"
 import { WrongUsage } from "../CommandErrors.ts"
@@ -8,10 +8,19 @@ import * as HostSettings from "../HostSettings.ts"
 import * as Settings from "../Settings.ts"
 import * as Telemetry from "../Telemetry.ts"
 
+/** A running host to forward calls to. Its own address, not that of its agent endpoint. */
+const host_url = Settings.text(
+  "base-url",
+  "Address of a running host to forward calls to; by default, a sandbox in memory"
+).pipe(
+  Flag.filterMap(Bridge.readHost, () => Settings.settingError("base-url", Bridge.host_rule)),
+  Flag.optional
+)
+
 const flags = {
   ...HostSettings.flags("127.0.0.0/8,::1/128"),
   port: Settings.agent_port,
-  base_url: Settings.agent_host_url,
+  base_url: host_url,
   api_key: Settings.agent_key,
   http: Settings.http
 }
