@@ -33,7 +33,7 @@ const [, file = "", address = "http://127.0.0.1:8787"] = process.argv
 if (import.meta.url === pathToFileURL(file).href) {
   const base_url = Option.getOrNull(Bridge.readHost(address))
   if (base_url === null) {
-    console.error(`The argument must ${Bridge.host_rule}.`)
+    console.error(`The address must ${Bridge.host_rule}.`)
     process.exitCode = 2
   } else {
     for (const [name, link] of Object.entries(installLinks(base_url))) console.log(`${name}\n  ${link}\n`)

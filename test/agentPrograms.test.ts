@@ -10,6 +10,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { quoteDisclosure } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
+import { Bridge } from "@quotewire/mcp/stdio"
 import { Effect, Schema } from "effect"
 import { parse } from "yaml"
 import { packDesktop } from "../scripts/desktop.ts"
@@ -114,11 +115,17 @@ describe("the desktop bundle", () => {
         tools.map(({ name }) => name),
         "start_quote_request"
       )
-      const wrong = yield* Effect.promise(() => startOf(outputDir, { base_url, api_key: "secret-key" }))
-      const { code, told } = yield* ended(wrong.args ?? [], wrong.env ?? {})
-      assert.strictEqual(code, 2)
-      assert.include(told, "The API key must be complete")
-      assert.notInclude(told, "secret-key")
+      const refusalOf = Effect.fnUntraced(function* (settings: Record<string, string>) {
+        const wrong = yield* Effect.promise(() => startOf(outputDir, settings))
+        const { code, told } = yield* ended(wrong.args ?? [], wrong.env ?? {})
+        assert.strictEqual(code, 2)
+        return told
+      })
+      const of_key = yield* refusalOf({ base_url, api_key: "secret-key" })
+      assert.include(of_key, '"API key" must be a complete API key')
+      assert.notInclude(of_key, "secret-key")
+      const of_address = yield* refusalOf({ base_url: `${base_url}/v1/mcp` })
+      assert.include(of_address, `"Address of the host" must ${Bridge.host_rule}.`)
     })
   )
 })
@@ -295,11 +302,19 @@ describe("a link that adds a host to a program", () => {
   it("holds the address of the endpoint, and of VS Code the kind of server", () => {
     const name = "quotewire"
     const url = "https://shop.example/insurance/v1/mcp"
-    assert.deepStrictEqual(targetsOf(installLinks("https://shop.example/insurance/")), [
+    assert.deepStrictEqual(targetsOf(installLinks("https://shop.example/insurance")), [
       { name, url },
       { name, url },
       { name, url, type: "http" },
       { name, url, type: "http" }
     ])
   })
+
+  it.live("is not printed for an address that the command would refuse", () =>
+    Effect.gen(function* () {
+      const script = join(root, "scripts/installLinks.ts")
+      const { code, told } = yield* ended([script, "https://shop.example/v1/mcp"], {})
+      assert.deepStrictEqual([code, told], [2, `The address must ${Bridge.host_rule}.\n`])
+    })
+  )
 })

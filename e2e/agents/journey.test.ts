@@ -109,7 +109,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
         ({ type }: { type: string }) => type === "continue_on_carrier_site"
       )
       assert.match(onward.url, /\/go\//)
-      assert.include(quote.texts[0], "continue_on_carrier_site")
+      assert.include(quote.texts[0], `the person opens this link themselves: ${onward.url}\n`)
 
       // No summary for a model holds what the person has said.
       for (const fact of facts) {

@@ -9,6 +9,7 @@ import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 import { Applications } from "@quotewire/core/testing"
+import { Bridge } from "@quotewire/mcp/stdio"
 import { Effect } from "effect"
 
 // The command is tested as it is shipped, by the official client.
@@ -160,15 +161,15 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("says that the address of a host ends before /v1/mcp", () =>
-    Effect.gen(function* () {
-      const endpoint = yield* run(["mcp", "--base-url", "http://127.0.0.1:1/v1/mcp/"], "")
-      assert.deepStrictEqual([endpoint.code, endpoint.stdout], [2, ""])
-      assert.include(
-        endpoint.stderr,
-        "--base-url (or QUOTEWIRE_BASE_URL) must be the address of the host, without /v1/mcp."
-      )
-    })
+  it.live.each(["http://127.0.0.1:1/v1/mcp/", "quotes.example.com"])(
+    "says what the address of a host must be: %s",
+    (address) =>
+      Effect.gen(function* () {
+        const wrong = yield* run(["mcp", "--base-url", address], "")
+        assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
+        assert.include(wrong.stderr, `--base-url (or QUOTEWIRE_BASE_URL) must ${Bridge.host_rule}.`)
+        assert.include(Bridge.host_rule, "without /v1/mcp")
+      })
   )
 
   it.live("says in one sentence which keys it cannot use", () =>

@@ -120,14 +120,14 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the address to go on at, and that no tool goes there", () =>
+  it.effect("reads the link to the carrier at the end of a line, and that no tool opens it", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [{ id: quote_id }] = (yield* call("get_quote_request", { id })).structuredContent.quotes
       const { next_actions, summary } = (yield* call("get_quote", { id: quote_id })).structuredContent
       const onward = next_actions.find(({ type }: { type: string }) => type === "continue_on_carrier_site")
-      assert.include(summary, onward.url)
-      assert.include(summary, "request_assistance")
+      assert.include(summary, `the person opens this link themselves: ${onward.url}\n`)
+      assert.include(summary, "No tool can open it, and no tool exists for request_assistance.")
     }).pipe(Effect.provide(layer()))
   )
 

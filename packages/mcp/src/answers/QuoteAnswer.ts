@@ -89,7 +89,9 @@ const summaryOf = (quote: Quote): string => {
     ...(onward === undefined
       ? []
       : [
-          `To go on, the person opens this address of continue_on_carrier_site themselves, in a new tab: ${onward.url}. No tool can do it, and none exists for request_assistance.`
+          // The address stands at the end of a line, so that no full stop becomes part of it.
+          `To continue with this carrier, the person opens this link themselves: ${onward.url}`,
+          "Show them the link. No tool can open it, and no tool exists for request_assistance."
         ]),
     caution
   ].join("\n")

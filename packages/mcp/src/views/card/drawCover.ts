@@ -25,11 +25,12 @@ export const amounts = (pairs: ReadonlyArray<readonly [name: Child, amount: stri
     ...pairs.map(([name, amount]) => element("div", "", element("dt", "", name), element("dd", "", amount)))
   )
 
-const extentOf = ({ deductible, included, limit }: Cover): string => {
+const extentOf = ({ code, deductible, included, limit }: Cover): string => {
   if (included === false) return "Not covered"
+  const kind = code.endsWith("deductible") ? "" : " deductible"
   const sums = [
     ...(limit === null ? [] : [`up to ${dollars(limit)}`]),
-    ...(deductible === null ? [] : [`${dollars(deductible)} deductible`])
+    ...(deductible === null ? [] : [`${dollars(deductible)}${kind}`])
   ].join(", ")
   if (included === null) return sums === "" ? "Unknown" : `Unknown; ${sums}`
   return sums === "" ? "Covered" : sums

@@ -1,4 +1,5 @@
-import { dollars, words } from "../../answers/phrases.ts"
+import * as Dollars from "../../answers/Dollars.ts"
+import { count, dollars, words } from "../../answers/phrases.ts"
 import { amounts, drawCover } from "./drawCover.ts"
 import { type Child, element, isolated, list, longest_name, moment, sentence } from "./elements.ts"
 import type { Quote } from "./Result.ts"
@@ -31,7 +32,7 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
     element(
       "div",
       "",
-      element("p", "price", price.display),
+      element("p", "price", ...priceOf(price)),
       ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
     ),
     ...coverOf(quote, shared),
@@ -58,17 +59,24 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
         )
       ]
 
+/** The price in large type, and its term. */
+const priceOf = ({ premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
+  if (premium === null) return ["Price unknown"]
+  const term = term_months === null ? [] : [" ", element("span", "term", `for ${count(term_months, "month")}`)]
+  return [Dollars.format(premium.amount_minor), ...term]
+}
+
 /** How the price is billed, and the price per month, which the service has calculated. */
 const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote, { labels }: Shared) => [
   ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
-  ...(comparison === null ? [] : [`${dollars(comparison.amount)}: ${comparison.label}`]),
+  ...(comparison === null ? [] : [`${dollars(comparison.amount)} ${comparison.label.replace(/^Per /, "per ")}`]),
   ...(evidence.label === "" || labels.has(evidence.label) ? [] : [isolated(evidence.label)])
 ]
 
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
   const own = drawCover(subjects, (key) => !covers.has(key))
   if (own.length > 0) return [part(covers.size === 0 ? "Cover" : "Cover that differs", ...own)]
-  const said = covers.size === 0 ? "Not stated" : "The same in every quote, see below"
+  const said = covers.size === 0 ? "Not stated" : "The same in every quote"
   return [part("Cover", element("p", "minor", said))]
 }
 
@@ -115,7 +123,7 @@ const onwardOf = ({ next_actions, source }: Quote, { openLink }: DrawContext): R
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""
-  const address = element("p", "minor", "To go on, open ", isolated(url))
+  const address = element("p", "minor", "To continue, open ", isolated(url))
   if (protocol !== "https:") return protocol === "http:" ? [address] : []
   const button = element("button", "", "Continue at ", isolated(source.carrier.name, longest_name))
   button.type = "button"
