@@ -1,5 +1,5 @@
 /**
- * Compares own modules with what Effect has for the same purpose: `node bench/libraries.ts`, after `npm run build`.
+ * Compares own modules with what Effect has for the same purpose: `npx node bench/libraries.ts`, after `npm run build`.
  *
  * The two take turns, first one and then the other. Each figure is the smallest of the rounds, because other load on the
  * machine only ever adds to it; the ratio is the median of the ratios of each round.

@@ -1,5 +1,5 @@
 /**
- * Measures what `quotewire listen` adds between the feed and a receiver: `node bench/listen.ts`, after `npm run build`.
+ * Measures what `quotewire listen` adds between the feed and a receiver: `npx node bench/listen.ts`, after `npm run build`.
  *
  * Host and receiver are in this process, the command is another one, as shipped. A request is started, its event arrives, and
  * only then the next one is started. "Added" is the time from the end of the feed's answer with the event to the arrival of

@@ -1,5 +1,5 @@
 /**
- * Measures what the packages cost whoever installs them: `node bench/packaging.ts`, after `npm run build`.
+ * Measures what the packages cost whoever installs them: `npx node bench/packaging.ts`, after `npm run build`.
  *
  * All packages are packed and installed into an empty folder. Every figure of time and memory comes from processes of their
  * own that take turns with bare Node, and is a median. Only the ratios to bare Node and to `effect` mean something on a busy

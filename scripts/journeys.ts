@@ -10,7 +10,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 
 /*
- * Counts how many files a start, a carrier's answer and a delivery pass. `node scripts/journeys.ts` prints a table;
+ * Counts how many files a start, a carrier's answer and a delivery pass. `npx node scripts/journeys.ts` prints a table;
  * `--files` prints the names too.
  *
  * A file counts if one of its functions ran; loading it alone does not count. V8 tells which functions ran (precise

@@ -18,6 +18,8 @@ const guides = sources("docs", ".md")
 const texts: ReadonlyArray<Source> = [
   readme,
   ...guides,
+  read("bench/README.md"),
+  read("examples/carriers/README.md"),
   ...["ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`)),
   ...packages
     .map((name) => `packages/${name}/README.md`)
@@ -232,6 +234,21 @@ describe("the documentation", () => {
     assert.isAtLeast(links.length, 10)
     for (const { path, target } of links) {
       assert.isTrue(existsSync(join(root, dirname(path), target)), `${path} links to ${target}`)
+    }
+  })
+
+  it("starts programs of the repository with the Node that `npm ci` brings, because an older one cannot run TypeScript", () => {
+    const starts = texts.flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/(?:\w+ )?\bnode (?=[\w/]+\/\w+\.ts\b)([\w/]+\.ts)/g), ([start, file = ""]) => ({
+        path,
+        start,
+        file
+      }))
+    )
+    assert.isAtLeast(starts.length, 10)
+    for (const { file, path, start } of starts) {
+      assert.strictEqual(start, `npx node ${file}`, path)
+      assert.isTrue(existsSync(join(root, file)), `${path} starts ${file}`)
     }
   })
 

@@ -6,7 +6,7 @@ import { cpuOfServers, using } from "./cellServers.ts"
 import { again, sample } from "./start.ts"
 
 /*
- * Measures what a start costs the databases in one cell, and in four cells on two servers: `node bench/pg/cellCosts.ts` after a build, two
+ * Measures what a start costs the databases in one cell, and in four cells on two servers: `npx node bench/pg/cellCosts.ts` after a build, two
  * minutes. The numbers on the command line are rounds, seconds, starts at a time and workspaces.
  */
 

@@ -8,7 +8,7 @@ import { statements } from "../../test/support/TestDatabase.ts"
 import { cpuOf, cpuOfServers, fileOf, using, wait } from "./cellServers.ts"
 
 /*
- * Measures the CPU time of hosts and databases while there is nothing to do: `node bench/pg/idleCells.ts` after a build, some five minutes.
+ * Measures the CPU time of hosts and databases while there is nothing to do: `npx node bench/pg/idleCells.ts` after a build, some five minutes.
  * Numbers on the command line are the hosts, the cells and the seconds. The cells are schemas on two servers.
  */
 

@@ -8,7 +8,7 @@ import { percentile } from "../statistics.ts"
 import { using, wait } from "./cellServers.ts"
 
 /*
- * Measures what callers notice while one of four servers is down: `node bench/pg/lostCell.ts`, after a build. It takes two minutes.
+ * Measures what callers notice while one of four servers is down: `npx node bench/pg/lostCell.ts`, after a build. It takes two minutes.
  *
  * Each server has one cell. This process is the only host: it answers calls and runs jobs. It starts quote requests at a steady
  * rate, for the workspaces of all cells in turn.

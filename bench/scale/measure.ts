@@ -11,7 +11,7 @@ import { median } from "../statistics.ts"
 import * as serverProcesses from "./serverProcesses.ts"
 
 /*
- * Measures the costs that the simulation uses: `node bench/scale/measure.ts`, after `npm run build`, two minutes. It
+ * Measures the costs that the simulation uses: `npx node bench/scale/measure.ts`, after `npm run build`, two minutes. It
  * prints microseconds of CPU, medians of rounds, and writes nothing.
  */
 

@@ -3,7 +3,7 @@ import { callbacks } from "./callbacks.ts"
 import { jsonPolls } from "./json-polls.ts"
 import { xml } from "./xml.ts"
 
-/** Where `node examples/carriers/server.ts` listens. */
+/** Where `npx node examples/carriers/server.ts` listens. */
 const base_url = "http://localhost:8799"
 /** The carrier to practise on takes any. */
 const values = { client_id: "practice", client_secret: "practice" }

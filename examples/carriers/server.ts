@@ -7,7 +7,7 @@ import { makeWeather, type Weather, weathers } from "./weather.ts"
 /*
  * A carrier to practise on: one server with three APIs that behaves as real carriers do, also on their bad days.
  *
- * `node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
+ * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
  */
 
 /** Options of the carrier. */
