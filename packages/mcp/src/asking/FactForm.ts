@@ -1,5 +1,6 @@
 import type { ApiError, Line } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
+import { words } from "../answers/phrases.ts"
 import type { Fields } from "../JsonRpc.ts"
 import { factOf, isIndex, starred } from "./FactPath.ts"
 import type { Form, FormField } from "./Form.ts"
@@ -45,9 +46,9 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
   }
   if (Array.isArray(values)) {
     const texts = values.filter((value) => value !== null)
-    return texts.every((value) => Predicate.isString(value) || Predicate.isNumber(value))
-      ? { type: "string", ...about, enum: texts.map(String) }
-      : null
+    if (!texts.every((value) => Predicate.isString(value) || Predicate.isNumber(value))) return null
+    const choices = texts.map(String)
+    return { type: "string", ...about, enum: choices, enumNames: choices.map(words) }
   }
   if (type === "boolean") return { type, ...about }
   if (type === "integer" || type === "number") {

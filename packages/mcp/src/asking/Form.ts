@@ -7,6 +7,8 @@ export interface FormField {
   readonly title: string
   readonly description?: string
   readonly enum?: ReadonlyArray<string>
+  /** How a person reads each value of `enum`. Programs that do not know it show the values. */
+  readonly enumNames?: ReadonlyArray<string>
   readonly format?: "date"
   readonly minimum?: number
   readonly maximum?: number
