@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Layer, Option, Random } from "effect"
+import { Cause, Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
@@ -65,6 +65,10 @@ export class CarrierClient extends Context.Service<
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
+/** Makes a call to an adapter. If it throws or returns no valid reply, that is logged and the result is `unavailable`. */
+const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<CarrierReply> =>
+  Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(failed))
+
 /** Makes a call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
 const callSafely = (
@@ -75,13 +79,11 @@ const callSafely = (
     ? Draft.watched(
         ask,
         (reply) => reply,
-        releasingSlot(Effect.suspend(call)).pipe(
+        releasingSlot(validReply(call)).pipe(
           Effect.timeoutOrElse({
             duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
             orElse: () => Effect.as(Effect.logWarning("A carrier gave no answer in time"), late)
           }),
-          Effect.flatMap(checkedReply),
-          orIfThrown(failed),
           unlessClosed(line, closed)
         )
       )
@@ -137,14 +139,22 @@ const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =
 const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
 
-  const askOnce = ({ ask, candidate: { adapter } }: CallToCarrier) => Effect.suspend(() => adapter.ask(ask))
-
-  /** Makes a second, identical ask if the first one is slow and the carrier has room for both. */
-  const hedge = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
-    yield* Effect.sleep(after_ms)
-    const hedged = yield* Effect.option(limits.ifRoom(of, askOnce(of)))
-    return Option.isSome(hedged) && hedged.value._tag === "made" ? hedged.value.value : yield* Effect.never
-  })
+  /**
+   * Asks again, identically, if the first call is slow and the carrier has room for both. The first useful reply counts, and
+   * a failure only if both calls have failed: then it is that of the first.
+   */
+  const askHedged = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
+    const call = validReply(() => of.candidate.adapter.ask(of.ask))
+    const first = yield* Effect.forkScoped(call)
+    const second = Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
+    const race = Effect.race(
+      useful(Fiber.join(first)),
+      Effect.map(second, ({ value }) => value)
+    )
+    return yield* Fiber.join(first).pipe(
+      Effect.timeoutOrElse({ duration: after_ms, orElse: () => Effect.catch(race, () => Fiber.join(first)) })
+    )
+  }, Effect.scoped)
 
   const askWithin = Effect.fnUntraced(function* <E>(
     of: CallToCarrier,
@@ -155,7 +165,7 @@ const make = Effect.gen(function* () {
     // Only carriers that recognize a repeat are hedged.
     const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
-      idempotent && hedge_after_ms !== null ? Effect.raceFirst(askOnce(of), hedge(of, hedge_after_ms)) : askOnce(of)
+      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms) : of.candidate.adapter.ask(of.ask)
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
     const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
     if (asked._tag === "no_room") return asked
@@ -223,6 +233,10 @@ const handoff = (
   )
 
 const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
+
+/** Fails if a call gave no answer. */
+const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
+  Effect.filterOrFail(call, (reply) => reply.kind !== "unavailable")
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))

@@ -138,42 +138,6 @@ describe("asking a carrier", () => {
   }
 
   {
-    const stalls = carrier("stalls", (_, nth) => Effect.delay(Effect.succeed(offers()), nth === 1 ? 14_000 : 1_000), {
-      hedge_after_ms: 4_000
-    })
-    const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
-    testInWorld(
-      "hedges an idempotent carrier that stalls with an identical ask, and no other",
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(5_000)
-        assert.deepStrictEqual(secondsOf(stalls), [0, 4])
-        assert.deepStrictEqual(stalls.asks[0]?.ask, stalls.asks[1]?.ask)
-        assert.deepStrictEqual(yield* outcomes(id), ["stalls quoted", "careful pending"])
-        yield* pass(20_000)
-        assert.lengthOf(careful.asks, 1)
-        assert.lengthOf((yield* read(id, live)).quotes, 2)
-      }),
-      carriers(stalls, careful)
-    )
-  }
-
-  {
-    const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
-    testInWorld(
-      "counts a hedge against the carrier's limits, too",
-      Effect.gen(function* () {
-        yield* work
-        yield* start({}, live)
-        yield* pass(20_000)
-        assert.lengthOf(stalls.asks, 1)
-      }),
-      carriers(stalls)
-    )
-  }
-
-  {
     const answers = slow("answers", 200)
     testInWorld(
       "ignores an answer after the request has ended",

@@ -31,7 +31,7 @@ export class Draft {
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  /** Whether the outcome is final, so that the answer no longer changes it. */
+  /** Whether it is known why there is no answer. */
   private isDecided = false
   private readonly rules: Array<RecordedRule> = []
   private readonly list = new RecordedTransport.HttpList(max_http)
@@ -54,10 +54,10 @@ export class Draft {
     return this.list.left_out
   }
 
-  /** Notes that the call has ended. The answer decides the outcome unless the adapter threw or a rule was broken. */
+  /** Notes that the call has ended. If it gave no answer, an error or a broken rule that was noted before is the reason. */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
-    if (this.isDecided) return
+    if (this.isDecided && answer.kind === "unavailable") return
     this.outcome = answer.kind
     this.reason = answer.reason ?? null
   }

@@ -1,0 +1,125 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { all, onRecord, testRecorded } from "../carriers/onRecord.ts"
+import { carrier, carriers, declined, offers, type ScriptedCarrier, slow, unavailable } from "./carriers.ts"
+import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
+
+const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
+
+/** An answer, and after how many seconds it comes. A string is the message of an error that the adapter throws. */
+type Answer = readonly [seconds: number, answer: CarrierReply | string]
+
+/** A carrier that is hedged after four seconds. It answers the first call and the hedge as told, and every later one not at all. */
+const hedged = (first: Answer, second: Answer) =>
+  carrier(
+    "hedged",
+    (_, nth) => {
+      const [seconds, answer] = [first, second][nth - 1] ?? [0, unavailable("maintenance")]
+      return Effect.delay(
+        typeof answer === "string" ? Effect.die(new Error(answer)) : Effect.succeed(answer),
+        seconds * 1_000
+      )
+    },
+    { hedge_after_ms: 4_000 }
+  )
+
+describe("a hedge", () => {
+  {
+    const stalls = hedged([14, offers()], [1, offers()])
+    const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
+    testInWorld(
+      "is an identical ask to an idempotent carrier that stalls, and to no other",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(5_000)
+        assert.deepStrictEqual(secondsOf(stalls), [0, 4])
+        assert.deepStrictEqual(stalls.asks[0]?.ask, stalls.asks[1]?.ask)
+        assert.deepStrictEqual(yield* outcomes(id), ["hedged quoted", "careful pending"])
+        yield* pass(20_000)
+        assert.lengthOf(careful.asks, 1)
+        assert.lengthOf((yield* read(id, live)).quotes, 2)
+      }),
+      carriers(stalls, careful)
+    )
+  }
+
+  {
+    const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
+    testInWorld(
+      "counts against the carrier's limits, too",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(20_000)
+        assert.lengthOf(stalls.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["stalls quoted"])
+      }),
+      carriers(stalls)
+    )
+  }
+
+  const unreadable: CarrierReply = JSON.parse('{ "kind": "declined", "reason": "full_moon" }')
+  const races: ReadonlyArray<readonly [string, Answer, Answer, number, string]> = [
+    ["that is refused does not end the first call", [8, offers()], [1, unavailable("rate_limited")], 8, "quoted"],
+    ["that fails does not end the first call", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
+    ["that throws does not end the first call", [8, offers()], [1, "broken"], 8, "quoted"],
+    ["with an unreadable answer does not end the first call", [8, offers()], [1, unreadable], 8, "quoted"],
+    ["goes on if the first call fails", [5, unavailable("carrier_error")], [3, offers()], 7, "quoted"],
+    ["goes on if the first call throws", [5, "broken"], [3, offers()], 7, "quoted"],
+    ["that is declined ends the ask", [8, offers()], [1, declined], 5, "declined prior_claims"],
+    [
+      "leaves the first call's reason if both fail",
+      [5, unavailable("maintenance")],
+      [3, unavailable("carrier_error")],
+      7,
+      "no_answer maintenance"
+    ]
+  ]
+  for (const [what, first, second, seconds, outcome] of races) {
+    const scripted = hedged(first, second)
+    testInWorld(
+      what,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(seconds * 1_000 - 100)
+        assert.deepStrictEqual(yield* outcomes(id), ["hedged pending"])
+        yield* pass(100)
+        assert.deepStrictEqual(yield* outcomes(id), [`hedged ${outcome}`])
+        assert.deepStrictEqual(secondsOf(scripted), [0, 4])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const failing = hedged([1, unavailable("maintenance")], [1, offers()])
+    testInWorld(
+      "is not made if the first call has failed before",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(1_000)
+        assert.deepStrictEqual(yield* outcomes(id), ["hedged no_answer maintenance"])
+        yield* pass(10_000)
+        assert.deepStrictEqual(secondsOf(failing), [0])
+      }),
+      carriers(failing)
+    )
+  }
+
+  testRecorded(
+    "that throws is on record with the answer of the first call",
+    Effect.gen(function* () {
+      yield* work
+      yield* start({}, live)
+      yield* pass(8_000)
+      const [record] = yield* onRecord()
+      assert.deepInclude(record, { outcome: "offers", reason: null, fault: "Error" })
+    }),
+    hedged([8, offers()], [1, "broken"]),
+    { recording: all }
+  )
+})
