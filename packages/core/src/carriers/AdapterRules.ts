@@ -2,9 +2,9 @@ import { Predicate, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type LineSet, standard } from "../lines/Lines.ts"
 import { servedStates } from "../lines/State.ts"
+import { type BrokenRule, rule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
-import type { BrokenRule } from "./BrokenRule.ts"
 import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier.ts"
 
 /**
@@ -86,9 +86,6 @@ const Adapter = Schema.Struct({
 })
 
 const findWrong = Input.findings(Adapter)
-
-const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
-  holds ? [] : [{ path, message }]
 
 const real_id = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
 const fictional_id = /^sbx_[a-z0-9_]{1,60}$/

@@ -2,7 +2,8 @@ import { Cause, Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
-import * as BrokenRule from "./BrokenRule.ts"
+import type { BrokenRule } from "../wire/BrokenRule.ts"
+import * as AnswerRules from "./AnswerRules.ts"
 import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
 import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLimits.ts"
 import * as CarrierLimits from "./CarrierLimits.ts"
@@ -98,7 +99,7 @@ const refresh = (
     (found) => found,
     releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
       Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-      Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
+      Effect.flatMap((found) => validOr(found, AnswerRules.ofRefresh(found), notNow)),
       orIfThrown(notNow),
       unlessClosed(line, notNow)
     )
@@ -123,7 +124,7 @@ const unlessClosed =
 /** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
 const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
-    Effect.flatMap((decline) => validOr(decline, decline === null ? [] : BrokenRule.ofDecline(decline), null)),
+    Effect.flatMap((decline) => validOr(decline, decline === null ? [] : AnswerRules.ofDecline(decline), null)),
     orIfThrown(null)
   )
 
@@ -173,7 +174,7 @@ const make = Effect.gen(function* () {
   })
 
   const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
-    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), late), of)
+    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(AnswerRules.log([noPoll]), late), of)
 
   // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
   const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
@@ -204,18 +205,18 @@ const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
-  validOr(reply, BrokenRule.ofReply(reply), Reply.unavailable("unreadable_answer"))
+  validOr(reply, AnswerRules.ofReply(reply), Reply.unavailable("unreadable_answer"))
 
 /** Logs that an adapter has found out itself that there is no answer. The engine cannot know why. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
-  BrokenRule.ofReply(reply).length === 0 && reply.kind === "unavailable"
+  AnswerRules.ofReply(reply).length === 0 && reply.kind === "unavailable"
     ? Effect.annotateLogs(Effect.logWarning("A carrier's adapter says that there is no answer"), {
         reason: reply.reason
       })
     : Effect.void
 
-const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
-  broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
+const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule>, otherwise: A): Effect.Effect<A> =>
+  broken.length === 0 ? Effect.succeed(answer) : Effect.as(AnswerRules.log(broken), otherwise)
 
 const handoff = (
   { ask, candidate: { adapter, line } }: CallToCarrier,

@@ -15,7 +15,7 @@ import {
 import * as ApiError from "../wire/ApiError.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import * as BrokenRule from "./BrokenRule.ts"
+import * as AnswerRules from "./AnswerRules.ts"
 import { type CarrierAdapter, CarrierAdapters, type ConnectionTest, type ConnectionValues } from "./Carrier.ts"
 import { orIfThrown } from "./CarrierClient.ts"
 import {
@@ -263,8 +263,8 @@ const tryOut = (
 
 /** An adapter is foreign code: what it answers may be no answer. */
 const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> => {
-  const broken = BrokenRule.ofConnectionTest(answer)
-  return broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), faulty)
+  const broken = AnswerRules.ofConnectionTest(answer)
+  return broken.length === 0 ? Effect.succeed(answer) : Effect.as(AnswerRules.log(broken), faulty)
 }
 
 const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }

@@ -1,10 +1,10 @@
 import { DateTime, Option, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
 import type * as State from "../lines/State.ts"
+import { type BrokenRule, rule } from "../wire/BrokenRule.ts"
 import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
-import type { BrokenRule } from "./BrokenRule.ts"
 import { type CarrierOffer, type CoveredSubject, max_ref } from "./Carrier.ts"
 
 /** The context in which an offer is checked. */
@@ -44,10 +44,6 @@ export const check = (
   ]
   return broken.length === 0 ? Result.succeed(cleaned(offer)) : Result.fail(broken)
 }
-
-/** A rule that must hold at a path. Returns nothing if it does. */
-const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
-  holds ? [] : [{ path, message }]
 
 const amount = (money: Money | null, path: string): ReadonlyArray<BrokenRule> =>
   rule(

@@ -1,7 +1,8 @@
 import { Data, Effect, Predicate } from "effect"
 import type { LineName } from "../lines/LineName.ts"
+import { type BrokenRule, ruleText } from "../wire/BrokenRule.ts"
 import * as AdapterRules from "./AdapterRules.ts"
-import { type BrokenRule, ofRefresh, ofReply } from "./BrokenRule.ts"
+import { ofRefresh, ofReply } from "./AnswerRules.ts"
 import {
   type CarrierAdapter,
   type CarrierAsk,
@@ -91,7 +92,7 @@ export const defineCarrier = <
 
 const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
   const id = typeof carrier_id === "string" ? carrier_id : ""
-  const lines = mistakes.map(({ path, message }) => `- ${path}: ${message}`)
+  const lines = mistakes.map((mistake) => `- ${ruleText(mistake)}`)
   return new InvalidCarrier({
     carrier_id: id,
     mistakes,

@@ -3,7 +3,7 @@ import type { Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { LineName } from "../lines/LineName.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
-import * as BrokenRule from "./BrokenRule.ts"
+import * as AnswerRules from "./AnswerRules.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
 import type {
   Answer,
@@ -167,7 +167,7 @@ const tell = (error: CarrierHttpError): Effect.Effect<void> => {
   const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
   return Effect.logWarning("A carrier could not be reached, or gave no usable answer").pipe(
-    Effect.annotateLogs({ reason, status, fault, ...BrokenRule.annotation(broken_rules) }),
+    Effect.annotateLogs({ reason, status, fault, ...AnswerRules.annotation(broken_rules) }),
     Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
   )
 }

@@ -1,4 +1,5 @@
 import { Result, type Schema, SchemaAST } from "effect"
+import { rule } from "../wire/BrokenRule.ts"
 import { isCalendarDay } from "../wire/CalendarDay.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import type { Assumption, Problems, Subject } from "./Application.ts"
@@ -11,8 +12,6 @@ import { stateCodes } from "./State.ts"
  */
 
 type Faults = ReadonlyArray<FieldError>
-
-const rule = (holds: boolean, path: string, message: string): Faults => (holds ? [] : [{ path, message }])
 
 const is_name = /^[a-z][a-z0-9_]{0,59}$/
 const name_form = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."

@@ -1,17 +1,12 @@
 import type { FieldError } from "../wire/ApiError.ts"
-
-/** A fault of a rate plan: the path of the member, and what is wrong with it. An empty path means the whole file. */
-export interface Fault {
-  readonly path: string
-  readonly message: string
-}
+import type { BrokenRule } from "../wire/BrokenRule.ts"
 
 const max_listed = 100
 const max_path = 200
 
 /** Collects faults, in the order in which they are found: a hundred in full, the rest as a number. */
 export class Faults {
-  readonly #listed: Array<Fault> = []
+  readonly #listed: Array<BrokenRule> = []
   #more = 0
 
   /** Adds a fault. */
@@ -32,7 +27,7 @@ export class Faults {
   }
 
   /** The faults. The last one says how many more there are. */
-  all(): ReadonlyArray<Fault> {
+  all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed
       : [...this.#listed, { path: "", message: `There are ${this.#more} more faults.` }]

@@ -1,16 +1,19 @@
 import { Result } from "effect"
 import { forLines } from "../lines/HostSchema.ts"
 import { linesOf } from "../lines/Lines.ts"
+import type { BrokenRule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
 import { checkPlan } from "./checkPlan.ts"
-import { type Fault, Faults } from "./Faults.ts"
+import { Faults } from "./Faults.ts"
 import { RatePlan } from "./Plan.ts"
 import type { Rating } from "./Rating.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
-export type { Fault } from "./Faults.ts"
 export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Plan.ts"
+
+/** A fault of a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
+export type Fault = BrokenRule
 
 /** What a check may depend on. */
 export interface CheckOptions {

@@ -8,6 +8,7 @@ import type {
   CarrierRefresh,
   CarrierReply
 } from "../carriers/Carrier.ts"
+import { ruleText } from "../wire/BrokenRule.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import { answerOf, riskOf } from "./Answer.ts"
@@ -51,11 +52,9 @@ export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions =
   return carrierOf(first.carrier, plans, options.environments ?? ["live"], ratingsWith(options.ratings ?? []))
 }
 
-const listed = ({ message, path }: Fault): string => (path === "" ? `- ${message}` : `- ${path}: ${message}`)
-
 const invalid = (faults: ReadonlyArray<Fault>): InvalidRatePlan =>
   new InvalidRatePlan({
-    message: ["The rate plan cannot be served.", ...faults.map(listed)].join("\n"),
+    message: ["The rate plan cannot be served.", ...faults.map((fault) => `- ${ruleText(fault)}`)].join("\n"),
     faults
   })
 

@@ -5,6 +5,7 @@ import type { ConnectionValues } from "../carriers/Carrier.ts"
 import { CurrentRequest } from "../carriers/http/SentRequest.ts"
 import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
 import * as Redaction from "../carriers/recorder/Redaction.ts"
+import { ruleText } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { canonical } from "../wire/Json.ts"
 import { fromMillis, OffsetDateTime } from "../wire/Timestamp.ts"
@@ -70,7 +71,7 @@ const findWrong = Input.findings(Cassette)
 /** Reads the parsed JSON of a cassette's file. Throws an `InvalidCassette`. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
-  const wrong = findWrong(json).map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
+  const wrong = findWrong(json).map(ruleText)
   throw new InvalidCassette({ message: ["This is no cassette.", ...wrong.slice(0, max_told)].join(" ") })
 }
 

@@ -1,4 +1,5 @@
 import { Option, Predicate, Schema, type SchemaAST } from "effect"
+import { BrokenRule } from "./BrokenRule.ts"
 import { mapChanged } from "./Json.ts"
 
 /*
@@ -7,11 +8,11 @@ import { mapChanged } from "./Json.ts"
 
 /** One wrong or missing field. The message never repeats the refused value. */
 export const FieldError = Schema.Struct({
+  ...BrokenRule.fields,
   path: Schema.String.annotate({
     description:
       "Dots and zero-based numbers, as in application.vehicles.0.vin; empty where a last entry counts the rest"
   }),
-  message: Schema.String,
   allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type

@@ -1,5 +1,6 @@
 import { Data, Duration, Result } from "effect"
 import { Headers, HttpClientError } from "effect/http"
+import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
 import { day_ms, minute_ms } from "../../wire/Timestamp.ts"
 import type { NoAnswerReason } from "../Carrier.ts"
 
@@ -18,15 +19,9 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   /** A word for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
   readonly code: string
   readonly message: string
-  /** The rules of the adapter's schema that the answer breaks: each at its path, and never a value. */
-  readonly broken_rules?: ReadonlyArray<AnswerRule>
+  /** The rules of the adapter's schema that the answer breaks: each at its path, which is empty if it could be a record's, and never a value. */
+  readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
-
-/** A rule of an adapter's schema. The path is empty if it is the answer's own, or could be a record's. */
-export interface AnswerRule {
-  readonly path: string
-  readonly message: string
-}
 
 /** A mistake in the code of an adapter: its options, or a request that it makes. It is a defect, so it is thrown. */
 export class CarrierHttpMistake extends Data.Error<{ readonly message: string }> {
@@ -129,9 +124,9 @@ export const notJson = (target: Target, status: number): CarrierHttpError =>
 export const mismatch = (
   { method, path, host }: Target,
   status: number,
-  broken_rules: ReadonlyArray<AnswerRule>
+  broken_rules: ReadonlyArray<BrokenRule>
 ): CarrierHttpError => {
-  const rules = broken_rules.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join(" ")
+  const rules = broken_rules.map(ruleText).join(" ")
   return new CarrierHttpError({
     reason: unreadable,
     status,

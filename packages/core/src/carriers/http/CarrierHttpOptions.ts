@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import * as HttpAddress from "../../wire/HttpAddress.ts"
 import { type Auth, type ByEnvironment, fieldsOf } from "./Auth.ts"
 
@@ -19,14 +20,8 @@ export interface CarrierHttpOptions {
 /** The largest body of an answer where the options set none. */
 export const default_max_bytes = 1_024 * 1_024
 
-/** A mistake in the options: the path of the option, and what to do. */
-export interface OptionFault {
-  readonly path: string
-  readonly message: string
-}
-
 /** The mistakes in an adapter's HTTP options, given the names of its connection fields; none if they are right. */
-export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<OptionFault> => {
+export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
   const { auth, max_bytes = default_max_bytes } = options
   const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
   return [
@@ -45,12 +40,12 @@ export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<stri
   ]
 }
 
-const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<OptionFault> =>
+const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<BrokenRule> =>
   typeof address === "string"
     ? faultOfUrl(path, address, false)
     : [...faultOfUrl(`${path}.sandbox`, address.sandbox, true), ...faultOfUrl(`${path}.live`, address.live, false)]
 
-const faultOfUrl = (path: string, text: string, mayBePlain: boolean): ReadonlyArray<OptionFault> => {
+const faultOfUrl = (path: string, text: string, mayBePlain: boolean): ReadonlyArray<BrokenRule> => {
   const base = HttpAddress.readBase(text)
   if (Result.isFailure(base)) return [{ path, message: `It ${HttpAddress.rules[base.failure]}.` }]
   const { protocol, hostname } = new URL(base.success)

@@ -1,6 +1,7 @@
 import { Effect, Result, Schema } from "effect"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import * as Input from "../../wire/Input.ts"
-import { type AnswerRule, type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
+import { type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
 
 /** A carrier's answer, without `json`. */
 export interface CarrierAnswer {
@@ -103,5 +104,5 @@ const max_rules = 5
 /** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */
 const told = /^[A-Za-z_]\w{0,63}(?:\.(?:[A-Za-z_]\w{0,63}|\d{1,4}))*$/
 
-const rulesOf = (findings: ReadonlyArray<AnswerRule>): ReadonlyArray<AnswerRule> =>
+const rulesOf = (findings: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
   findings.slice(0, max_rules).map(({ path, message }) => ({ path: told.test(path) ? path : "", message }))

@@ -1,8 +1,9 @@
 import { Clock, Context, Effect } from "effect"
 import { HttpClient } from "effect/http"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
-import type { ExchangeOutcome, ExchangeType, RecordedRule } from "./Exchange.ts"
+import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
 /** At most this many HTTP exchanges of one exchange are recorded. */
@@ -33,7 +34,7 @@ export class Draft {
   fault: string | null = null
   /** Whether it is known why there is no answer. */
   private isDecided = false
-  private readonly rules: Array<RecordedRule> = []
+  private readonly rules: Array<BrokenRule> = []
   private readonly list = new RecordedTransport.HttpList(max_http)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, transport: HttpClient.HttpClient) {
@@ -42,7 +43,7 @@ export class Draft {
     this.transport = RecordedTransport.make(transport, this.list.add)
   }
 
-  get broken_rules(): ReadonlyArray<RecordedRule> {
+  get broken_rules(): ReadonlyArray<BrokenRule> {
     return this.rules
   }
 
@@ -63,7 +64,7 @@ export class Draft {
   }
 
   /** Notes an error of the HTTP client that the adapter did not catch. The reply made of it decides the outcome. */
-  failed(fault: string, rules: ReadonlyArray<RecordedRule>): void {
+  failed(fault: string, rules: ReadonlyArray<BrokenRule>): void {
     this.fault = fault
     this.add(rules)
   }
@@ -75,12 +76,12 @@ export class Draft {
   }
 
   /** Notes that the answer breaks rules, so it is not used. */
-  broke(rules: ReadonlyArray<RecordedRule>): void {
+  broke(rules: ReadonlyArray<BrokenRule>): void {
     this.add(rules)
     this.decide("unreadable_answer")
   }
 
-  private add(rules: ReadonlyArray<RecordedRule>): void {
+  private add(rules: ReadonlyArray<BrokenRule>): void {
     this.rules.push(...rules.slice(0, max_rules - this.rules.length))
   }
 

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
+import { BrokenRule } from "../../wire/BrokenRule.ts"
 import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
 
@@ -62,10 +63,6 @@ export const HttpExchange = Schema.Struct({
 }).annotate({ identifier: "HttpExchange" })
 export type HttpExchange = typeof HttpExchange.Type
 
-/** A rule that an answer broke: the path in the answer, and the requirement, never the value. */
-export const RecordedRule = Schema.Struct({ path: Schema.String, message: Schema.String })
-export type RecordedRule = typeof RecordedRule.Type
-
 /** One exchange with a carrier's adapter, as it is stored. */
 export const Exchange = Schema.Struct({
   quote_request_id: QuoteRequestId,
@@ -82,7 +79,7 @@ export const Exchange = Schema.Struct({
   duration_ms: Schema.Int,
   outcome: Schema.Literals(exchangeOutcomes),
   reason: Schema.NullOr(Schema.String),
-  broken_rules: Schema.Array(RecordedRule),
+  broken_rules: Schema.Array(BrokenRule),
   /** The class and code of what the adapter threw, such as `TypeError` or `Error ECONNRESET`, never its message. */
   fault: Schema.NullOr(Schema.String),
   http: Schema.Array(HttpExchange),

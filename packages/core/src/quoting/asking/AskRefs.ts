@@ -1,7 +1,7 @@
 import { Clock, Data, Effect, Option } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as Change from "../../storage/Change.ts"
@@ -78,7 +78,7 @@ export const make = Effect.gen(function* () {
     const callsBack = reply.kind === "pending" && reply.poll_after_ms === null && adapter.callback !== undefined
     if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply
     const isTaken = AskRef.isRef(reply.ref) && (yield* remember(pending, reply.ref))
-    return isTaken ? reply : yield* Effect.as(BrokenRule.log([notOwn]), Reply.unavailable("unreadable_answer"))
+    return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 
   /** Marks an unknown number at its first callback, so that it is too early for a while, and then unknown. */

@@ -1,6 +1,6 @@
 import { Effect, Predicate } from "effect"
 import { Workspaces } from "../../access/Workspaces.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import {
   type CarrierAdapter,
   CarrierAdapters,
@@ -89,9 +89,9 @@ const makeRead = Effect.gen(function* () {
     if (!Predicate.isObject(read)) return null
     const { ref, reply: answer } = read
     const isAnswer = answer?.kind !== "pending" || (answer.poll_after_ms !== null && adapter.poll !== undefined)
-    if (!isAnswer) return yield* Effect.as(BrokenRule.log([noAnswer]), null)
+    if (!isAnswer) return yield* Effect.as(AnswerRules.log([noAnswer]), null)
     const request = typeof ref === "string" ? yield* refs.find(adapter.carrier.id, ref) : null
-    if (request === null) return yield* Effect.as(BrokenRule.log([noRef]), null)
+    if (request === null) return yield* Effect.as(AnswerRules.log([noRef]), null)
     const reply = yield* Effect.tap(checkedReply(answer), () => logUnavailable(answer)).pipe(
       Effect.annotateLogs({ quote_request_id: request.id })
     )

@@ -1,11 +1,12 @@
 import { Effect, Result } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { goTokens } from "../../access/Token.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
 import * as Offer from "../../carriers/Offer.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import type { NewJob } from "../../storage/Job.ts"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { day_ms, second_ms } from "../../wire/Timestamp.ts"
@@ -32,7 +33,7 @@ export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number
     ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
-  if (broken.length > 0) return Effect.as(BrokenRule.log(broken), Reply.unavailable("unreadable_answer"))
+  if (broken.length > 0) return Effect.as(AnswerRules.log(broken), Reply.unavailable("unreadable_answer"))
   const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= max_offers
@@ -49,10 +50,10 @@ export const checkRefreshed = (
   const checked = checkOffer(pending, offer, now)
   return Result.isSuccess(checked)
     ? Effect.succeed(checked.success)
-    : Effect.as(BrokenRule.log(under("offer", checked.failure)), null)
+    : Effect.as(AnswerRules.log(under("offer", checked.failure)), null)
 }
 
-const under = (place: string, rules: ReadonlyArray<BrokenRule.BrokenRule>): ReadonlyArray<BrokenRule.BrokenRule> =>
+const under = (place: string, rules: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
   rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 
 const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>

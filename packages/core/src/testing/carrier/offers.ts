@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierAdapter, CarrierAsk } from "../../carriers/Carrier.ts"
 import { brokenHandoff } from "../../carriers/Offer.ts"
 import { reached } from "./reached.ts"
@@ -20,7 +20,7 @@ export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) 
     const offer_ref = yield* offered(subject, ask)
     if (offer_ref === null) return
     const found = yield* called("refresh", () => refresh(ask, offer_ref), subject.terms.attempt_timeout_ms)
-    const wrong = BrokenRule.ofRefresh(found)
+    const wrong = AnswerRules.ofRefresh(found)
     const broken =
       wrong.length === 0 && found.kind === "offer" ? Subject.brokenOffer(subject, found.offer, "offer") : wrong
     yield* expectNone("refresh returned an answer that breaks rules. Correct what stands at each path.", broken)

@@ -1,8 +1,8 @@
 import { Cause, Data, Effect, Fiber } from "effect"
 import type { HttpClient } from "effect/http"
-import type { BrokenRule } from "../../carriers/BrokenRule.ts"
 import * as Tokens from "../../carriers/http/Tokens.ts"
 import * as Fault from "../../concurrency/Fault.ts"
+import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
 import { NotOnCassette } from "../Cassette.ts"
 import * as Time from "./time.ts"
 
@@ -56,7 +56,7 @@ export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
 ): Effect.Effect<never, ContractBroken> => {
-  const lines = broken_rules.map(({ path, message }) => (path === "" ? `- ${message}` : `- ${path}: ${message}`))
+  const lines = broken_rules.map((rule) => `- ${ruleText(rule)}`)
   return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
 }
 

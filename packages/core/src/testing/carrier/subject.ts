@@ -1,7 +1,7 @@
 import { Clock, Effect, Predicate, Result } from "effect"
 import type { HttpClient } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type {
   CarrierAdapter,
   CarrierAsk,
@@ -15,6 +15,7 @@ import { type Assumed, missingOf } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import * as Lines from "../../lines/Lines.ts"
 import type { StandardLineName } from "../../lines/standard.ts"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { dayOf } from "../../wire/CalendarDay.ts"
 import { minute_ms } from "../../wire/Timestamp.ts"
 import { broken, type ContractBroken, called, expectNone } from "./rule.ts"
@@ -124,8 +125,8 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
 }
 
 /** The rules that a reply breaks: those of its form, and those of its offers. */
-export const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule.BrokenRule> => {
-  const wrong = BrokenRule.ofReply(reply)
+export const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule> => {
+  const wrong = AnswerRules.ofReply(reply)
   if (wrong.length > 0) return wrong
   if (reply.kind === "pending") return brokenPending(subject, reply)
   return reply.kind === "offers"
@@ -138,7 +139,7 @@ export const brokenOffer = (
   { adapter, assumed, line, now }: Subject,
   offer: Parameters<typeof Offer.check>[0],
   place: string
-): ReadonlyArray<BrokenRule.BrokenRule> => {
+): ReadonlyArray<BrokenRule> => {
   const checked = Offer.check(offer, {
     line,
     state: assumed.state,
@@ -153,7 +154,7 @@ export const brokenOffer = (
 const brokenPending = (
   { adapter }: Subject,
   { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
-): ReadonlyArray<BrokenRule.BrokenRule> => {
+): ReadonlyArray<BrokenRule> => {
   if (poll_after_ms === null) {
     const message = "Must say when to poll, because the adapter has no callback."
     return adapter.callback === undefined ? [{ path: "poll_after_ms", message }] : []

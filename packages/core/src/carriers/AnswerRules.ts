@@ -1,13 +1,12 @@
 import { Effect, Predicate, Schema } from "effect"
+import { type BrokenRule, ruleText } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
 import * as Draft from "./recorder/Draft.ts"
 
-/** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
-export interface BrokenRule {
-  readonly path: string
-  readonly message: string
-}
+/*
+ * The rules that an adapter's answers break, and how they are logged.
+ */
 
 /** The rules that an adapter's reply breaks; none if it can be read. */
 export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(reply) ? [] : findInReply(reply))
@@ -32,8 +31,7 @@ export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>
 /** Broken rules as a log line tells them; nothing if there are none. */
 export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
   if (rules.length === 0) return {}
-  const told = rules.slice(0, max_logged).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
-  return { broken_rules: told.join(" ") }
+  return { broken_rules: rules.slice(0, max_logged).map(ruleText).join(" ") }
 }
 
 const max_logged = 20
