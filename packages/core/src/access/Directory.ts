@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import type * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
-import { directoryWorkspace, eachPage, type Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, readAll, type Storage } from "../storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 
@@ -130,13 +130,13 @@ export const findKey = (storage: StorageService, hash: string) =>
 
 /** A key by its id, with the hash and the version under which it is stored; null if there is none. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
-  Effect.map(readAll(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>
+  Effect.map(list(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>
     record === undefined ? null : { hash: record.id, version: record.version, key: keyKind.value(record) }
   )
 
 /** Every key of an organization, oldest first. */
 export const keysOf = (storage: StorageService, organization_id: OrganizationId) =>
-  Effect.map(readAll(storage, { kind: keyKind.name, parent: organization_id }), (records) =>
+  Effect.map(list(storage, { kind: keyKind.name, parent: organization_id }), (records) =>
     records.map(keyKind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
 
@@ -160,16 +160,8 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
 
 /** Every organization, oldest first. */
 export const organizations = (storage: StorageService) =>
-  Effect.map(readAll(storage, { kind: organizationKind.name }), (records) => records.map(organizationKind.value))
+  Effect.map(list(storage, { kind: organizationKind.name }), (records) => records.map(organizationKind.value))
 
-/** Reads all pages. The directory is small: people create its records by hand. */
-const readAll = Effect.fnUntraced(function* (
-  storage: StorageService,
-  query: Pick<RecordQuery, "kind" | "parent" | "labels">
-) {
-  const records: Array<Change.StoredRecord> = []
-  yield* eachPage(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: page_size }, (page) =>
-    Effect.sync(() => void records.push(...page))
-  )
-  return records
-})
+/** Lists records of the directory, oldest first. It is small: people create its records by hand. */
+const list = (storage: StorageService, query: Pick<RecordQuery, "kind" | "parent" | "labels">) =>
+  readAll(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: page_size })

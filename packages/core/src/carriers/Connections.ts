@@ -7,7 +7,7 @@ import * as Change from "../storage/Change.ts"
 import {
   commit,
   directoryWorkspace,
-  eachPage,
+  readAll,
   retryOnConflict,
   Storage,
   type StorageUnavailable
@@ -179,22 +179,15 @@ const makeRecords = Effect.gen(function* () {
     )
 
   /** The connections that an organization has now, still sealed. */
-  const recordsOf = Effect.fnUntraced(function* (organization_id: OrganizationId) {
-    const records: Array<Change.StoredRecord> = []
-    yield* eachPage(
-      storage,
-      {
-        workspace_id: directoryWorkspace,
-        kind: kind.name,
-        parent: organization_id,
-        status: "set",
-        order: "oldest",
-        limit: page_size
-      },
-      (page) => Effect.sync(() => void records.push(...page))
-    )
-    return records
-  })
+  const recordsOf = (organization_id: OrganizationId) =>
+    readAll(storage, {
+      workspace_id: directoryWorkspace,
+      kind: kind.name,
+      parent: organization_id,
+      status: "set",
+      order: "oldest",
+      limit: page_size
+    })
 
   /** The record of a connection, still sealed; also of one that was removed. */
   const find = (place: ConnectionPlace) =>

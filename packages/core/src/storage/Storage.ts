@@ -219,3 +219,13 @@ export const eachPage = Effect.fnUntraced(function* <E, R>(
     after = next
   } while (after !== null)
 })
+
+/** Reads a list to its end into memory. Use it only where a list is short; else `eachPage`. */
+export const readAll = Effect.fnUntraced(function* (
+  storage: Pick<Storage["Service"], "page">,
+  query: Omit<RecordQuery, "after">
+) {
+  const all: Array<StoredRecord> = []
+  yield* eachPage(storage, query, (records) => Effect.sync(() => void all.push(...records)))
+  return all
+})

@@ -16,15 +16,10 @@ export const write = (storage: Port, record: Change.StoredRecord) =>
 
 /** Reads the list of cells. It is empty until a second cell is added. */
 export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storage.StorageUnavailable> =>
-  Effect.suspend(() => {
-    const cells: Array<Cell.Cell> = []
-    const query = { workspace_id: Cell.cellsWorkspace, kind: Cell.kind.name, order: "oldest", limit: 100 } as const
-    const take = (records: ReadonlyArray<Change.StoredRecord>) =>
-      Effect.sync(() => {
-        cells.push(...records.map(Cell.kind.value))
-      })
-    return Effect.as(Storage.eachPage(home, query, take), cells)
-  })
+  Effect.map(
+    Storage.readAll(home, { workspace_id: Cell.cellsWorkspace, kind: Cell.kind.name, order: "oldest", limit: 100 }),
+    (records) => records.map(Cell.kind.value)
+  )
 
 /** Counts the workspaces of each cell, by the name of the cell. */
 export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, number>, Storage.StorageUnavailable> =>

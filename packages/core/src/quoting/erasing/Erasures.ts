@@ -5,7 +5,7 @@ import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { Lines } from "../../lines/Lines.ts"
 import * as Change from "../../storage/Change.ts"
 import type { Kinds } from "../../storage/Kind.ts"
-import { commit, eachPage, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import { commit, eachPage, readAll, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
@@ -214,15 +214,8 @@ const makeBegin = Effect.gen(function* () {
   const ids = yield* Ids
   const lines = yield* Lines
 
-  const quotesOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent: string) {
-    const quotes: Array<Change.StoredRecord> = []
-    yield* eachPage(
-      storage,
-      { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: page_size },
-      (page) => Effect.sync(() => void quotes.push(...page))
-    )
-    return quotes
-  })
+  const quotesOf = (workspace_id: WorkspaceId, parent: string) =>
+    readAll(storage, { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: page_size })
 
   /** The last version of a quote with its event. */
   const lastOf = (stored: Change.StoredRecord, at: number) => {
