@@ -1,4 +1,5 @@
 import { Context, Effect, Layer, Result } from "effect"
+import { InvalidArgument } from "./Argument.ts"
 import * as HttpAddress from "./HttpAddress.ts"
 
 /** The address of a host that was not told its own: that of `quotewire dev` on this machine. */
@@ -15,11 +16,13 @@ export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/co
 })
 
 /** Provides a known address. Fails with the rule that the address breaks. */
-export const layer = (address: string): Layer.Layer<never, Error> =>
+export const layer = (address: string): Layer.Layer<never, InvalidArgument> =>
   Layer.effect(
     PublicUrl,
-    Result.match(HttpAddress.readBase(address), {
-      onSuccess: (base) => Effect.succeed(Effect.succeed(base)),
-      onFailure: (refusal) => Effect.fail(new Error(`The public URL ${HttpAddress.rules[refusal]}.`))
-    })
+    Effect.fromResult(
+      Result.mapBoth(HttpAddress.readBase(address), {
+        onSuccess: Effect.succeed,
+        onFailure: (refusal) => new InvalidArgument({ message: `The public URL ${HttpAddress.rules[refusal]}.` })
+      })
+    )
   )

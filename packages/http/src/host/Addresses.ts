@@ -1,4 +1,4 @@
-import { HttpAddress } from "@quotewire/core"
+import { HttpAddress, InvalidArgument } from "@quotewire/core"
 import { Effect, Result } from "effect"
 
 /** The settings that are addresses. */
@@ -15,7 +15,7 @@ export interface Addresses {
  *
  * The error of a wrong address is a sentence that names the setting and the rule.
  */
-export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S, Error> => {
+export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S, InvalidArgument> => {
   const { base_url, cors_origins, docs_url, mcp_origins } = settings
   return Result.map(
     Result.all({
@@ -44,4 +44,4 @@ export const pathOf = (base_url: string): string => base_url.replace(/^https?:\/
 const readOrigin = (name: keyof Addresses, origin: string) => named(name, HttpAddress.readOrigin(origin))
 
 const named = (name: keyof Addresses, address: Result.Result<string, HttpAddress.Refusal>) =>
-  Result.mapError(address, (refusal) => new Error(`${name} ${HttpAddress.rules[refusal]}.`))
+  Result.mapError(address, (refusal) => new InvalidArgument({ message: `${name} ${HttpAddress.rules[refusal]}.` }))

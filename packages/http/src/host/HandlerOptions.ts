@@ -1,4 +1,4 @@
-import { Allowance, type Limits, PublicUrl } from "@quotewire/core"
+import { Allowance, InvalidArgument, type Limits, PublicUrl } from "@quotewire/core"
 import { Effect, Predicate, Result } from "effect"
 import type { MessageEndpoint } from "../messages/MessageRoute.ts"
 import * as OAuthOptions from "../oauth/OAuthOptions.ts"
@@ -62,7 +62,7 @@ export interface Checked {
 }
 
 /** Checks the options. The error is a sentence that names the option and the rule. */
-export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
+export const check = (options: HandlerOptions): Result.Result<Checked, InvalidArgument> =>
   Result.gen(function* () {
     yield* checkTypes(options)
     const {
@@ -75,7 +75,10 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       onAnswered
     } = yield* Addresses.read(options)
     return {
-      base_path: yield* Result.mapError(BasePath.read(base_path ?? "/"), (rule) => new Error(`base_path ${rule}.`)),
+      base_path: yield* Result.mapError(
+        BasePath.read(base_path ?? "/"),
+        (rule) => new InvalidArgument({ message: `base_path ${rule}.` })
+      ),
       base_url,
       docs_url,
       answering: { cors_origins, ...(onAnswered !== undefined && { onAnswered }) },
@@ -89,6 +92,8 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       })
     }
   })
+
+const refused = (message: string) => Result.fail(new InvalidArgument({ message }))
 
 const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(Predicate.isString)
 
@@ -107,38 +112,36 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["limits", Allowance.isLimits, "limits that have all that Allowance.standardLimits has"]
 ]
 
-const checkTypes = (options: unknown): Result.Result<void, Error> => {
+const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
   if (!Predicate.isReadonlyObject(options)) {
-    return Result.fail(new Error("The options of a handler must be an object, such as { base_path: '/insurance' }."))
+    return refused("The options of a handler must be an object, such as { base_path: '/insurance' }.")
   }
   const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
-  return wrong === undefined ? Result.void : Result.fail(new Error(`${wrong[0]} must be ${wrong[2]}.`))
+  return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
 }
 
-const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, Error> => {
+const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
   if (oauth === undefined) return Result.succeed(null)
   return mcp === undefined
-    ? Result.fail(new Error("oauth needs mcp: its tokens are for the agent endpoint."))
+    ? refused("oauth needs mcp: its tokens are for the agent endpoint.")
     : OAuthOptions.check(oauth)
 }
 
 /** Checks a number. The error names the option. */
-export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, Error> =>
+export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, InvalidArgument> =>
   typeof value === "number" && value >= lowest
     ? Result.succeed(value)
-    : Result.fail(new Error(`${name} must be a number, at least ${lowest}.`))
+    : refused(`${name} must be a number, at least ${lowest}.`)
 
 const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
   if (proxies === undefined) return Result.succeed(null)
   const trusted = RequestInfo.readTrusted(String(proxies))
   if (trusted === null) {
-    return Result.fail(
-      new Error("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
-    )
+    return refused("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
   }
   return RequestInfo.proxyHeaders.includes(proxy_header)
     ? Result.succeed({ trusted, header: proxy_header })
-    : Result.fail(new Error(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`))
+    : refused(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`)
 }
 
 /** Where callers reach a handler. */

@@ -1,4 +1,4 @@
-import { Caller, HttpAddress, Ids, Input } from "@quotewire/core"
+import { Caller, HttpAddress, Ids, Input, InvalidArgument } from "@quotewire/core"
 import { Result, Schema } from "effect"
 
 /** The kinds of caller that a token can identify. Not `widget`: widgets are web pages of a shop, and have no tokens. */
@@ -113,13 +113,16 @@ export type OrganizationRule =
 const decode = Input.decoder(Options)
 
 /** Checks the options. The error names every wrong one, and repeats no value. */
-export const check = (options: unknown): Result.Result<OAuthSettings, Error> =>
+export const check = (options: unknown): Result.Result<OAuthSettings, InvalidArgument> =>
   checkNaming(options, ({ message, path }) => `${under(path)}: ${message}`)
 
 /** Reads the options from JSON. The error repeats nothing of it, not even names that are not those of options. */
-export const fromJson = (text: string): Result.Result<OAuthSettings, Error> =>
+export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgument> =>
   Result.flatMap(
-    Result.try({ try: (): unknown => JSON.parse(text), catch: () => new Error("oauth: Must be JSON.") }),
+    Result.try({
+      try: (): unknown => JSON.parse(text),
+      catch: () => new InvalidArgument({ message: "oauth: Must be JSON." })
+    }),
     (options) =>
       checkNaming(options, ({ message, path }) => {
         const known = knownPart(path)
@@ -132,7 +135,7 @@ export const fromJson = (text: string): Result.Result<OAuthSettings, Error> =>
 const checkNaming = (
   options: unknown,
   describe: (wrong: { readonly path: string; readonly message: string }) => string
-): Result.Result<OAuthSettings, Error> =>
+): Result.Result<OAuthSettings, InvalidArgument> =>
   Result.mapError(decode(options), ({ found }) => [...new Set(found.map(describe))]).pipe(
     Result.flatMap((decoded) =>
       Result.map(ruleOf(decoded), (organization) => ({
@@ -146,7 +149,7 @@ const checkNaming = (
         required: decoded.required ?? false
       }))
     ),
-    Result.mapError((faults) => new Error(faults.join(" ")))
+    Result.mapError((faults) => new InvalidArgument({ message: faults.join(" ") }))
   )
 
 const names: ReadonlyArray<string> = [...Object.keys(Options.fields), "claim", "ids"]
