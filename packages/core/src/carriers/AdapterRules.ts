@@ -13,13 +13,14 @@ import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier
  * Call it once, before the adapter is used. It does not call the adapter, and it repeats no value of it. `lines` are those
  * of the host, or null before they are known: then only terms for standard lines are compared with the facts of their line.
  */
-export const check = (adapter: CarrierAdapter, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
+export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(({ path, message, allowed_values }) => ({
     path,
     message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
   }))
   const isWrong = (path: string): boolean =>
     wrong.some((one) => one.path === path || isUnder(one.path, path) || isUnder(path, one.path))
+  if (!hasFields(adapter)) return wrong
   return [...wrong, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
 }
 
@@ -86,6 +87,12 @@ const Adapter = Schema.Struct({
 })
 
 const findWrong = Input.findings(Adapter)
+
+/** Whether each field of an adapter is right by itself. `check` also compares them with each other. */
+export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(value).length === 0
+
+/** Whether a value has fields. A relation reads only those that are right by themselves. */
+const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
 const real_id = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
 const fictional_id = /^sbx_[a-z0-9_]{1,60}$/
