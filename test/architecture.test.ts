@@ -298,11 +298,13 @@ describe("hosts", () => {
   const verifying = ["BoundedMap", "Input"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
+  // How a function refuses what a program in JavaScript passes to it.
+  const refusing = ["Argument", "InvalidArgument"]
   // What finds the wrong field of an answer.
   const checking = ["Input"]
   const allowed = {
-    http: [...speaking, ...sending, ...telling, ...verifying, ...mounting],
-    mcp: [...speaking, "Quotewire", "Storage", "disclosureText", "quoteDisclosure"],
+    http: [...speaking, ...sending, ...telling, ...verifying, ...mounting, ...refusing],
+    mcp: [...speaking, ...refusing, "Quotewire", "Storage", "disclosureText", "quoteDisclosure"],
     cli: [...speaking, ...wiring, ...settings, ...trying, ...checking, "Fault"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))

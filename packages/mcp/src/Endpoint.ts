@@ -1,5 +1,5 @@
-import { ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
-import { type Context, Effect, Result } from "effect"
+import { ApiError, Argument, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
+import { type Context, Effect, Result, Schema } from "effect"
 import * as Form from "./asking/Form.ts"
 import * as Peer from "./asking/Peer.ts"
 import * as StreamedForm from "./asking/StreamedForm.ts"
@@ -7,6 +7,7 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
+import * as Tool from "./Tool.ts"
 
 /** A `POST` that the host has read: who sent it, and the body. */
 export interface Posted extends Pipeline.RequestHead {
@@ -64,8 +65,19 @@ export interface Endpoint<out R> {
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
+const checked = Argument.checker(
+  "Endpoint.make",
+  Schema.Struct({
+    tools: Schema.Array(Tool.Shape),
+    version: Schema.String,
+    sign: Argument.Callable,
+    isSigned: Argument.Callable
+  })
+)
+
 /** Makes the agent endpoint (api.md, Agent endpoint). It keeps nothing between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
+  checked(settings)
   const sessions = makeSessions(settings)
   const { asking, mailboxes } = settings
   const forms = asking === undefined || mailboxes === undefined ? null : { crypto: asking, mailboxes }

@@ -1,5 +1,14 @@
-import type { ApiError, Caller, FinishedCall, Ids, Json, Lines, Pipeline } from "@quotewire/core"
-import type { Effect } from "effect"
+import {
+  type ApiError,
+  Argument,
+  type Caller,
+  type FinishedCall,
+  type Ids,
+  type Json,
+  type Lines,
+  type Pipeline
+} from "@quotewire/core"
+import { Effect, Schema } from "effect"
 import type { Question, Round } from "./asking/Form.ts"
 import type { View } from "./views/View.ts"
 
@@ -93,3 +102,11 @@ export interface Tool<out R = never> {
    */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R>
 }
+
+/** The shape of a tool, for programs that no compiler checks. */
+export const Shape = Schema.Struct({
+  name: Schema.String,
+  isOffered: Schema.declare(Effect.isEffect, { message: "Must be an Effect." }),
+  list: Argument.Callable,
+  call: Argument.Callable
+})

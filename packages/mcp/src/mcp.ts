@@ -1,8 +1,9 @@
-import { operations, Quotewire, type Storage } from "@quotewire/core"
+import { Argument, operations, Quotewire, type Storage } from "@quotewire/core"
+import { Schema } from "effect"
 import type * as RequestState from "./asking/RequestState.ts"
 import type * as StreamedForm from "./asking/StreamedForm.ts"
 import * as Endpoint from "./Endpoint.ts"
-import type { Tool } from "./Tool.ts"
+import * as Tool from "./Tool.ts"
 import * as Tools from "./Tools.ts"
 
 /** What the endpoint needs: everything that `Quotewire.layer` and a storage provide. */
@@ -11,7 +12,7 @@ type Services = Quotewire.Services | Storage.Storage
 /** What a program adds to the agent endpoint. */
 export interface McpOptions {
   /** Tools beside those of the service. */
-  readonly tools?: ReadonlyArray<Tool<Services>>
+  readonly tools?: ReadonlyArray<Tool.Tool<Services>>
   /** The version that the server reports; that of this package by default. */
   readonly version?: string
 }
@@ -36,14 +37,20 @@ export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
 /** Keeps signatures of sessions and of states apart: a signature made for one purpose is not valid for another. */
 const session_purpose = "mcp_session"
 
+const checked = Argument.checker(
+  "mcp",
+  Schema.Struct({ tools: Schema.optional(Schema.Array(Tool.Shape)), version: Schema.optional(Schema.String) })
+)
+
 /**
  * Makes the agent endpoint (MCP) of the whole service. Pass this function to `nodeHandler`, `webHandler` or `ServiceApi.of`.
  *
  * @example
  * app.use(nodeHandler(quotewire, { mcp }))
  */
-export const mcp = ({ tools = [], version = package_version }: McpOptions = {}): Endpoint.Endpoint<Services> =>
-  Endpoint.make<Services>({
+export const mcp = (options: McpOptions = {}): Endpoint.Endpoint<Services> => {
+  const { tools = [], version = package_version } = checked(options)
+  return Endpoint.make<Services>({
     tools: [...Tools.of<Services>(operations), ...tools],
     version,
     asking,
@@ -51,3 +58,4 @@ export const mcp = ({ tools = [], version = package_version }: McpOptions = {}):
     sign: (text) => Quotewire.sign(session_purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(session_purpose, text, signature)
   })
+}

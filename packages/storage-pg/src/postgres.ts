@@ -1,4 +1,4 @@
-import type { Storage } from "@quotewire/core"
+import { Argument, type Storage } from "@quotewire/core"
 import { Effect, Layer, Redacted } from "effect"
 import { address_form, addressOf, DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as DatabaseSchema from "./migrations/Schema.ts"
@@ -12,6 +12,8 @@ export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
   readonly migrate?: boolean
 }
 
+const checked = Argument.checker("postgres")
+
 /**
  * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
  *
@@ -20,11 +22,8 @@ export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
  * @example
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })
  */
-export const postgres = ({
-  migrate = false,
-  url,
-  ...options
-}: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
+export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
+  const { migrate = false, url, ...options } = checked(given)
   if (typeof url !== "string" || addressOf(url) === null) return Layer.effectContext(Effect.fail(wrongUrl))
   const database = { ...options, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)

@@ -2,6 +2,7 @@ import { Predicate, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type LineSet, standard } from "../lines/Lines.ts"
 import { servedStates } from "../lines/State.ts"
+import { Callable } from "../wire/Argument.ts"
 import { type BrokenRule, rule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
@@ -31,8 +32,6 @@ const textLike = (form: RegExp, expected: string) =>
 
 const listOf = <S extends Schema.Schema<unknown>>(item: S, expected: string) =>
   Schema.Array(item).check(Schema.makeFilter((items) => items.length > 0, { expected }))
-
-const Callable = Schema.Unknown.check(Schema.makeFilter(Predicate.isFunction, { expected: "a function" }))
 
 const state_codes: ReadonlySet<string> = new Set(servedStates)
 

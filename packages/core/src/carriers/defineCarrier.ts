@@ -51,6 +51,7 @@ export const defineCarrier = <
 >(
   definition: CarrierDefinition<Name, Fields, Http>
 ): CarrierAdapter => {
+  if (!Predicate.isReadonlyObject(definition)) throw invalid("", [no_definition])
   const { appetite, callback, handoff, poll, refresh, testConnection } = definition
   const call = caller(definition, usual)
   const tester = connectionTester(definition, usual)
@@ -89,6 +90,8 @@ export const defineCarrier = <
   if (mistakes.length > 0) throw invalid(definition.id, mistakes)
   return adapter
 }
+
+const no_definition = { path: "", message: "defineCarrier needs an object, such as { id, name, lines, ask }." }
 
 const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
   const id = typeof carrier_id === "string" ? carrier_id : ""

@@ -4,14 +4,13 @@ import * as Connection from "../carriers/Connection.ts"
 import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
+import { Callable } from "../wire/Argument.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
 
 /** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
-
-const Call = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
 
 const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
 
@@ -22,7 +21,13 @@ export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldE
 type Given = Readonly<Record<PropertyKey, unknown>>
 
 const findWrongLine = Input.findings(
-  Schema.Struct({ name: Schema.String, facts_schema: Schema.ObjectKeyword, read: Call, complete: Call, faults: Call })
+  Schema.Struct({
+    name: Schema.String,
+    facts_schema: Schema.ObjectKeyword,
+    read: Callable,
+    complete: Callable,
+    faults: Callable
+  })
 )
 
 const isLine = (value: unknown): value is Line => findWrongLine(value).length === 0
@@ -56,7 +61,7 @@ const isRating = Schema.is(
       driver: Schema.ObjectKeyword
     }),
     settings: Schema.Array(Schema.String),
-    riskOf: Call
+    riskOf: Callable
   })
 )
 

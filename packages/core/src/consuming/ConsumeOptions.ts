@@ -1,6 +1,7 @@
 import { Data, type Effect, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type Event, type EventType, types } from "../events/Event.ts"
+import { Callable } from "../wire/Argument.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
@@ -109,7 +110,7 @@ const Options = Schema.Struct({
   lease_ms: whole(second_ms, hour_ms),
   concurrency: whole(1, 1_000),
   grace_ms: whole(0, hour_ms),
-  on_expired: Schema.optionalKey(Schema.declare(Predicate.isFunction, { message: "Must be a function." }))
+  on_expired: Schema.optionalKey(Callable)
 })
 
 const wrongTypes = Input.findings(Options)

@@ -23,6 +23,7 @@ import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as EmbedRules from "./EmbedRules.ts"
+import * as given from "./given.ts"
 import * as Lifetime from "./Lifetime.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
@@ -59,34 +60,45 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     ready,
     createOrganization: (name) => run(onAccess((access) => access.createOrganization(name))),
     listOrganizations: () => run(onAccess((access) => access.listOrganizations)),
-    createKey: ({ environment, kind, organization_id: id }) =>
-      run(
-        Effect.flatMap(organizationId(id), (organization_id) =>
-          Effect.tap(createKey({ organization_id, environment, kind }), logWarnings)
-        )
-      ),
+    createKey: async (options) => {
+      const { environment, kind, organization_id: id } = given.createKey(options)
+      const create = (organization_id: OrganizationId) => createKey({ organization_id, environment, kind })
+      return run(Effect.tap(Effect.flatMap(organizationId(id), create), logWarnings))
+    },
     listKeys: (id) => run(onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys))),
     revokeKey: (id) => run(onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey))),
-    timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
-    setConnection: (connection) => {
-      const values = snapshot(connection.values)
+    timeline: async (id, options = {}) => {
+      given.timeline(options)
+      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options)))
+    },
+    setConnection: async (connection) => {
+      const values = snapshot(given.setConnection(connection).values)
       return run(onConnection(connection, (connections, place) => connections.set({ ...place, values })))
     },
-    testConnection: (given) => run(onConnection(given, (connections, place) => connections.test(place))),
+    testConnection: async (place) =>
+      run(onConnection(given.testConnection(place), (connections, place) => connections.test(place))),
     listConnections: (id) =>
       run(Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list))),
-    removeConnection: (given) => run(onConnection(given, (connections, place) => connections.remove(place))),
-    carrierCallback: (carrier_id, { headers, body }) =>
-      run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
+    removeConnection: async (place) =>
+      run(onConnection(given.removeConnection(place), (connections, place) => connections.remove(place))),
+    carrierCallback: async (carrier_id, callback) => {
+      const { body, headers } = given.carrierCallback(callback)
+      return run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() }))
+    },
     erase: (target, options) => {
       const [to_erase, how] = [{ ...target }, { ...options }]
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
     client: (key) => makeClient({ names, call: callOf(key), sleep }),
     consume,
-    listParkedEvents: (name, filter) => run(Consumers.use((consumers) => consumers.listParked(name, filter))),
-    retryParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.retryParked(name, place))),
-    dropParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.dropParked(name, place))),
+    listParkedEvents: async (name, filter = {}) => {
+      given.listParkedEvents(filter)
+      return run(Consumers.use((consumers) => consumers.listParked(name, filter)))
+    },
+    retryParkedEvent: async (name, place) =>
+      run(onParked(given.retryParkedEvent(place), (consumers, place) => consumers.retryParked(name, place))),
+    dropParkedEvent: async (name, place) =>
+      run(onParked(given.dropParkedEvent(place), (consumers, place) => consumers.dropParked(name, place))),
     run: runScoped,
     log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
     close: () => close(stopAll)

@@ -1,4 +1,5 @@
 import { Option, Result, Schema } from "effect"
+import { Callable, checker } from "../wire/Argument.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { Assumptions, type Draft, type Rules, reader, type Subject } from "./Application.ts"
 import { asRequired, factsOf, firstOf, jsonSchemaOf } from "./FactSchema.ts"
@@ -34,6 +35,24 @@ export interface LineDefinition<Name extends string, Sent extends object, Comple
   readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
 }
 
+const Names = Schema.Array(Schema.String)
+
+const checked = checker(
+  "defineLine",
+  Schema.Struct({
+    name: Schema.String,
+    insures: Schema.String,
+    facts_version: Schema.String,
+    facts: Schema.declare(Schema.isSchema, { message: "Must be a Schema.Struct." }),
+    codes: Schema.Struct({ coverage_codes: Names, subject_kinds: Names, billing_cycles: Names, fee_codes: Names }),
+    disclosures: Schema.optional(Names),
+    rules: Schema.optional(Callable),
+    assume: Callable,
+    stateOf: Callable,
+    subjectsOf: Callable
+  })
+)
+
 /**
  * Defines an insurance line: what is asked, what may be assumed, and which codes its quotes use.
  *
@@ -53,7 +72,7 @@ export interface LineDefinition<Name extends string, Sent extends object, Comple
 export const defineLine = <const Name extends string, Sent extends object, Complete extends object = Sent>(
   definition: LineDefinition<Name, Sent, Complete>
 ): Line<Name, Complete, Sent> => {
-  const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = definition
+  const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = checked(definition)
   const line = definition.name
   const all = factsOf(facts)
   const read = reader(facts, rules)

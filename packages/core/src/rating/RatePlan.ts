@@ -1,6 +1,7 @@
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import { forLines } from "../lines/HostSchema.ts"
 import { linesOf } from "../lines/Lines.ts"
+import { AnyObject, checker } from "../wire/Argument.ts"
 import type { BrokenRule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
@@ -23,6 +24,14 @@ export interface CheckOptions {
   readonly ratings?: ReadonlyArray<Rating>
 }
 
+/** The shape of `CheckOptions`. */
+export const Options = Schema.Struct({
+  today: Schema.optional(Schema.String),
+  ratings: Schema.optional(Schema.Array(AnyObject))
+})
+
+const checked = checker("RatePlan.check", Schema.Struct({ options: Options }))
+
 /**
  * Reads and checks the parsed JSON of a rate plan.
  *
@@ -30,6 +39,7 @@ export interface CheckOptions {
  * gives every application of its states a premium or a decline.
  */
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
+  checked({ options })
   const faults = new Faults()
   const known = ratingsWith(options.ratings ?? [])
   const decoded = decoderOf(known)(input)

@@ -1,4 +1,6 @@
+import { Schema } from "effect"
 import type { Line, RatedApplication } from "../lines/Line.ts"
+import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 import type { Coverage } from "./Plan.ts"
 import type { Risk, Variables } from "./Variable.ts"
 
@@ -25,12 +27,24 @@ export interface Definition<Facts extends object> extends Omit<Rating, "line" | 
   readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }
 
+const checked = checker(
+  "Rating.make",
+  Schema.Struct({
+    line: Schema.Struct({ name: Schema.String, factsOf: Callable }),
+    covers: Schema.Array(Schema.String),
+    variables: AnyObject,
+    settings: Schema.optional(Schema.Array(Schema.String)),
+    riskOf: Callable
+  })
+)
+
 /** Makes the rating of a line, which lets rate plans price it. */
-export const make = <Facts extends object>(definition: Definition<Facts>): Rating => ({
-  settings: [],
-  ...definition,
-  riskOf: (application, coverage, today) =>
-    application.line === definition.line.name
-      ? definition.riskOf(definition.line.factsOf(application), coverage, today)
-      : null
-})
+export const make = <Facts extends object>(definition: Definition<Facts>): Rating => {
+  const { line, riskOf } = checked(definition)
+  return {
+    settings: [],
+    ...definition,
+    riskOf: (application, coverage, today) =>
+      application.line === line.name ? riskOf(line.factsOf(application), coverage, today) : null
+  }
+}

@@ -1,5 +1,5 @@
-import { Data, Effect, Result } from "effect"
-import type { Environment } from "../access/Caller.ts"
+import { Data, Effect, Result, Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
 import type {
   CarrierAdapter,
   CarrierAsk,
@@ -8,12 +8,13 @@ import type {
   CarrierRefresh,
   CarrierReply
 } from "../carriers/Carrier.ts"
+import { checker } from "../wire/Argument.ts"
 import { ruleText } from "../wire/BrokenRule.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import { answerOf, riskOf } from "./Answer.ts"
 import { offerOf } from "./offer.ts"
-import { type CheckOptions, type Fault, type RatePlan, read } from "./RatePlan.ts"
+import { type CheckOptions, type Fault, Options, type RatePlan, read } from "./RatePlan.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
 /** A rate plan cannot be served. The message lists all faults, one on each line, as `faults` does. */
@@ -28,6 +29,13 @@ export interface RatePlanCarrierOptions extends CheckOptions {
   readonly environments?: ReadonlyArray<Environment>
 }
 
+const checked = checker(
+  "ratePlanCarrier",
+  Schema.Struct({
+    options: Schema.Struct({ ...Options.fields, environments: Schema.optional(Schema.Array(Environment)) })
+  })
+)
+
 /**
  * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
  *
@@ -35,6 +43,7 @@ export interface RatePlanCarrierOptions extends CheckOptions {
  * applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
  */
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
+  checked({ options })
   const plans = Array.isArray(plan)
     ? plan.map((one: unknown, index) => readOrThrow(one, options, `${index}.`))
     : [readOrThrow(plan, options, "")]

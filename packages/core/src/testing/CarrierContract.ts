@@ -1,7 +1,8 @@
-import { Cause, Effect, Exit, Fiber, Logger, References } from "effect"
+import { Cause, Effect, Exit, Fiber, Logger, References, Schema } from "effect"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter, CarrierReply, ConnectionValues } from "../carriers/Carrier.ts"
 import { CarrierTransport } from "../carriers/CarrierTransport.ts"
+import { AnyObject, checker } from "../wire/Argument.ts"
 import { canonical } from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as Cassette from "./Cassette.ts"
@@ -18,6 +19,11 @@ import { soon } from "./storage/expect.ts"
 export { type Asked, ask } from "./carrier/asking.ts"
 export { type Case, ContractBroken } from "./carrier/rule.ts"
 export type { FactsByLine, Options } from "./carrier/subject.ts"
+
+const checked = checker(
+  "CarrierContract.cases",
+  Schema.Struct({ adapter: Schema.Struct({ lines: AnyObject }), facts: AnyObject, options: AnyObject })
+)
 
 /**
  * The contract of carriers: the rules that every adapter must keep, for each of its lines.
@@ -41,6 +47,7 @@ export const cases = (
   facts: Subject.FactsByLine = {},
   given: Subject.Options = {}
 ): ReadonlyArray<Case> => {
+  checked({ adapter, facts, options: given })
   const cassette = given.cassette === undefined ? null : Cassette.parse(given.cassette)
   const options =
     cassette === null ? given : { ...given, connection: connectionOf(adapter, cassette, given.connection) }

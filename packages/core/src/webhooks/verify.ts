@@ -1,5 +1,6 @@
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Predicate, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
+import { AnyObject, checker } from "../wire/Argument.ts"
 import { type Received, type Verification, verify } from "./Signature.ts"
 
 /** A received delivery. By default the runtime's clock is used. */
@@ -13,11 +14,25 @@ const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCry
  * Verifies a webhook's signature and timestamp, on any runtime that has Web Crypto.
  *
  * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer 400
- * and do nothing else.
+ * and do nothing else. It rejects with an `InvalidArgument` if you pass no secrets, headers and raw body.
  */
 export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
 
-const check = Effect.fnUntraced(function* (received: ReceivedWebhook) {
+const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
+
+const checked = checker(
+  "verifyWebhook",
+  Schema.Struct({
+    secrets: Schema.Array(Schema.String),
+    headers: AnyObject,
+    body: Schema.declare((body): body is string | Uint8Array => isRaw(body), {
+      message: "Must be the raw body, as text or bytes: the signature covers what was sent, not what was parsed."
+    })
+  })
+)
+
+const check = Effect.fnUntraced(function* (given: ReceivedWebhook) {
+  const received = checked(given)
   const mac = yield* Mac.Mac
   const now_seconds = received.now_seconds ?? Math.floor((yield* Clock.currentTimeMillis) / 1_000)
   return yield* verify(mac, { ...received, now_seconds })

@@ -1,4 +1,27 @@
-import { Data } from "effect"
+import { Data, Predicate, Schema } from "effect"
+import { ruleText } from "./BrokenRule.ts"
+import * as Input from "./Input.ts"
 
 /** A function was called with an argument that it cannot use. The message names what is wrong with it, and repeats no value. */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{ readonly message: string }> {}
+
+/** Anything with fields. */
+export const AnyObject = Schema.declare(Predicate.isReadonlyObject, { message: "Must be an object." })
+
+/** A function. */
+export const Callable = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
+
+/**
+ * Makes the check of a function's argument, for programs in JavaScript, which no compiler checks. It returns the argument, or
+ * throws an `InvalidArgument` that names the function and each wrong field.
+ *
+ * `shape` has what the function reads before anything else checks it. Other fields are allowed.
+ */
+export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject): (<A>(given: A) => A) => {
+  const find = Input.findings(shape)
+  return (given) => {
+    const wrong = find(given)
+    if (wrong.length === 0) return given
+    throw new InvalidArgument({ message: `${name} was called with a wrong argument. ${wrong.map(ruleText).join(" ")}` })
+  }
+}

@@ -1,6 +1,6 @@
 import { createGunzip } from "node:zlib"
 import { NodeHttpClient, NodeStream } from "@effect/platform-node"
-import { CarrierTransport, WebhookAddress } from "@quotewire/core"
+import { Argument, CarrierTransport, WebhookAddress } from "@quotewire/core"
 import { Effect, Layer, type Scope, Stream } from "effect"
 import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { Agent, type buildConnector } from "undici"
@@ -63,13 +63,16 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
     )
   })
 
+const checked = Argument.checker("CarrierTransports.layer")
+
 /**
  * Sends requests to carriers from Node.
  *
  * @example
  * CarrierTransports.layer({ public_addresses_only: true })
  */
-export const layer = (settings: Settings = {}): Layer.Layer<never> => Layer.effect(CarrierTransport, make(settings))
+export const layer = (settings: Settings = {}): Layer.Layer<never> =>
+  Layer.effect(CarrierTransport, make(checked(settings)))
 
 /** Statuses that never have a body. */
 const without_body: ReadonlySet<number> = new Set([204, 205, 304])

@@ -1,5 +1,5 @@
 import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision, whenClosing } from "@quotewire/core"
-import { Cause, Effect, Layer, type Scope } from "effect"
+import { Cause, Effect, Layer, Predicate, Schema, type Scope } from "effect"
 import * as Answer from "./Answer.ts"
 import { closingDown } from "./Answering.ts"
 import type { Checked } from "./HandlerOptions.ts"
@@ -15,6 +15,12 @@ export interface Stoppable<Handle> {
 
 /** The part of an embedded service that a handler uses. */
 export type Service = Pick<Embedded, "run"> & Partial<Pick<Embedded, "log">>
+
+const isService = (value: unknown): value is Service =>
+  Predicate.hasProperty(value, "run") && Predicate.isFunction(value.run)
+
+/** The shape of the service that a handler is given. */
+export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
 
 /** At most this many requests wait for the start of a service. Further ones are refused. */
 export const max_waiting = 1_000

@@ -1,4 +1,4 @@
-import { operations, Quotewire, type Storage } from "@quotewire/core"
+import { Argument, operations, Quotewire, type Storage } from "@quotewire/core"
 import * as CarrierCallbacks from "../carriers/CarrierCallbacks.ts"
 import * as Handoff from "../carriers/Handoff.ts"
 import * as MessageRoute from "../messages/MessageRoute.ts"
@@ -22,13 +22,11 @@ export interface Options {
   readonly oauth?: OAuthSettings | null
 }
 
+const checked = Argument.checker("ServiceApi.of")
+
 /** The API of the whole service: the one list of what every host serves, alone or inside another program. */
-export const of = ({
-  mcp,
-  mcp_origins = { allowed: [], loopback: false },
-  oauth = null,
-  rest = true
-}: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
+export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
+  const { mcp, mcp_origins = { allowed: [], loopback: false }, oauth = null, rest = true } = checked(options)
   const endpoint = mcp?.()
   return {
     operations: rest ? operations : [],

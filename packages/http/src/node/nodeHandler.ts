@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http"
-import { Effect, Result } from "effect"
+import { Argument } from "@quotewire/core"
+import { Effect, Result, Schema } from "effect"
 import * as Api from "../host/Api.ts"
 import * as HandlerOptions from "../host/HandlerOptions.ts"
 import * as Mounted from "../host/Mounted.ts"
@@ -16,6 +17,8 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
+const given = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.Service }))
+
 /**
  * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST, documentation,
  * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
@@ -31,6 +34,7 @@ export const nodeHandler = (
   quotewire: Mounted.Service,
   options: NodeHandlerOptions = {}
 ): Handler.Handler["handle"] => {
+  given({ service: quotewire })
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const limits = Result.getOrThrow(backpressureOf(options))
   const refused = Mounted.refusals(checked)

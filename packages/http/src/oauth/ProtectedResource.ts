@@ -1,4 +1,5 @@
-import { Effect, Result } from "effect"
+import { Argument } from "@quotewire/core"
+import { Effect, Result, Schema } from "effect"
 import * as Addresses from "../host/Addresses.ts"
 import type { Answer } from "../host/Answer.ts"
 import * as Cors from "../host/Cors.ts"
@@ -72,6 +73,11 @@ export interface ProtectedResource {
 /** The path of the agent endpoint of `@quotewire/mcp`. */
 const mcp_path = "/v1/mcp"
 
+const checked = Argument.checker(
+  "protectedResource",
+  Schema.Struct({ oauth: Argument.AnyObject, base_url: Schema.String })
+)
+
 /**
  * Makes the metadata that you serve at the root of your address if you mount the service below a path. Clients that sign in
  * before their first call look there. All others find the metadata through the challenge.
@@ -86,7 +92,8 @@ export const protectedResource = (options: {
   readonly oauth: OAuthOptions.OAuthOptions
   readonly base_url: string
 }): ProtectedResource => {
-  const { base_url } = Result.getOrThrow(Addresses.read({ base_url: options.base_url }))
-  const settings = Result.getOrThrow(OAuthOptions.check(options.oauth))
+  const { oauth, ...addresses } = checked(options)
+  const { base_url } = Result.getOrThrow(Addresses.read({ base_url: addresses.base_url }))
+  const settings = Result.getOrThrow(OAuthOptions.check(oauth))
   return { path: pathOf(base_url, mcp_path), metadata: metadataOf(settings, base_url, mcp_path) }
 }

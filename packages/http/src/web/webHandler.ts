@@ -1,4 +1,5 @@
-import { Effect, Result } from "effect"
+import { Argument } from "@quotewire/core"
+import { Effect, Result, Schema } from "effect"
 import * as Api from "../host/Api.ts"
 import * as HandlerOptions from "../host/HandlerOptions.ts"
 import * as Mounted from "../host/Mounted.ts"
@@ -12,6 +13,12 @@ export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
    */
   readonly address?: (request: Request) => string | undefined
 }
+
+const ServiceOrFunction = Schema.Union([Argument.Callable, Mounted.Service]).annotate({
+  message: "Must be the service that embed returns, or a function that returns it."
+})
+
+const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrFunction }))
 
 /**
  * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers: REST,
@@ -30,6 +37,7 @@ export const webHandler = (
   quotewire: Mounted.Service | (() => Mounted.Service),
   options: WebHandlerOptions = {}
 ): Handler.Handle => {
+  given({ service: quotewire })
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
   const refuse: Handler.Handle = (request) => Promise.resolve(Handler.toResponse(refused(), request.method))

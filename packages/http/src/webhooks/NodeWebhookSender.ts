@@ -1,6 +1,6 @@
 import { Resolver as DnsResolver } from "node:dns/promises"
 import { networkInterfaces } from "node:os"
-import { WebhookAddress, WebhookSender } from "@quotewire/core"
+import { Argument, WebhookAddress, WebhookSender } from "@quotewire/core"
 import { Effect, Layer, Result, type Scope } from "effect"
 import { NetAddress } from "effect/net"
 import { Connections } from "./Connections.ts"
@@ -43,45 +43,47 @@ export const ownAddresses = (): ReadonlyArray<NetAddress.IpAddress> =>
     })
   )
 
+const make = (settings: Settings) =>
+  Effect.gen(function* () {
+    const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }
+    const resolver = settings.resolver ?? (yield* machineResolver)
+    const find = Destinations.make(policy, resolver, settings.look_up_limit_ms)
+    const connections = yield* makeConnections(settings, policy)
+    const user_agent = settings.user_agent ?? default_user_agent
+
+    const messageOf = ({ headers, body, deadline_ms }: WebhookSender.WebhookRequest): Message => ({
+      headers: { "user-agent": user_agent, accept: "*/*", "accept-encoding": "identity", ...headers },
+      body,
+      deadline_ms: deadline_ms ?? WebhookSender.default_deadline_ms
+    })
+
+    return WebhookSender.WebhookSender.of({
+      send: (request) =>
+        Effect.callback((resume) => {
+          const destination = find(request.url)
+          if (destination === null) return resume(refused)
+          const report = (outcome: WebhookSender.SendOutcome) => resume(Effect.succeed(outcome))
+          const post = new Post(connections, destination, messageOf(request), report)
+          return Effect.sync(() => post.cancel())
+        }),
+      lookUp: (url) =>
+        Effect.suspend(() => {
+          const destination = find(url)
+          return destination === null
+            ? Effect.succeed("refused")
+            : Effect.map(
+                Effect.promise(async () => destination.addresses),
+                lookUpOf
+              )
+        })
+    })
+  })
+
+const checked = Argument.checker("NodeWebhookSender.layer")
+
 /** Sends webhooks from Node. All connections end with the scope. */
 export const layer = (settings: Settings = {}): Layer.Layer<WebhookSender.WebhookSender> =>
-  Layer.effect(
-    WebhookSender.WebhookSender,
-    Effect.gen(function* () {
-      const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }
-      const resolver = settings.resolver ?? (yield* machineResolver)
-      const find = Destinations.make(policy, resolver, settings.look_up_limit_ms)
-      const connections = yield* makeConnections(settings, policy)
-      const user_agent = settings.user_agent ?? default_user_agent
-
-      const messageOf = ({ headers, body, deadline_ms }: WebhookSender.WebhookRequest): Message => ({
-        headers: { "user-agent": user_agent, accept: "*/*", "accept-encoding": "identity", ...headers },
-        body,
-        deadline_ms: deadline_ms ?? WebhookSender.default_deadline_ms
-      })
-
-      return WebhookSender.WebhookSender.of({
-        send: (request) =>
-          Effect.callback((resume) => {
-            const destination = find(request.url)
-            if (destination === null) return resume(refused)
-            const report = (outcome: WebhookSender.SendOutcome) => resume(Effect.succeed(outcome))
-            const post = new Post(connections, destination, messageOf(request), report)
-            return Effect.sync(() => post.cancel())
-          }),
-        lookUp: (url) =>
-          Effect.suspend(() => {
-            const destination = find(url)
-            return destination === null
-              ? Effect.succeed("refused")
-              : Effect.map(
-                  Effect.promise(async () => destination.addresses),
-                  lookUpOf
-                )
-          })
-      })
-    })
-  )
+  Layer.effect(WebhookSender.WebhookSender, make(checked(settings)))
 
 const refused = Effect.succeed<WebhookSender.SendOutcome>({
   response_status_code: null,

@@ -1,10 +1,16 @@
+import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
+import { checker } from "../../wire/Argument.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { CarrierHttpMistake } from "./CarrierHttpError.ts"
 
 /** A value for both environments, or one for each. */
-export type ByEnvironment = string | { readonly sandbox: string; readonly live: string }
+export const ByEnvironment = Schema.Union([
+  Schema.String,
+  Schema.Struct({ sandbox: Schema.String, live: Schema.String })
+]).annotate({ message: "Must be text, or { sandbox, live } with a text for each." })
+export type ByEnvironment = typeof ByEnvironment.Type
 
 /** How requests to a carrier are authorized, made by `oauth`, `apiKey`, `bearer` or `basic`. It names fields, never values. */
 export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth
@@ -54,38 +60,65 @@ export type OAuthOptions = {
   | { readonly token_url: ByEnvironment; readonly token_path?: never }
 )
 
+const Text = Schema.optional(Schema.String)
+
+const checkedOAuth = checker(
+  "oauth",
+  Schema.Struct({
+    client_id: Text,
+    client_secret: Text,
+    scope: Text,
+    credentials: Schema.optional(Schema.Literals(["basic", "body"])),
+    params: Schema.optional(Schema.Record(Schema.String, Schema.String)),
+    token_path: Text,
+    token_url: Schema.optional(ByEnvironment)
+  }).check(
+    Schema.makeFilter(({ token_path, token_url }) => token_path !== undefined || token_url !== undefined, {
+      expected: "an object with token_path or token_url"
+    })
+  )
+)
+
 /**
  * Authorizes with the OAuth 2.0 grant for client credentials. Tokens are kept, shared, and renewed once after a 401.
  *
  * @example
  * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
  */
-export const oauth = (options: OAuthOptions): Auth => ({
-  kind: "oauth",
-  token: options.token_path === undefined ? { url: options.token_url } : { path: options.token_path },
-  client_id: options.client_id ?? "client_id",
-  client_secret: options.client_secret ?? "client_secret",
-  scope: options.scope ?? null,
-  credentials: options.credentials ?? "basic",
-  params: options.params ?? {}
-})
+export const oauth = (given: OAuthOptions): Auth => {
+  const options = checkedOAuth(given)
+  return {
+    kind: "oauth",
+    token: options.token_path === undefined ? { url: options.token_url } : { path: options.token_path },
+    client_id: options.client_id ?? "client_id",
+    client_secret: options.client_secret ?? "client_secret",
+    scope: options.scope ?? null,
+    credentials: options.credentials ?? "basic",
+    params: options.params ?? {}
+  }
+}
+
+const checkedApiKey = checker("apiKey", Schema.Struct({ header: Schema.String, field: Schema.String }))
+const checkedBearer = checker("bearer", Schema.Struct({ field: Schema.String }))
+const checkedBasic = checker("basic", Schema.Struct({ user: Schema.String, password: Schema.String }))
 
 /** Authorizes with a key of the connection in a header: `apiKey({ header: "x-api-key", field: "api_key" })`. */
-export const apiKey = ({ header, field }: { readonly header: string; readonly field: string }): Auth => ({
-  kind: "api_key",
-  header,
-  field
-})
+export const apiKey = (options: { readonly header: string; readonly field: string }): Auth => {
+  const { field, header } = checkedApiKey(options)
+  return { kind: "api_key", header, field }
+}
 
 /** Authorizes with a token of the connection as `Authorization: Bearer`: `bearer({ field: "token" })`. */
-export const bearer = ({ field }: { readonly field: string }): Auth => ({ kind: "bearer", field })
+export const bearer = (options: { readonly field: string }): Auth => ({
+  kind: "bearer",
+  field: checkedBearer(options).field
+})
 
 /** Authorizes with a name and a password of the connection: `basic({ user: "login", password: "password" })`. */
-export const basic = ({ user, password }: { readonly user: string; readonly password: string }): Auth => ({
-  kind: "basic",
-  user,
-  password
-})
+export const basic = (options: { readonly user: string; readonly password: string }): Auth => {
+  const { password, user } = checkedBasic(options)
+  return { kind: "basic", user, password }
+}
 
 /** The connection fields that an authorization reads, each with the option that names it. */
 export const fieldsOf = (auth: Auth): ReadonlyArray<{ readonly option: string; readonly field: string }> => {

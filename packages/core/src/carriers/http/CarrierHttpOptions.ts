@@ -1,7 +1,8 @@
-import { Result } from "effect"
+import { Predicate, Result, Schema } from "effect"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import * as HttpAddress from "../../wire/HttpAddress.ts"
-import { type Auth, type ByEnvironment, fieldsOf } from "./Auth.ts"
+import * as Input from "../../wire/Input.ts"
+import { type Auth, ByEnvironment, fieldsOf } from "./Auth.ts"
 
 /** The options of an adapter's HTTP client. */
 export interface CarrierHttpOptions {
@@ -22,6 +23,8 @@ export const default_max_bytes = 1_024 * 1_024
 
 /** The mistakes in an adapter's HTTP options, given the names of its connection fields; none if they are right. */
 export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
+  const wrong = findWrongTypes(options)
+  if (wrong.length > 0) return wrong
   const { auth, max_bytes = default_max_bytes } = options
   const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
   return [
@@ -39,6 +42,18 @@ export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<stri
     ...(isBound ? [] : [{ path: "max_bytes", message: "Must be a whole number of bytes, greater than 0." }])
   ]
 }
+
+const auth_kinds: ReadonlyArray<unknown> = ["oauth", "api_key", "bearer", "basic"] satisfies ReadonlyArray<Auth["kind"]>
+
+const isAuth = (value: unknown): value is Auth =>
+  Predicate.hasProperty(value, "kind") && auth_kinds.includes(value.kind)
+
+const findWrongTypes = Input.findings(
+  Schema.Struct({
+    base_url: ByEnvironment,
+    auth: Schema.optional(Schema.declare(isAuth, { message: "Must be what oauth, apiKey, bearer or basic returns." }))
+  })
+)
 
 const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<BrokenRule> =>
   typeof address === "string"

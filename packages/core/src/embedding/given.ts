@@ -1,0 +1,34 @@
+import { Schema } from "effect"
+import { Environment, KeyKind } from "../access/Caller.ts"
+import { AnyObject, checker } from "../wire/Argument.ts"
+
+/*
+ * The checks of what a program passes to the methods of `embed`.
+ */
+
+const connection = { organization_id: Schema.String, environment: Environment, carrier_id: Schema.String }
+const Connection = Schema.Struct(connection)
+const ParkedEvent = Schema.Struct({
+  organization_id: Schema.String,
+  environment: Environment,
+  event_id: Schema.String
+})
+
+export const createKey = checker(
+  "createKey",
+  Schema.Struct({ organization_id: Schema.String, environment: Environment, kind: KeyKind })
+)
+export const setConnection = checker("setConnection", Schema.Struct({ ...connection, values: Schema.Unknown }))
+export const testConnection = checker("testConnection", Connection)
+export const removeConnection = checker("removeConnection", Connection)
+export const retryParkedEvent = checker("retryParkedEvent", ParkedEvent)
+export const dropParkedEvent = checker("dropParkedEvent", ParkedEvent)
+export const carrierCallback = checker(
+  "carrierCallback",
+  Schema.Struct({
+    headers: AnyObject,
+    body: Schema.Uint8Array.annotate({ message: "Must be the raw bytes of the body." })
+  })
+)
+export const timeline = checker("timeline")
+export const listParkedEvents = checker("listParkedEvents")
