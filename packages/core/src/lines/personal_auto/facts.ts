@@ -5,18 +5,26 @@ import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const person = { "x-pii": "direct", "x-tier": "offer" } as const
 
+/** The values that facts can have, for those that rate plans also have a factor for. */
+export const values = {
+  incident_types: [
+    "at_fault_accident",
+    "not_at_fault_accident",
+    "minor_violation",
+    "major_violation",
+    "comprehensive_claim",
+    "glass_claim"
+  ],
+  license_statuses: ["valid", "permit", "expired", "suspended", "revoked", "foreign", "never_licensed"],
+  marital_statuses: ["single", "married", "domestic_partner", "divorced", "widowed", "separated"],
+  ownerships: ["owned", "financed", "leased"],
+  primary_uses: ["commute", "pleasure", "business", "farm", "rideshare"],
+  deductibles_usd: [250, 500, 1_000, 2_000],
+  coverage_levels: ["state_minimum", "standard", "enhanced"]
+} as const
+
 const Incident = Schema.Struct({
-  type: Fact.choice(
-    [
-      "at_fault_accident",
-      "not_at_fault_accident",
-      "minor_violation",
-      "major_violation",
-      "comprehensive_claim",
-      "glass_claim"
-    ],
-    { label: "Kind of incident" }
-  ),
+  type: Fact.choice(values.incident_types, { label: "Kind of incident" }),
   month: Fact.month({
     label: "Month of the incident",
     description: "Month it happened; only the last 36 months count"
@@ -35,21 +43,17 @@ const Driver = Schema.Struct({
   first_name: Schema.optionalKey(Fact.personName(person)),
   last_name: Schema.optionalKey(Fact.personName(person)),
   date_of_birth: Fact.day({ label: "Date of birth of the driver", "x-pii": "direct", "x-tier": "price" }),
-  license_status: Fact.choice(["valid", "permit", "expired", "suspended", "revoked", "foreign", "never_licensed"], {
+  license_status: Fact.choice(values.license_statuses, {
     label: "Status of the driver's license",
     "x-tier": "price"
   }),
   license_state: Schema.optionalKey(Fact.choice(stateCodes, { "x-assume": { from: "garaging_address.state" } })),
   years_licensed: Schema.optionalKey(Fact.wholeNumber(0, 84, { "x-assume": { formula: "max(0, age - 16)" } })),
-  marital_status: Schema.optionalKey(
-    Fact.choice(["single", "married", "domestic_partner", "divorced", "widowed", "separated"], { "x-pii": "indirect" })
-  ),
+  marital_status: Schema.optionalKey(Fact.choice(values.marital_statuses, { "x-pii": "indirect" })),
   good_student: Schema.optionalKey(Fact.yesNo()),
   sr22_required: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
   incidents: Schema.optionalKey(Fact.listOf(Incident, { max: 10 }, { "x-assume": { value: [] } }))
 })
-
-const deductibles = [250, 500, 1000, 2000] as const
 
 const Vehicle = Schema.Struct({
   vin: Schema.optionalKey(
@@ -65,19 +69,19 @@ const Vehicle = Schema.Struct({
   make: Schema.optionalKey(Fact.text({ min: 2, max: 40 }, { label: "Make of the vehicle", "x-tier": "price" })),
   model: Schema.optionalKey(Fact.text({ min: 1, max: 60 }, { label: "Model of the vehicle", "x-tier": "price" })),
   trim: Schema.optionalKey(Fact.text({ max: 80 })),
-  ownership: Schema.optionalKey(Fact.choice(["owned", "financed", "leased"], { "x-assume": { value: "owned" } })),
-  primary_use: Schema.optionalKey(
-    Fact.choice(["commute", "pleasure", "business", "farm", "rideshare"], { "x-assume": { value: "commute" } })
-  ),
+  ownership: Schema.optionalKey(Fact.choice(values.ownerships, { "x-assume": { value: "owned" } })),
+  primary_use: Schema.optionalKey(Fact.choice(values.primary_uses, { "x-assume": { value: "commute" } })),
   annual_miles: Schema.optionalKey(Fact.wholeNumber(0, 100_000, { "x-assume": { value: 12_000 } })),
   salvage_title: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
   comprehensive_deductible_usd: Schema.optionalKey(
-    Fact.choiceOrNull(deductibles, {
+    Fact.choiceOrNull(values.deductibles_usd, {
       description: "US dollars; null means not wanted",
       "x-assume": { value: 500 }
     })
   ),
-  collision_deductible_usd: Schema.optionalKey(Fact.choiceOrNull(deductibles, { "x-assume": { value: 500 } }))
+  collision_deductible_usd: Schema.optionalKey(
+    Fact.choiceOrNull(values.deductibles_usd, { "x-assume": { value: 500 } })
+  )
 }).check(Fact.oneGroupOf(["vin"], ["model_year", "make", "model"]))
 
 /** The liability limits that can be sent, in whole US dollars. */
@@ -92,9 +96,7 @@ export const limits = {
 } as const
 
 const Coverage = Schema.Struct({
-  level: Schema.optionalKey(
-    Fact.choice(["state_minimum", "standard", "enhanced"], { "x-assume": { value: "standard" } })
-  ),
+  level: Schema.optionalKey(Fact.choice(values.coverage_levels, { "x-assume": { value: "standard" } })),
   bodily_injury_per_person_usd: Schema.optionalKey(
     Fact.choice(limits.bodily_injury_per_person_usd, { label: "Bodily injury limit for each person" })
   ),

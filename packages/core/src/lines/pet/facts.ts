@@ -2,6 +2,16 @@ import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
 import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
+/** The values that facts can have, for those that rate plans also have a factor for. */
+export const values = {
+  species: ["dog", "cat"],
+  sexes: ["female", "male", "unknown"],
+  plans: ["accident_only", "accident_illness"],
+  deductibles_usd: [100, 250, 500, 750, 1_000],
+  reimbursement_percents: [70, 80, 90, 100],
+  annual_limits_usd: [5_000, 10_000, 15_000, "unlimited"]
+} as const
+
 /** The sizes of dogs. */
 export const sizes = ["small", "medium", "large", "giant"] as const
 
@@ -10,7 +20,7 @@ export const size_label = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({
   name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { "x-pii": "indirect" })),
-  species: Fact.choice(["dog", "cat"], { label: "Dog or cat", "x-tier": "price" }),
+  species: Fact.choice(values.species, { label: "Dog or cat", "x-tier": "price" }),
   breed: Fact.text(
     { min: 2, max: 60 },
     {
@@ -22,7 +32,7 @@ const Animal = Schema.Struct({
   size: Schema.optionalKey(Fact.choice(sizes, { label: size_label, description: "Needed for a mixed or unknown dog" })),
   birth_month: Schema.optionalKey(Fact.month({ label: "Month of birth of the pet", "x-tier": "price" })),
   age_years: Schema.optionalKey(Fact.wholeNumber(0, 25, { label: "Age of the pet in years", "x-tier": "price" })),
-  sex: Schema.optionalKey(Fact.choice(["female", "male", "unknown"])),
+  sex: Schema.optionalKey(Fact.choice(values.sexes)),
   spayed_neutered: Schema.optionalKey(Fact.yesNo()),
   microchipped: Schema.optionalKey(Fact.yesNo()),
   prior_conditions: Schema.optionalKey(
@@ -37,15 +47,11 @@ const Animal = Schema.Struct({
 )
 
 const Coverage = Schema.Struct({
-  plan: Schema.optionalKey(
-    Fact.choice(["accident_only", "accident_illness"], { "x-assume": { value: "accident_illness" } })
-  ),
+  plan: Schema.optionalKey(Fact.choice(values.plans, { "x-assume": { value: "accident_illness" } })),
   wellness: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
-  deductible_usd: Schema.optionalKey(Fact.choice([100, 250, 500, 750, 1_000], { "x-assume": { value: 500 } })),
-  reimbursement_percent: Schema.optionalKey(Fact.choice([70, 80, 90, 100], { "x-assume": { value: 80 } })),
-  annual_limit_usd: Schema.optionalKey(
-    Fact.choice([5_000, 10_000, 15_000, "unlimited"], { "x-assume": { value: 10_000 } })
-  )
+  deductible_usd: Schema.optionalKey(Fact.choice(values.deductibles_usd, { "x-assume": { value: 500 } })),
+  reimbursement_percent: Schema.optionalKey(Fact.choice(values.reimbursement_percents, { "x-assume": { value: 80 } })),
+  annual_limit_usd: Schema.optionalKey(Fact.choice(values.annual_limits_usd, { "x-assume": { value: 10_000 } }))
 })
 
 /** The facts of pet insurance, as a caller sends them. */

@@ -2,12 +2,17 @@ import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
 import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
+/** The values that facts can have, for those that rate plans also have a factor for. */
+export const values = {
+  dwelling_types: ["apartment", "condo", "townhouse", "duplex", "single_family", "mobile_home", "other"],
+  liability_limits_usd: [100_000, 300_000, 500_000],
+  medical_payments_usd: [1_000, 2_500, 5_000],
+  deductibles_usd: [250, 500, 1_000, 2_500]
+} as const
+
 const Dwelling = Schema.Struct({
   address: address({ state: "State of the rented home", zip: "ZIP code of the rented home" }),
-  type: Fact.choice(["apartment", "condo", "townhouse", "duplex", "single_family", "mobile_home", "other"], {
-    label: "Kind of home",
-    "x-tier": "price"
-  }),
+  type: Fact.choice(values.dwelling_types, { label: "Kind of home", "x-tier": "price" }),
   year_built: Schema.optionalKey(Fact.wholeNumber(1700, 2028)),
   units_in_building: Schema.optionalKey(Fact.wholeNumber(1, 2000)),
   automatic_sprinkler: Schema.optionalKey(Fact.yesNo()),
@@ -16,15 +21,13 @@ const Dwelling = Schema.Struct({
   student_housing: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } }))
 })
 
-const liability_limits = [100_000, 300_000, 500_000] as const
-
 const Coverage = Schema.Struct({
   personal_property_usd: Schema.optionalKey(
     Fact.wholeNumber(5_000, 150_000, { step: 1_000, "x-assume": { value: 30_000 } })
   ),
-  liability_usd: Schema.optionalKey(Fact.choice(liability_limits, { "x-assume": { value: 100_000 } })),
-  medical_payments_usd: Schema.optionalKey(Fact.choice([1_000, 2_500, 5_000], { "x-assume": { value: 1_000 } })),
-  deductible_usd: Schema.optionalKey(Fact.choice([250, 500, 1_000, 2_500], { "x-assume": { value: 500 } })),
+  liability_usd: Schema.optionalKey(Fact.choice(values.liability_limits_usd, { "x-assume": { value: 100_000 } })),
+  medical_payments_usd: Schema.optionalKey(Fact.choice(values.medical_payments_usd, { "x-assume": { value: 1_000 } })),
+  deductible_usd: Schema.optionalKey(Fact.choice(values.deductibles_usd, { "x-assume": { value: 500 } })),
   replacement_cost: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } }))
 })
 
@@ -40,7 +43,7 @@ export const Renters = Schema.Struct({
   dwelling: Dwelling,
   coverage: Schema.optionalKey(Coverage),
   household: Schema.optionalKey(Household),
-  landlord_minimum_liability_usd: Schema.optionalKey(Fact.choice(liability_limits)),
+  landlord_minimum_liability_usd: Schema.optionalKey(Fact.choice(values.liability_limits_usd)),
   ...policyFacts
 })
 export type Renters = typeof Renters.Type

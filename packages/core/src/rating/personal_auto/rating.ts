@@ -1,5 +1,5 @@
 import type { DriverFacts, PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
-import { limits } from "../../lines/personal_auto/facts.ts"
+import { limits, values } from "../../lines/personal_auto/facts.ts"
 import { personalAuto as line, subjectsOf } from "../../lines/personal_auto/line.ts"
 import * as State from "../../lines/State.ts"
 import { ageInYears, monthsBetween, yearOf } from "../../wire/CalendarDay.ts"
@@ -43,14 +43,11 @@ const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable =
   return { domain: { kind: "values", all, inStates }, may_be_unknown: false, is_list: false, cover }
 }
 
-const licenseStatuses = ["valid", "permit", "expired", "suspended", "revoked", "foreign", "never_licensed"]
-const deductibles = [250, 500, 1_000, 2_000]
-
 const policy = {
   ...sharedVariables,
   vehicles: number(1, 6),
   drivers: number(1, most_drivers),
-  coverage_level: oneOf(["state_minimum", "standard", "enhanced"]),
+  coverage_level: oneOf(values.coverage_levels),
   prior_insurance: oneOf([
     "continuous_12_months",
     "continuous_6_months",
@@ -60,7 +57,7 @@ const policy = {
   ]),
   residence_ownership: oneOf(["own", "rent", "other"], { may_be_unknown: true }),
   applicant_age: number(14, 110),
-  applicant_license_status: oneOf(licenseStatuses),
+  applicant_license_status: oneOf(values.license_statuses),
   chargeable_incidents: number(0, most_incidents),
   major_violations: number(0, most_incidents),
   sr22_filings: number(0, most_drivers)
@@ -70,8 +67,8 @@ const vehicle = {
   vehicle_age: number(0, oldest_vehicle_years, { may_be_unknown: true }),
   vehicle_segment: oneOf(segments),
   annual_miles: number(0, 100_000),
-  primary_use: oneOf(["commute", "pleasure", "business", "farm", "rideshare"]),
-  ownership: oneOf(["owned", "financed", "leased"]),
+  primary_use: oneOf(values.primary_uses),
+  ownership: oneOf(values.ownerships),
   salvage_title: yesNo(),
   bodily_injury_per_person_usd: limit("bodily_injury_per_person_usd", "bodily_injury"),
   bodily_injury_per_accident_usd: limit("bodily_injury_per_accident_usd", "bodily_injury"),
@@ -79,30 +76,18 @@ const vehicle = {
   uninsured_motorist_per_person_usd: limit("bodily_injury_per_person_usd", "uninsured_motorist"),
   uninsured_motorist_per_accident_usd: limit("bodily_injury_per_accident_usd", "uninsured_motorist"),
   medical_payments_usd: oneOf([1_000, 2_000, 5_000, 10_000], { cover: "medical_payments" }),
-  comprehensive_deductible_usd: oneOf(deductibles, { cover: "comprehensive" }),
-  collision_deductible_usd: oneOf(deductibles, { cover: "collision" })
+  comprehensive_deductible_usd: oneOf(values.deductibles_usd, { cover: "comprehensive" }),
+  collision_deductible_usd: oneOf(values.deductibles_usd, { cover: "collision" })
 } as const satisfies Variables["subject"]
 
 const driver = {
   driver_age: number(14, 110),
   years_licensed: number(0, 97),
-  license_status: oneOf(licenseStatuses),
-  marital_status: oneOf(["single", "married", "domestic_partner", "divorced", "widowed", "separated"], {
-    may_be_unknown: true
-  }),
+  license_status: oneOf(values.license_statuses),
+  marital_status: oneOf(values.marital_statuses, { may_be_unknown: true }),
   good_student: yesNo({ may_be_unknown: true }),
   sr22_required: yesNo(),
-  incidents: oneOf(
-    [
-      "at_fault_accident",
-      "not_at_fault_accident",
-      "minor_violation",
-      "major_violation",
-      "comprehensive_claim",
-      "glass_claim"
-    ],
-    { is_list: true }
-  )
+  incidents: oneOf(values.incident_types, { is_list: true })
 } as const satisfies Variables["driver"]
 
 /** The kinds of the incidents of a driver that are recent enough to count. */

@@ -2,6 +2,7 @@ import type { CoverageItem } from "../../carriers/Carrier.ts"
 import type { Assumption } from "../../lines/Application.ts"
 import type { PetFacts, PetSubjectFacts } from "../../lines/pet/assume.ts"
 import { breedGroup, breedGroups } from "../../lines/pet/Breed.ts"
+import { values } from "../../lines/pet/facts.ts"
 import { pet as line, subjectsOf } from "../../lines/pet/line.ts"
 import { ageInYears, daysBetween, monthOf } from "../../wire/CalendarDay.ts"
 import { limitedAbove, plain } from "../coverageItems.ts"
@@ -15,20 +16,20 @@ const oldest_days = 366 * oldest_years
 const policy = {
   ...sharedVariables,
   pets: number(1, 5),
-  deductible_usd: oneOf([100, 250, 500, 750, 1_000]),
-  reimbursement_percent: oneOf([70, 80, 90, 100]),
-  annual_limit_usd: oneOf([5_000, 10_000, 15_000, "unlimited"]),
+  deductible_usd: oneOf(values.deductibles_usd),
+  reimbursement_percent: oneOf(values.reimbursement_percents),
+  annual_limit_usd: oneOf(values.annual_limits_usd),
   wellness: yesNo()
 } as const satisfies Variables["policy"]
 
 const subject = {
-  plan: oneOf(["accident_only", "accident_illness"]),
-  species: oneOf(["dog", "cat"]),
+  plan: oneOf(values.plans),
+  species: oneOf(values.species),
   breed_group: oneOf(breedGroups),
   age_years: number(0, oldest_years),
   // Days since the first day of the month of birth.
   age_days: number(0, oldest_days, { may_be_unknown: true }),
-  sex: oneOf(["female", "male", "unknown"], { may_be_unknown: true }),
+  sex: oneOf(values.sexes, { may_be_unknown: true }),
   spayed_neutered: yesNo({ may_be_unknown: true }),
   microchipped: yesNo({ may_be_unknown: true })
 } as const satisfies Variables["subject"]

@@ -1,6 +1,7 @@
 import type { CoverageItem } from "../../carriers/Carrier.ts"
 import type { Assumption } from "../../lines/Application.ts"
 import type { RentersFacts } from "../../lines/renters/assume.ts"
+import { values } from "../../lines/renters/facts.ts"
 import { renters as line, subjectsOf } from "../../lines/renters/line.ts"
 import { deductible, limited, plain } from "../coverageItems.ts"
 import type { Coverage } from "../Plan.ts"
@@ -10,11 +11,11 @@ import { type Known, number, oneOf, sharedKnown, sharedVariables, type Variables
 const policy = {
   ...sharedVariables,
   personal_property_usd: number(5_000, 150_000),
-  liability_usd: oneOf([100_000, 300_000, 500_000]),
-  medical_payments_usd: oneOf([1_000, 2_500, 5_000]),
-  deductible_usd: oneOf([250, 500, 1_000, 2_500]),
+  liability_usd: oneOf(values.liability_limits_usd),
+  medical_payments_usd: oneOf(values.medical_payments_usd),
+  deductible_usd: oneOf(values.deductibles_usd),
   replacement_cost: yesNo(),
-  dwelling_type: oneOf(["apartment", "condo", "townhouse", "duplex", "single_family", "mobile_home", "other"]),
+  dwelling_type: oneOf(values.dwelling_types),
   year_built: number(1_700, 2_028, { may_be_unknown: true }),
   units_in_building: number(1, 2_000, { may_be_unknown: true }),
   automatic_sprinkler: yesNo({ may_be_unknown: true }),
