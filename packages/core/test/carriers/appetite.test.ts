@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAsk, Decline } from "../../src/carriers/Carrier.ts"
 import { carriers, offers, prompt } from "../quoting/carriers.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOfRequest, only } from "../quoting/log.ts"
 import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 const message = "We do not insure <b>apartments</b> in New York this month."
@@ -55,15 +55,8 @@ describe("a carrier's appetite", () => {
     testInWorld(
       `that ${how} is logged with carrier and request, and the carrier is asked`,
       Effect.gen(function* () {
-        let id = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            yield* work
-            id = (yield* start({}, live)).id
-            yield* pass(10)
-            assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
-          })
-        )
+        const { id, lines } = yield* logOfRequest()
+        assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
         assert.deepInclude(only(lines, line).annotations, { carrier_id: "broken", quote_request_id: id })
       }),
       carriers(broken)

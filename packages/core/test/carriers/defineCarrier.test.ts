@@ -8,7 +8,7 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import * as Quotewire from "../../src/layer.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { dollars } from "../../src/wire/Money.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOfRequest, only } from "../quoting/log.ts"
 import { getQuote, type InWorld, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 const renters = { renters: { states: ["NY"] } } as const
@@ -174,7 +174,7 @@ describe("what a defined carrier's functions return", () => {
   testInWorld(
     "is checked like any carrier's answer",
     Effect.gen(function* () {
-      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
+      const { lines } = yield* logOfRequest()
       const line = only(lines, "A carrier's answer breaks rules and is not used")
       assert.include(String(line.annotations.broken_rules), "offers.0.offer_ref")
     }),
@@ -202,14 +202,7 @@ describe("an error in a defined carrier", () => {
       `of its HTTP client is the silence that it stands for: ${status} is ${reason}, and the log says so`,
       server.through(
         Effect.gen(function* () {
-          let id = ""
-          const lines = yield* logOf(
-            Effect.gen(function* () {
-              yield* work
-              id = (yield* start({}, live)).id
-              yield* pass(10)
-            })
-          )
+          const { id, lines } = yield* logOfRequest()
           assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
           const line = only(lines, "A carrier could not be reached, or gave no usable answer")
           const fault = `CarrierHttpError HTTP_${status}`
@@ -235,14 +228,7 @@ describe("an error in a defined carrier", () => {
   testInWorld(
     "of its own code is logged with its place and without its message",
     Effect.gen(function* () {
-      let id = ""
-      const lines = yield* logOf(
-        Effect.gen(function* () {
-          yield* work
-          id = (yield* start({}, live)).id
-          yield* pass(10)
-        })
-      )
+      const { id, lines } = yield* logOfRequest()
       const line = only(lines, "A carrier's adapter has failed")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id })
       assert.match(line.cause, /^TypeError[\s\S]*at .*defineCarrier\.test\.ts:\d+:\d+/)

@@ -1,10 +1,11 @@
-import { Cause, Effect, Logger, References } from "effect"
+import { Effect } from "effect"
 import type { CarrierAdapter, ConnectionFields } from "../../src/carriers/Carrier.ts"
 import { Connections } from "../../src/carriers/Connections.ts"
 import type { StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 import { type Character, offers, prompt } from "../quoting/carriers.ts"
+import * as Log from "../quoting/log.ts"
 import type { InWorld } from "../quoting/support.ts"
 
 /* What an organization gives for a carrier, in tests. */
@@ -39,12 +40,8 @@ export const list = Effect.flatMap(place, ({ organization_id }) =>
   Effect.flatMap(Connections, ({ list }) => list(organization_id))
 )
 
-/** Runs a body, and gives back everything that it logs. */
-export const logOf = (body: InWorld<unknown>) => {
-  const lines: Array<string> = []
-  const logger = Logger.make(({ cause, fiber, message }) => {
-    const annotations = JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))
-    lines.push(`${String(message)} ${Cause.pretty(cause)} ${annotations}`)
-  })
-  return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
-}
+/** Runs a body, and gives back everything that it logs, a text for each line. */
+export const logOf = (body: InWorld<unknown>) =>
+  Effect.map(Log.logOf(body), (lines) =>
+    lines.map(({ annotations, cause, text }) => `${text} ${cause} ${JSON.stringify(annotations)}`)
+  )

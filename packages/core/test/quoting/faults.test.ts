@@ -10,7 +10,7 @@ import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { minute_ms } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
 import { callbackOf, callingBack, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
-import { logOf, only } from "./log.ts"
+import { logOf, logOfRequest, only } from "./log.ts"
 import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
 const crashed = "A carrier's adapter has failed"
@@ -59,14 +59,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
     testInWorld(
       `${how}, names carrier, request, error and place, and none of the facts in the message`,
       Effect.gen(function* () {
-        let id = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            yield* work
-            id = (yield* start(identified, live)).id
-            yield* pass(10)
-          })
-        )
+        const { id, lines } = yield* logOfRequest(identified)
         const line = only(lines, crashed)
         assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
         assert.match(line.cause, error)
@@ -81,7 +74,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   testInWorld(
     "by throwing the facts themselves, only says that an object was thrown",
     Effect.gen(function* () {
-      const lines = yield* logOf(Effect.all([work, start(identified, live), pass(10)]))
+      const { lines } = yield* logOfRequest(identified)
       assert.strictEqual(only(lines, crashed).cause, "object: its message is left out")
       assert.notMatch(JSON.stringify(lines), facts)
     }),
@@ -109,14 +102,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     testInWorld(
       `in \`${where}\`, names carrier, request, error and place`,
       Effect.gen(function* () {
-        let id = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            yield* work
-            id = (yield* start({}, live)).id
-            yield* pass(millis)
-          })
-        )
+        const { id, lines } = yield* logOfRequest({}, millis)
         const line = only(lines, crashed)
         assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
         assert.match(line.cause, /^RangeError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/)
@@ -143,7 +129,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   testInWorld(
     "names carrier and request on the adapter's own lines, too",
     Effect.gen(function* () {
-      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
+      const { lines } = yield* logOfRequest()
       const { annotations } = only(lines, "the carrier's own words")
       assert.strictEqual(annotations.carrier_id, "speaking")
       assert.match(String(annotations.quote_request_id), /^qreq_/)
@@ -193,14 +179,7 @@ describe("the log, when an answer is refused,", () => {
     testInWorld(
       `for ${what}, names carrier, request and rule, once`,
       Effect.gen(function* () {
-        let id = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            yield* work
-            id = (yield* start({}, live)).id
-            yield* pass(10)
-          })
-        )
+        const { id, lines } = yield* logOfRequest()
         const { annotations } = only(lines, refused)
         assert.deepInclude(annotations, { carrier_id: "broken", quote_request_id: id })
         assert.include(String(annotations.broken_rules), rule)
@@ -224,7 +203,7 @@ describe("the log, when an answer is refused,", () => {
     testInWorld(
       `to \`refresh\`, for ${what}`,
       Effect.gen(function* () {
-        const lines = yield* logOf(Effect.all([work, start({}, live), pass(2 * minute_ms)]))
+        const { lines } = yield* logOfRequest({}, 2 * minute_ms)
         assert.include(String(only(lines, refused).annotations.broken_rules), rule)
       }),
       carriers(broken)
@@ -260,7 +239,7 @@ describe("the log, when an answer is refused,", () => {
   testInWorld(
     "of which only the first ten offers are used, says so",
     Effect.gen(function* () {
-      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
+      const { lines } = yield* logOfRequest()
       only(lines, "A carrier made too many offers: only the first 10 are used")
     }),
     carriers(prompt("many", offers(...Array.from({ length: 11 }, (_, nth) => offer({ offer_ref: `${nth}` })))))

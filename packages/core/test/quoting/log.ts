@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Cause, Effect, Logger, References } from "effect"
-import type { InWorld } from "./support.ts"
+import { type InWorld, live, pass, start, work } from "./support.ts"
 
 /** A line of the log: its text, the cause as an operator reads it, and what it is about. */
 export interface LogLine {
@@ -18,6 +18,20 @@ export const logOf = (body: InWorld<unknown>) => {
   })
   return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
 }
+
+/** Starts a request in live, lets time pass, and gives back its id and what was logged meanwhile. */
+export const logOfRequest = (changes: Parameters<typeof start>[0] = {}, millis = 10) =>
+  Effect.gen(function* () {
+    let id = ""
+    const lines = yield* logOf(
+      Effect.gen(function* () {
+        yield* work
+        id = (yield* start(changes, live)).id
+        yield* pass(millis)
+      })
+    )
+    return { id, lines }
+  })
 
 /** The only line with this text. */
 export const only = (lines: ReadonlyArray<LogLine>, text: string): LogLine => {

@@ -3,8 +3,8 @@ import { Effect, Fiber } from "effect"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { Carriers } from "../../src/quoting/asking/Carriers.ts"
 import { callbackOf, callingBack, carriers, offers, prompt } from "./carriers.ts"
-import { logOf, only } from "./log.ts"
-import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
+import { logOf, logOfRequest, only } from "./log.ts"
+import { outcomes, pass, testInWorld } from "./support.ts"
 
 /** An error whose message repeats every fact. */
 const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
@@ -26,14 +26,7 @@ describe("an adapter fails oddly", () => {
     testInWorld(
       `by an error ${what}: it has one line in the log without facts, and the carrier has failed`,
       Effect.gen(function* () {
-        let id = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            yield* work
-            id = (yield* start({}, live)).id
-            yield* pass(10)
-          })
-        )
+        const { id, lines } = yield* logOfRequest()
         assert.include(only(lines, "A carrier's adapter has failed").cause, "Error")
         assert.notInclude(JSON.stringify(lines), "10001")
         assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error"])
