@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import {
   apiKey,
   basic,
@@ -48,7 +48,7 @@ const rows: ReadonlyArray<Row> = [
   { name: "ratePlanCarrier", call: (given) => ratePlanCarrier({}, given) },
   { name: "RatePlan.check", call: (given) => RatePlan.check({}, given) },
   { name: "CarrierContract.cases", call: (given) => CarrierContract.cases(given), lacks: "adapter.lines" },
-  { name: "verifyWebhook", call: (given) => verifyWebhook(given), lacks: "body" },
+  { name: "verifyWebhook", call: (given) => verifyWebhook(given), lacks: "headers" },
   { name: "embed", call: (given) => embed(given).ready, lacks: "storage" },
   { name: "createKey", call: (given) => service.createKey(given), lacks: "kind" },
   { name: "setConnection", call: (given) => service.setConnection(given), lacks: "carrier_id" },
@@ -86,6 +86,8 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
   return assert.fail("It throws nothing.")
 }
 
+afterAll(() => service.close())
+
 describe("a function that is called from JavaScript", () => {
   it.each(rows)("$name names itself if it is given no object", async ({ call, name }) => {
     for (const json of ["null", '"secret"', "5"]) {
@@ -108,11 +110,6 @@ describe("a function that is called from JavaScript", () => {
 
   it.each<readonly [string, () => unknown, RegExp]>([
     ["the options of a handler", () => nodeHandler(service, unknownTo("null")), /^The options of a handler must be/],
-    [
-      "a body that was parsed",
-      () => verifyWebhook({ secrets: [], headers: {}, body: unknownTo('{"id":"evt_1"}') }),
-      /body: Must be the raw body, as text or bytes/
-    ],
     [
       "an authorization that was not made by one of its functions",
       () =>

@@ -1,4 +1,4 @@
-import { Effect, Result } from "effect"
+import { Effect, Predicate, Result } from "effect"
 import { Mac } from "effect/crypto"
 import { Base64 } from "effect/encoding"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
@@ -150,6 +150,8 @@ export type Distrust =
   | "wrong_signature"
   /** A mistake of the consumer: it passed no secret, or one that is not a `whsec_` secret. */
   | "unusable_secret"
+  /** A mistake of the consumer: the body is neither text nor bytes, because it was parsed before. */
+  | "unusable_body"
 
 /** Whether a delivery was signed with one of the secrets, within the tolerance. */
 export type Verification =
@@ -167,6 +169,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
     macKeys.push(key)
   }
   if (macKeys.length === 0) return distrust("unusable_secret")
+  if (!isRaw(received.body)) return distrust("unusable_body")
   const age_seconds = received.now_seconds - claim.timestamp
   const tolerance = received.tolerance_seconds ?? tolerance_seconds
   // Negated, so that a clock that is NaN is refused.
@@ -180,6 +183,9 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   }
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
+
+// Which type a body has can depend on what was sent, so it is no reason to throw.
+const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
 
 const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })
 const distrust = (reason: Distrust): Verification => ({ ok: false, reason })

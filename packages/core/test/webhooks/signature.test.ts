@@ -249,6 +249,14 @@ describe("verifying", () => {
     }
   })
 
+  it("tells a consumer that the body was parsed before, also if a sender's content type has caused that", async () => {
+    const { headers, now_seconds } = await delivery()
+    for (const body of [{}, null].map((value) => JSON.parse(JSON.stringify(value)))) {
+      const verified = await verifyWebhook({ secrets: [published.secret], headers, body, now_seconds })
+      assert.deepStrictEqual(verified, failed("unusable_body"))
+    }
+  })
+
   it("answers whatever the headers are", async () => {
     const texts = fc.oneof(fc.string({ unit: "binary" }), fc.constant(published.signature), fc.constant("1614265330"))
     const wild = fc.record({ "webhook-id": texts, "webhook-timestamp": texts, "webhook-signature": texts })
