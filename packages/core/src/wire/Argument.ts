@@ -1,5 +1,6 @@
 import { Data, Predicate, Schema } from "effect"
 import { ruleText } from "./BrokenRule.ts"
+import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
 /** A function was called with an argument that it cannot use. The message names what is wrong with it, and repeats no value. */
@@ -22,6 +23,7 @@ export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject
   return (given) => {
     const wrong = find(given)
     if (wrong.length === 0) return given
-    throw new InvalidArgument({ message: `${name} was called with a wrong argument. ${wrong.map(ruleText).join(" ")}` })
+    const told = limitFields({ found: wrong, more: 0 }, "fault").map(ruleText)
+    throw new InvalidArgument({ message: `${name} was called with a wrong argument. ${told.join(" ")}` })
   }
 }
