@@ -1,5 +1,5 @@
 import { HttpAddress } from "@quotewire/core/program"
-import { Effect, FiberMap, Option, Ref, Result, Schema, Stream } from "effect"
+import { ByteSize, Effect, FiberMap, Option, Predicate, Ref, Result, Schedule, Schema, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import * as Form from "./asking/Form.ts"
@@ -26,6 +26,17 @@ export const readHost = (text: string): Option.Option<string> =>
 /** How long a host may send nothing before it counts as gone, in milliseconds. The longest advance of a sandbox takes less. */
 const silence_ms = 120_000
 
+/** The largest answer that is read, in bytes: the limit of `connect`. */
+const max_answer_bytes = 32 * 1024 * 1024
+
+/**
+ * When the answer to a form is sent again: after 1, 2, 4, 8, 16 and 32 seconds, so also after a limit that counts by the minute.
+ * The person has given it only once, and the host takes only the first one.
+ */
+const form_retries = { schedule: Schedule.exponential("1 second"), times: 6 }
+
+const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
 /** Passes a message on to the host. Returns its answer as one line; null for a notification. */
 type Answer = (
   message: JsonRpc.Message,
@@ -51,15 +62,22 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
       )
       return yield* Effect.timeout(client.execute(request), silence_ms)
     })
-    const reply = (response: object) => Effect.ignore(post(JSON.stringify({ jsonrpc: "2.0", ...response }), {}))
+    const reply = (response: object) =>
+      Effect.filterOrFail(
+        post(JSON.stringify({ jsonrpc: "2.0", ...response }), {}),
+        ({ status }) => !isTemporary(status)
+      )
     const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
       const response = yield* post(line, Protocol.headersFor(message))
       const { headers, status } = response
       if (message.method === "initialize") yield* Ref.set(session, headers["mcp-session-id"] ?? null)
       if (headers["content-type"]?.startsWith("text/event-stream") === true) {
-        return { status, text: yield* Effect.scoped(lastOf(response.stream, peer, reply)) }
+        return { status, text: yield* Effect.scoped(answerIn(response.stream, message.id, peer, reply)) }
       }
-      return { status, text: yield* Effect.orElseSucceed(Effect.timeout(response.text, silence_ms), () => "") }
+      return {
+        status,
+        text: yield* Effect.orElseSucceed(Effect.timeout(textOf(response.stream), silence_ms), () => "")
+      }
     })
     return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
       const answer = yield* Effect.option(exchange(message, line, peer))
@@ -73,22 +91,25 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
   }
 )
 
+/** The text of an answer without events; cut off if it is too large. */
+const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>) =>
+  Stream.mkString(Stream.decodeText(Stream.limitBytes(stream, ByteSize.bytes(max_answer_bytes), () => Stream.empty)))
+
 /**
- * Reads an answer that is a stream of events. Returns the last answer in it; null if there is none.
- *
- * Forms go to the person, and `reply` sends the answers to the host. Notifications go to the program.
+ * Reads events until one of them is the answer to the message, and gives it; null if there is none. Before it, forms go to the
+ * person, whose answers `reply` sends, and notifications go to the program.
  */
-const lastOf = Effect.fnUntraced(function* <E, R>(
+const answerIn = Effect.fnUntraced(function* <E, E2, R>(
   stream: Stream.Stream<Uint8Array, E>,
+  message_id: JsonRpc.Id | null,
   peer: Peer.Peer,
-  reply: (response: object) => Effect.Effect<void, never, R>
+  reply: (response: object) => Effect.Effect<unknown, E2, R>
 ) {
   const forms = yield* FiberMap.make<unknown>()
-  const last = yield* Ref.make<string | null>(null)
   const take = Effect.fnUntraced(function* ({ data }: Sse.Event) {
     const read = Result.flatMap(JsonRpc.parseJson(data), (json) => JsonRpc.readBody(json, false))
-    if (Result.isFailure(read)) return
-    if (!("method" in read.success)) return yield* Ref.set(last, data)
+    if (Result.isFailure(read)) return null
+    if (!("method" in read.success)) return message_id === null ? null : answerTo(message_id, data)
     const { id, method, params } = read.success
     if (id === null) {
       // The host withdraws a form. The program knows it by another id, so its fiber, when it ends, tells the program.
@@ -98,18 +119,35 @@ const lastOf = Effect.fnUntraced(function* <E, R>(
       yield* FiberMap.run(
         forms,
         id,
-        Effect.flatMap(peer.ask(params), (result) => reply({ id, result }))
+        Effect.flatMap(peer.ask(params), (result) => Effect.ignore(Effect.retry(reply({ id, result }), form_retries)))
       )
-    } else yield* reply({ id, error: { code: JsonRpc.codes.method_not_found, message: "This method is not served." } })
+    } else yield* Effect.ignore(reply({ id, error: notServed }))
+    return null
   })
-  yield* stream.pipe(
+  const answer = yield* stream.pipe(
     Stream.timeout(silence_ms),
     Stream.decodeText(),
-    Stream.pipeThroughChannel(Sse.decode()),
-    Stream.runForEach(take)
+    Stream.pipeThroughChannel(Sse.decode({ maxEventSize: max_answer_bytes })),
+    Stream.mapEffect(take),
+    Stream.filter(Predicate.isNotNull),
+    Stream.runHead
   )
-  return yield* Ref.get(last)
+  return Option.getOrNull(answer)
 })
+
+const notServed: JsonRpc.RpcError = {
+  code: JsonRpc.codes.method_not_found,
+  message: "This method is not served."
+}
+
+/** The answer to the message with this id, on one line; null if the text is none. A host that could not read the id sends null. */
+const answerTo = (id: JsonRpc.Id, text: string): string | null => {
+  const json = Result.getOrNull(JsonRpc.parseJson(text))
+  const read = JsonRpc.readBody(json, false)
+  if (!Predicate.isObject(json) || Result.isFailure(read) || !("result" in read.success)) return null
+  if (read.success.id === null) return JSON.stringify({ ...json, id })
+  return read.success.id === id ? text.replaceAll(/[\r\n]/g, " ") : null
+}
 
 /** An error envelope, as far as the bridge reads it. Its other fields are passed on unchanged, also those of newer hosts. */
 const Envelope = Schema.Struct({
@@ -119,11 +157,11 @@ const Envelope = Schema.Struct({
 })
 
 const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(Envelope))
-const readAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ jsonrpc: Schema.Literal("2.0") })))
 
 /** The answer of the host as one line. If the host, or a proxy before it, has not answered with JSON-RPC, it becomes an error. */
 const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
-  if (Option.isSome(readAnswer(text))) return text.replaceAll(/[\r\n]/g, " ")
+  const answer = answerTo(id, text)
+  if (answer !== null) return answer
   return Option.match(readEnvelope(text), {
     onNone: () => refused(id, `The host has answered with HTTP ${status}.`),
     onSome: (envelope) => refused(id, `Refused (${envelope.error.code}): ${envelope.error.message}`, envelope)
