@@ -137,12 +137,16 @@ export class LongPolls extends Context.Service<
 
       const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
-          Effect.sync(() => join(subject)),
-          (listener) =>
+          Effect.sync(() => {
+            // Whoever comes when the process is full does not wait. Whoever waits already goes on.
+            const isCrowded = count >= max_waiting
+            return { isCrowded, listener: join(subject) }
+          }),
+          ({ isCrowded, listener }) =>
             body((at_most_ms) =>
               Effect.suspend(() => {
                 if (stopping) return Effect.succeed<WakeReason>("stopping")
-                if (count > max_waiting) return Effect.succeed<WakeReason>("crowded")
+                if (isCrowded) return Effect.succeed<WakeReason>("crowded")
                 const looksAgain = at_most_ms > poll_ms
                 return Effect.map(
                   listener.next(Math.min(at_most_ms, poll_ms)),
@@ -150,7 +154,7 @@ export class LongPolls extends Context.Service<
                 )
               })
             ),
-          (listener) => Effect.sync(() => leave(subject, listener))
+          ({ listener }) => Effect.sync(() => leave(subject, listener))
         )
 
       return LongPolls.of({

@@ -6,7 +6,7 @@ import { kind, type Mailbox, Mailboxes } from "../../src/calls/Mailboxes.ts"
 import { kinds } from "../../src/kinds.ts"
 import * as Quotewire from "../../src/layer.ts"
 import { Retention } from "../../src/runner/Retention.ts"
-import { LongPolls } from "../../src/storage/Hints.ts"
+import { LongPolls, max_waiting } from "../../src/storage/Hints.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { testInWorld } from "../quoting/support.ts"
@@ -128,6 +128,29 @@ describe("a mailbox", () => {
       yield* isListening
       yield* (yield* LongPolls).stop
       assert.isNull(yield* Fiber.join(waiting))
+    })
+  )
+
+  testInWorld(
+    "is not waited for if the process is full, while those who wait already go on",
+    Effect.gen(function* () {
+      const { receive, send } = yield* Mailboxes
+      const early = yield* mailbox("early")
+      const waiting = yield* Effect.forkChild(receive(early, minutes_ms))
+      yield* isListening
+      const longPolls = yield* LongPolls
+      const crowd = yield* Effect.forkChild(
+        Effect.all(
+          Array.from({ length: max_waiting }, () => longPolls.listen({ ...early, id: "crowd" }, () => Effect.never)),
+          { concurrency: "unbounded" }
+        )
+      )
+      while ((yield* longPolls.count) <= max_waiting) yield* Effect.yieldNow
+      assert.isNull(yield* receive(yield* mailbox("late"), minutes_ms))
+      yield* TestClock.adjust("10 seconds")
+      yield* send(early, "at last")
+      assert.strictEqual(yield* Fiber.join(waiting), "at last")
+      yield* Fiber.interrupt(crowd)
     })
   )
 
