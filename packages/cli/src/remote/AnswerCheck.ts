@@ -4,7 +4,7 @@ import { Predicate, Schema } from "effect"
 
 /** Finds the first wrong field of a host's answer; null if there is none. The host may be newer: unknown fields and values are right. */
 export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>
-  findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer)) ?? null
+  findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer) && !isOfAction(error)) ?? null
 
 const compiled = new Map<string, (answer: unknown) => ReadonlyArray<ApiError.FieldError>>()
 
@@ -15,9 +15,17 @@ const findingsOf = (name: string) => {
   return findings
 }
 
-/** Whether a field holds text that is not one of the known values: a host may know more, such as a new kind of resource. */
+/**
+ * Whether a field holds text that is not one of the known values: a host may know more, such as a new kind of resource. Amounts
+ * are in cents of US dollars, so in another currency they would be shown wrong.
+ */
 const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
-  allowed_values !== undefined && Predicate.isString(path.split(".").reduce(memberOf, answer))
+  allowed_values !== undefined &&
+  !path.endsWith(".currency") &&
+  Predicate.isString(path.split(".").reduce(memberOf, answer))
+
+/** Whether a field belongs to something that the person can do next. A newer host can send other fields in it than text and numbers. */
+const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!type$)/.test(path)
 
 const memberOf = (value: unknown, name: string): unknown =>
   Predicate.isObjectKeyword(value) ? Reflect.get(value, name) : undefined

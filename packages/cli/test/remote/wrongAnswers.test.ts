@@ -26,6 +26,20 @@ const call: AnswerOf<"list_api_requests">["requests"][number] = {
   agent: { client_name: null, client_version: null, user_agent: null }
 }
 
+const quote: AnswerOf<"get_quote"> = {
+  ...{ id: `qt_${digits}`, version: 1, environment: "sandbox", quote_request_id: `qreq_${digits}` },
+  ...{ application_id: `app_${digits}`, application_version: 1, status: "active" },
+  status_details: { reason: "offered", message: "This price is available." },
+  source: { carrier: { id: "sbx_fern", name: "Fern" }, product: null, registry_ids: [] },
+  price: { premium: null, term_months: null, billing_cycle: null, fees: [], comparison: null },
+  coverage: { conditions: [], subjects: [] },
+  availability: { expires_at: null },
+  next_actions: [{ type: "request_assistance" }],
+  evidence: { source_time: at, assumptions: [], label: "Offered" }
+}
+const pounds = { amount_minor: 100, currency: "GBP" }
+const withPrice = (price: object) => ({ ...quote, price: { ...quote.price, ...price } })
+
 describe("a host whose answers are not the documented ones", () => {
   const qreq = `qreq_${digits}`
   const receiver = ["--forward-to", "http://127.0.0.1:1/"]
@@ -43,6 +57,18 @@ describe("a host whose answers are not the documented ones", () => {
       "events.1.type: Must be text"
     ],
     ["quotes show", ["quotes", "show", `qt_${digits}`], { id: `qt_${digits}` }, "version: This field is required"],
+    [
+      "a premium in another currency",
+      ["quotes", "show", quote.id],
+      withPrice({ premium: pounds }),
+      "price.premium.currency: Must be one of the allowed values"
+    ],
+    [
+      "a fee in a currency that is none",
+      ["quotes", "show", quote.id],
+      withPrice({ fees: [{ code: "policy", amount: { ...pounds, currency: "secret" } }] }),
+      "price.fees.0.amount.currency: Must be one of the allowed values"
+    ],
     ["quotes show qreq_", ["quotes", "show", qreq], { quotes: [] }, "quote_request.version: Must be a number"],
     ["requests tail", ["requests", "tail"], { requests: null, next_cursor: null }, "requests: Must be a list"],
     [
@@ -75,6 +101,15 @@ describe("a host whose answers are not the documented ones", () => {
       const { env } = yield* answering({ events: [newer], next_cursor: "c", b: 2 })
       const { next } = yield* startInProcess(["events", "tail", "--since", "start", "--json"], env)
       assert.deepStrictEqual(JSON.parse(yield* next), newer)
+    })
+  )
+
+  it.live("is told from one that offers the person more to do next", () =>
+    Effect.gen(function* () {
+      const newer = { ...quote, next_actions: [{ type: "sign", documents: [{ url: "https://carrier.example" }] }] }
+      const { env } = yield* answering(newer)
+      const { how, out } = yield* runInProcess(["quotes", "show", quote.id, "--json"], env)
+      assert.deepStrictEqual([how, JSON.parse(out)], ["done", newer])
     })
   )
 })

@@ -147,7 +147,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
     }
     case "AnyOf": {
       // If only one alternative has the shape of the value, such as an object that may be null, the problem is inside it.
-      const [inner, ...others] = issue.issues
+      const [inner = withinObject(issue, place), ...others] = issue.issues
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
     case "Filter": {
@@ -174,6 +174,17 @@ const wrongAt = (
 ): ReadonlyArray<Finding> => [
   wrong({ path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) })
 ]
+
+/**
+ * The problem inside an object, if the alternatives are an object and values such as null. A decoder does not look inside an
+ * object with another literal, such as the currency of an amount.
+ */
+const withinObject = ({ ast }: SchemaIssue.AnyOf, { value }: Place): SchemaIssue.Issue | undefined => {
+  const [object, ...others] = ast.types.filter(({ _tag }) => _tag === "Objects")
+  if (object === undefined || others.length > 0 || !Predicate.isReadonlyObject(value)) return undefined
+  const decoded = Schema.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(object), { errors: "all" })(value)
+  return Result.isFailure(decoded) ? decoded.failure.issue : undefined
+}
 
 /** The finding for a value as a whole. */
 const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {

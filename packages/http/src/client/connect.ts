@@ -64,7 +64,8 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
       const route = routes[name]
       const request = requestOf(route, host.key, input, call_options)
       const { response, value } = await callWithRetries(host, route, request, call_options)
-      const wrong = missingField(name, value) ?? host.check_answer(name, value)
+      // A check in plain JavaScript may return nothing.
+      const wrong = missingField(name, value) ?? host.check_answer(name, value) ?? null
       if (wrong !== null) throw undocumented(response, host.base_url, wrong)
       return value
     }

@@ -188,6 +188,12 @@ describe("a check of the program's own", () => {
     ])
   })
 
+  it("may return nothing for an answer that is right, as a check in plain JavaScript does", async () => {
+    const check_answer = () => JSON.parse("{}").wrong
+    const { client } = against([json({ id: "qt_1" })], { check_answer })
+    assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
+  })
+
   it("may throw an error of its own, which the call rejects with", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
