@@ -9,8 +9,8 @@ import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
 import * as Tool from "./Tool.ts"
 
-/** A `POST` that the host has read: who sent it, and the body. */
-export interface Posted extends Pipeline.RequestHead {
+/** Who has sent a `POST`, and what its headers say. */
+export interface Head extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The kinds of caller that the sender could become by signing in; none if it cannot. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
@@ -20,6 +20,10 @@ export interface Posted extends Pipeline.RequestHead {
   readonly transport: FinishedCall.Transport
   /** The `request_headers`, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
+}
+
+/** A `POST` that the host has read: who sent it, and the body. */
+export interface Posted extends Head {
   /** The body as JSON; a failure if it is not JSON. Its message says why. */
   readonly body: Result.Result<unknown, { readonly message: string }>
 }
@@ -89,16 +93,20 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     request_headers: ["Accept", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
     answer_headers: ["Mcp-Session-Id"],
     only_post: JsonRpc.failure(onlyPost),
-    answer: (posted) => {
-      const hasBatches = Protocol.hasBatches(routingHeaders(posted).version)
-      const json = Result.mapError(posted.body, ({ message }) => JsonRpc.unparsable(message))
+    answer: ({ body, ...head }) => {
+      const hasBatches = Protocol.hasBatches(routingHeaders(head).version)
+      const json = Result.mapError(body, ({ message }) => JsonRpc.unparsable(message))
       const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, hasBatches))
       if (Result.isFailure(read)) {
         const { error, id } = read.failure
-        return Effect.as(logMessage(posted, transportOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
+        return Effect.as(logMessage(head, transportOf(head, null, 400), "invalid_json"), failed(id, error, 400))
       }
-      if ("method" in read.success) return answerOne(posted, read.success)
-      return "result" in read.success ? takeResponse(posted, read.success) : answerBatch(posted, read.success)
+      if ("method" in read.success) return answerOne(head, read.success)
+      if ("result" in read.success) return takeResponse(head, read.success)
+      return answerBatch(
+        head,
+        read.success.map((one) => Result.map(Result.flatMap(one, Protocol.checkBatchMember), Protocol.readPart))
+      )
     }
   }
 }
@@ -111,7 +119,7 @@ const onlyPost: JsonRpc.ErrorAnswer = {
 /** Reads and writes session identifiers, which hold what a program has said in the handshake. Their signature makes them valid. */
 const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sign">) => ({
   /** What the program said in the handshake, from the session identifier of this request. */
-  read: Effect.fnUntraced(function* ({ headers }: Posted) {
+  read: Effect.fnUntraced(function* ({ headers }: Head) {
     const session = headers["mcp-session-id"] ?? null
     const token = session === null ? null : Session.read(session)
     if (token === null) return Protocol.nobody
@@ -127,19 +135,16 @@ const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sig
 type Sessions<R> = ReturnType<typeof makeSessions<R>>
 
 const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
-  const programOf = (posted: Posted, message: JsonRpc.Message, era: Protocol.Era) => {
+  const programOf = (head: Head, message: JsonRpc.Message, era: Protocol.Era) => {
     if (era === "modern") return Effect.succeed(Protocol.readMeta(message))
-    if (message.method !== "initialize") return sessions.read(posted)
+    if (message.method !== "initialize") return sessions.read(head)
     return Effect.succeed(Protocol.readHandshake(message.params))
   }
-  return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
-    const { caller, credentials, docs_url, obtainable_kinds, request_id } = posted
-    const headers = routingHeaders(posted)
-    const era = Protocol.eraOf(message, headers.version)
-    const program = yield* programOf(posted, message, era)
+  const answer = Effect.fnUntraced(function* (head: Head, message: JsonRpc.Message, about: About) {
+    const { caller, credentials, docs_url, obtainable_kinds, request_id } = head
+    const { checked, era, program } = about
     const { client, shows_views } = program
-    const logged = (reply: Reply) => Effect.as(logReply(posted, client, reply), reply)
-    const checked = Protocol.check(era, message, headers)
+    const logged = (reply: Reply) => Effect.as(logReply(head, client, reply), reply)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const sender: Server.Sender = {
       request_id,
@@ -148,9 +153,9 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
       caller,
       obtainable_kinds,
       era,
-      transport: transportOf(posted, client, 200),
+      transport: transportOf(head, client, 200),
       // With a handshake, a form is an event in the answer.
-      elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(posted))),
+      elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(head))),
       shows_views,
       notify: null
     }
@@ -159,8 +164,8 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
       if (outcome._tag !== "asking") return Effect.succeed(outcome)
       return outcome.finish(forms === null ? Form.askNobody : StreamedForm.askOver(forms, caller, send))
     }
-    if (wantsProgress(posted, message)) {
-      return yield* streamed(posted, message, sender, (send) =>
+    if (wantsProgress(head, message)) {
+      return yield* streamed(head, message, sender, (send) =>
         // The status 200 was sent already, so a challenge to sign in is not possible any more.
         server
           .answer(message, { ...sender, obtainable_kinds: [], notify: Peer.notifyWith(send) })
@@ -169,7 +174,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     }
     const outcome = yield* server.answer(message, sender)
     if (outcome._tag === "asking") {
-      return yield* streamed(posted, message, sender, (send) => finish(outcome, send))
+      return yield* streamed(head, message, sender, (send) => finish(outcome, send))
     }
     if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
     if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
@@ -178,34 +183,51 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     if (message.method === "tools/call") return ok(text)
     return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.headersFor(program) : noHeaders))
   })
+  return (head: Head, message: JsonRpc.Message) => {
+    const headers = routingHeaders(head)
+    const era = Protocol.eraOf(message, headers.version)
+    const checked = Protocol.check(era, message, headers)
+    // A call can wait for minutes. What no method reads is dropped before: a parsed body can take some megabytes.
+    const part = Protocol.readPart(message)
+    return Effect.flatMap(programOf(head, message, era), (program) => answer(head, part, { checked, era, program }))
+  }
+}
+
+/** What is known of a message before its method runs. */
+interface About {
+  readonly era: Protocol.Era
+  readonly program: Protocol.Introduction
+  readonly checked: Result.Result<void, JsonRpc.RpcError>
 }
 
 /** Takes the response to a form. The answer never says whether it was used: a stranger must not learn which forms are open. */
 const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
-  Effect.fnUntraced(function* (posted: Posted, response: JsonRpc.Response) {
-    const checked = Protocol.checkResponse(routingHeaders(posted))
-    if (Result.isSuccess(checked) && forms !== null) yield* StreamedForm.takeAnswer(forms, posted.caller, response)
+  Effect.fnUntraced(function* (head: Head, response: JsonRpc.Response) {
+    const checked = Protocol.checkResponse(routingHeaders(head))
+    if (Result.isSuccess(checked) && forms !== null) {
+      yield* StreamedForm.takeAnswer(forms, head.caller, response, Pipeline.spendUnrouted(head, head.caller))
+    }
     const reply = Result.isSuccess(checked) ? accepted : failed(null, checked.failure, 400)
-    const { client } = yield* sessions.read(posted)
-    return yield* Effect.as(logReply(posted, client, reply), reply)
+    const { client } = yield* sessions.read(head)
+    return yield* Effect.as(logReply(head, client, reply), reply)
   })
 
 /** Whether the answer is a stream that reports progress: the call has a progress token, and the program accepts streams. */
-const wantsProgress = (posted: Posted, message: JsonRpc.Message): boolean =>
+const wantsProgress = (head: Head, message: JsonRpc.Message): boolean =>
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
-  acceptsEvents(posted)
+  acceptsEvents(head)
 
 /** Whether the `Accept` header names events, and not only to exclude them. */
-const acceptsEvents = ({ headers }: Posted): boolean =>
+const acceptsEvents = ({ headers }: Head): boolean =>
   (headers.accept ?? "")
     .split(",")
     .some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
 
 /** Answers a call with server-sent events: the messages that it sends while it runs, then its answer. */
 const streamed = <R>(
-  posted: Posted,
+  head: Head,
   message: JsonRpc.Message,
   { docs_url, request_id, transport }: Server.Sender,
   run: (send: Peer.Send) => Effect.Effect<Server.ServerAnswer, ApiError.ApiError, R>
@@ -215,7 +237,7 @@ const streamed = <R>(
       run((text) => Effect.sync(() => send(text))).pipe(
         // A call that has reached a tool is logged by its operation.
         Effect.tap(({ _tag }) =>
-          _tag === "error" ? logMessage(posted, { ...transport, status: 200 }, null) : Effect.void
+          _tag === "error" ? logMessage(head, { ...transport, status: 200 }, null) : Effect.void
         ),
         Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url)))),
         Effect.flatMap((outcome) => Effect.sync(() => send(Server.textOf(message.id, outcome) ?? ""))),
@@ -226,16 +248,15 @@ const streamed = <R>(
 
 /** Answers the messages of a batch concurrently. Each counts as its own request, also in the request log. */
 const makeAnswerBatch = <R>(
-  answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
+  answer: (head: Head, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
 ) =>
-  Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
+  Effect.fnUntraced(function* (head: Head, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
-    const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
+    const answerOne = Effect.fnUntraced(function* (message: JsonRpc.Batch[number], index: number) {
       // All answers go out in one JSON list, so no message is answered with events, and none with a challenge to sign in:
       // a challenge would replace the list, although other messages have taken effect.
-      const single = { ...posted, headers: { ...posted.headers, accept: null }, obtainable_kinds: [] }
+      const single = { ...head, headers: { ...head.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }
-      const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* logMessage(own, transportOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
@@ -247,27 +268,27 @@ const makeAnswerBatch = <R>(
 
 /** Logs a message that has reached no operation. Operations log their calls themselves. */
 const logMessage = (
-  { credentials, request_id }: Posted,
+  { credentials, request_id }: Head,
   transport: FinishedCall.Transport & { readonly status: number },
   error_code: ApiError.ErrorCode | null
 ) => Pipeline.logUnrouted({ request_id, credentials, transport, error_code })
 
 /** Logs a message by the status of its reply. */
-const logReply = (posted: Posted, client: Protocol.Client | null, { status }: Reply) =>
-  logMessage(posted, transportOf(posted, client, status), codeOf(status))
+const logReply = (head: Head, client: Protocol.Client | null, { status }: Reply) =>
+  logMessage(head, transportOf(head, client, status), codeOf(status))
 
 /** The error code in the request log for a refusal of the protocol itself; null for an answer. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>
   status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
-const transportOf = ({ transport }: Posted, client: Protocol.Client | null, status: number) => ({
+const transportOf = ({ transport }: Head, client: Protocol.Client | null, status: number) => ({
   ...transport,
   status,
   client_name: client?.name ?? null,
   client_version: client?.version ?? null
 })
 
-const routingHeaders = ({ headers }: Posted): Protocol.RoutingHeaders => ({
+const routingHeaders = ({ headers }: Head): Protocol.RoutingHeaders => ({
   version: headers["mcp-protocol-version"] ?? null,
   method: headers["mcp-method"] ?? null,
   name: headers["mcp-name"] ?? null

@@ -78,6 +78,15 @@ export const progressTokenOf = (message: Pick<Message, "params">): Id | null => 
 /** The longest progress token, in characters: every notification repeats it. */
 const longest_token = 256
 
+/** A message with those of its parameters that the methods of a server read. */
+export const readPart = ({ id, method, params }: Message): Message => {
+  const { arguments: args, inputResponses, name, protocolVersion, requestState, uri } = params
+  const _meta = { progressToken: progressTokenOf({ params }) }
+  // Without the state of a question, nobody reads the answers to it.
+  const responses = typeof requestState === "string" && { inputResponses }
+  return { id, method, params: { arguments: args, name, protocolVersion, requestState, uri, _meta, ...responses } }
+}
+
 /** What a program has said about itself. */
 export interface Introduction {
   /** Null if it has not given its name. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Quotewire } from "@quotewire/core"
+import { Allowance, Quotewire } from "@quotewire/core"
 import { Applications, LongPolls } from "@quotewire/core/testing"
 import { DateTime, Effect, Fiber, type Layer } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -280,7 +280,8 @@ describe("the answer to a form", () => {
         const [name, expires_at, signature] = id.split("~")
         const forged = [
           `${name}~${Number(expires_at) + 1}~${signature}`,
-          `${name.slice(0, -1)}0~${expires_at}~${signature}`,
+          `${name}~0${expires_at}~${signature}`,
+          `${name}0~${expires_at}~${signature}`,
           `${name}~${expires_at}`,
           name
         ]
@@ -293,6 +294,44 @@ describe("the answer to a form", () => {
         yield* person.answer(id, told)
         assert.isFalse((yield* resultOf(calling)).isError)
       })
+    )
+  )
+
+  it.effect("counts with the fields that a form can have: others are dropped, however deep they are nested", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin, headers } = yield* connected()
+        const { send } = yield* Agents
+        const calling = yield* begin(start)
+        const id = JSON.stringify((yield* next(calling)).id)
+        const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
+        const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
+        assert.strictEqual((yield* send({ headers, body })).status, 202)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
+  )
+
+  it.effect("counts as a call against the limits, however often it is sent", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        const statuses = yield* Effect.forEach([1, 2, 3], () =>
+          Effect.map(answer(id, agreeing), ({ status }) => status)
+        )
+        assert.deepStrictEqual(statuses, [202, 202, 429])
+        assert.isFalse((yield* resultOf(calling)).isError)
+        // What is no answer to a form costs nothing.
+        assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
+      }),
+      {
+        limits: {
+          ...Allowance.noLimits,
+          keyless: { ...Allowance.noLimits.keyless, other: { per_minute: 2, per_day: null } }
+        }
+      }
     )
   )
 

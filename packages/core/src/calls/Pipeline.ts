@@ -118,6 +118,13 @@ export const logUnrouted = (
     )
   })
 
+/** Spends the cost of a request that its host answers itself, and that uses storage. Fails with `rate_limited`. */
+export const spendUnrouted = (
+  { credentials }: Pick<RequestHead, "credentials">,
+  caller: Caller
+): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
+  Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unrouted_cost, credentials.address))
+
 /** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entry). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 

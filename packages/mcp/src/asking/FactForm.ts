@@ -3,16 +3,13 @@ import { type JsonSchema, Predicate } from "effect"
 import { words } from "../answers/phrases.ts"
 import type { Fields } from "../JsonRpc.ts"
 import { factOf, isIndex, starred } from "./FactPath.ts"
-import type { Form, FormField } from "./Form.ts"
+import type { Form, FormField, Value } from "./Form.ts"
 
 /** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
 const max_fields = 12
 
 /** The longest text that an answer can be. Longer texts are dropped: no fact is that long. */
 const max_characters = 500
-
-/** A value that a person can write into a form. */
-export type FactValue = string | number | boolean
 
 /**
  * Makes a form that asks for the missing facts; null if a form cannot ask for all of them.
@@ -89,32 +86,31 @@ const isAlternative = (path: string, line: Line.Line): boolean => {
 
 /** Reads the facts from an accepted form, by their paths. `asked` are the paths of its fields; others are dropped. */
 export const read = (
-  content: Fields,
+  content: Readonly<Record<string, Value>>,
   asked: ReadonlyArray<string>,
   line: Line.Line
-): Readonly<Record<string, FactValue>> =>
+): Readonly<Record<string, Value>> =>
   Object.fromEntries(
     asked.flatMap((path) => {
-      const value = Object.hasOwn(content, path)
-        ? valueOf(content[path], schemaAt(line.facts_schema, path.split(".")))
-        : null
+      const given = Object.hasOwn(content, path) ? content[path] : undefined
+      const value = given === undefined ? null : valueOf(given, schemaAt(line.facts_schema, path.split(".")))
       return value === null ? [] : [[path, value] as const]
     })
   )
 
 /** Converts a value to the type that the line expects: a form offers numbers to choose from as text. */
-const valueOf = (value: unknown, schema: JsonSchema.JsonSchema | null): FactValue | null => {
-  if (typeof value === "number" || typeof value === "boolean") return value
-  if (typeof value !== "string" || value === "" || value.length > max_characters) return null
+const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | null => {
+  if (typeof value !== "string") return value
+  if (value === "" || value.length > max_characters) return null
   const numbers = Array.isArray(schema?.enum) ? schema.enum.filter(Predicate.isNumber) : []
   return numbers.find((number) => String(number) === value) ?? value
 }
 
 /** Adds facts to an application, by their paths. Facts that the application has already are kept. */
-export const merged = (application: unknown, facts: Readonly<Record<string, FactValue>>): unknown =>
+export const merged = (application: unknown, facts: Readonly<Record<string, Value>>): unknown =>
   Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
 
-const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: FactValue): unknown => {
+const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: Value): unknown => {
   if (name === undefined) return whole ?? value
   const inside = (member: unknown) => withFact(member, rest, value)
   if (isIndex(name) && (whole === undefined || Array.isArray(whole))) {

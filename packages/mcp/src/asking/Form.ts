@@ -1,5 +1,4 @@
-import { Effect, Option, Schema } from "effect"
-import type { Fields } from "../JsonRpc.ts"
+import { Effect, Option, Record, Schema } from "effect"
 
 /** A field of a form: text, a choice, a number or a checkbox. The protocol allows no nested fields. */
 export interface FormField {
@@ -36,9 +35,14 @@ export interface Question {
   readonly state: object
 }
 
+/** A value that a person can write into a form. */
+export type Value = typeof Value.Type
+const Value = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])
+const isValue = Schema.is(Value)
+
 /** What the person did with a form. `cancel`: closed it without an answer, which is neither a yes nor a no. */
 export type Answer =
-  | { readonly action: "accept"; readonly content: Fields }
+  | { readonly action: "accept"; readonly content: Readonly<Record<string, Value>> }
   | { readonly action: "decline" }
   | { readonly action: "cancel" }
 
@@ -60,11 +64,15 @@ const ElicitResult = Schema.Struct({
 })
 const decode = Schema.decodeUnknownOption(ElicitResult)
 
-/** Reads a program's answer to a form. Anything that is not a valid answer counts as a closed form. */
+/**
+ * Reads a program's answer to a form. Anything that is not a valid answer counts as a closed form, and fields that hold a list
+ * or an object are dropped: no form asks for them, and they can be nested too deep to be written as JSON again.
+ */
 export const readAnswer = (result: unknown): Answer =>
   Option.match(decode(result), {
     onNone: () => closed,
-    onSome: ({ action, content }) => (action === "accept" ? { action, content: content ?? {} } : { action })
+    onSome: ({ action, content }) =>
+      action === "accept" ? { action, content: Record.filter(content ?? {}, isValue) } : { action }
   })
 
 /**

@@ -43,22 +43,26 @@ export const askOver =
 /**
  * Takes a response of a program. The answer to a form goes to the host whose call waits; any other response is dropped, and nothing
  * of it is stored.
+ *
+ * `charge` runs before storage is used, because an id can be sent any number of times.
  */
-export const takeAnswer = Effect.fnUntraced(function* <R>(
+export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
   { crypto, mailboxes }: Shared<R>,
   caller: Caller.Caller,
-  { id, result }: JsonRpc.Response
+  { id, result }: JsonRpc.Response,
+  charge: Effect.Effect<void, ApiError.ApiError, R2>
 ) {
   const [, name, expires, signature] = formId.exec(String(id)) ?? []
   if (name === undefined || expires === undefined || signature === undefined) return
   const expires_at = Number(expires)
   if ((yield* Clock.currentTimeMillis) >= expires_at) return
   if (!(yield* crypto.isSigned(signedText(caller, name, expires_at), signature))) return
+  yield* charge
   yield* mailboxes.send({ workspace_id: caller.workspace_id, name }, JSON.stringify(Form.readAnswer(result)))
 })
 
 /** The id of a form: the name of its mailbox, the time until which it can be answered, and the signature of both. */
-const formId = /^([a-z0-9_]{1,40})~(\d{1,16})~([\w.-]{1,100})$/
+const formId = /^([a-z0-9_]{1,40})~([1-9]\d{0,15})~([\w.-]{1,100})$/
 
 /** The text to sign. It makes an id valid for one caller only. */
 const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
