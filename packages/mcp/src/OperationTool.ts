@@ -166,6 +166,7 @@ const makeRunner = <R>(
         idempotency_key,
         transport: call.transport,
         ...(begun?.person !== undefined && { person: begun.person }),
+        ...(call.is_paid !== undefined && { is_paid: call.is_paid }),
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
       }
       const toResult = ({ json }: Pipeline.Reply): ToolResult => {

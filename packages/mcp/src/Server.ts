@@ -222,16 +222,16 @@ const askInResult = Effect.fnUntraced(function* <R>(
 /** Calls a tool that can ask the person while the call runs (2025-06-18 and later, with a handshake). */
 const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, results: Results.Results) {
   const ids = yield* Ids.Ids
-  const run = (request_id: Ids.RequestId, round: Form.Round) =>
-    tool.call({ ...call, request_id, args: structuredClone(call.args), round })
-  const first = yield* run(call.request_id, Form.first)
+  const run = (changes: Partial<ToolCall>) => tool.call({ ...call, args: structuredClone(call.args), ...changes })
+  const first = yield* run({ round: Form.first })
   if (!("form" in first)) return results.called(first, "legacy")
   const finish = Effect.fnUntraced(function* <R2>(ask: Form.Ask<R2>) {
     let result: ToolResult | Form.Question = first
     while ("form" in result) {
       const { form, state }: Form.Question = result
-      // Each round counts and is logged as a call of its own.
-      result = yield* run(ids.request(), { state, answer: yield* ask(form) })
+      // The first round has paid. If the limits refused a later one, a person would have agreed in vain.
+      const round: Form.Round = { state, answer: yield* ask(form) }
+      result = yield* run({ request_id: ids.request(), round, is_paid: true })
     }
     return results.called(result, "legacy")
   })

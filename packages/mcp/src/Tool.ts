@@ -69,6 +69,8 @@ export interface ToolCall {
   readonly progress?: Progress
   /** The question and answer before this round. Absent if the program cannot show forms: then the tool must not ask. */
   readonly round?: Round
+  /** Whether an earlier round of the same call has paid for this one. */
+  readonly is_paid?: boolean
 }
 
 /** One part of a result's `content`, such as a text. */

@@ -335,6 +335,28 @@ describe("the answer to a form", () => {
     )
   )
 
+  it.effect("starts the request even if the caller's starts are used up meanwhile", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        const refused = yield* begin({ ...start, request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c12" })
+        const { body } = yield* Fiber.join(refused.fiber)
+        assert.strictEqual(body.result.structuredContent.error.code, "rate_limited")
+        yield* answer(id, agreeing)
+        assert.isFalse((yield* resultOf(calling)).isError)
+        assert.lengthOf(yield* started, 1)
+      }),
+      {
+        limits: {
+          ...Allowance.noLimits,
+          keyless: { ...Allowance.noLimits.keyless, start: { per_minute: 1, per_day: null } }
+        }
+      }
+    )
+  )
+
   it.effect("is logged once, and nothing of it appears in the log", () =>
     inWorld(
       Effect.gen(function* () {

@@ -36,6 +36,8 @@ export interface Request extends RequestHead {
   readonly transport?: Transport
   /** The person's answer, if the host asks for consent itself. It never comes from what the caller sends. */
   readonly person?: PersonsAnswer
+  /** Whether an earlier request has paid for this one: a call that asks the person runs once for each answer. */
+  readonly is_paid?: boolean
   /**
    * The input as one object, collected from all parts of the call.
    *
@@ -273,7 +275,10 @@ const enter = (
   caller: Caller
 ) =>
   hasAuthority(operation.authority, caller)
-    ? Effect.andThen(allowance.spend(caller, operation.cost, request.credentials.address), request.input)
+    ? Effect.andThen(
+        request.is_paid === true ? Effect.void : allowance.spend(caller, operation.cost, request.credentials.address),
+        request.input
+      )
     : Effect.fail(ApiError.make("forbidden"))
 
 const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failure<unknown, Refusal> =>
