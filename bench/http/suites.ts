@@ -91,7 +91,7 @@ export const mcp: Suite = {
       name: "Quotewire, REST",
       load: (at) => ({ ...read.load(at), path: "/v1/quotes/{place}", ...placesOf(at) })
     },
-    { ...official, name: "@modelcontextprotocol/server 2.4, a quote of a map", args: ["--reads"] },
+    { ...official, name: "@modelcontextprotocol/server 2.4, a quote from a map", args: ["--reads"] },
     { ...official, name: "@modelcontextprotocol/server 2.4, a constant" },
     { ...official, name: "@modelcontextprotocol/server 2.4, a constant, without its adapter", args: ["--bare"] }
   ],

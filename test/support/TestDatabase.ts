@@ -126,7 +126,7 @@ export const freshDatabase = async (): Promise<TestDatabase> => {
   return databaseOf(server, name)
 }
 
-/** The tables with data, in the order in which statements lock them: those of a schema, without that of its migrations. */
+/** The tables of a schema except that of its migrations, in the order in which statements lock them. */
 export const tables = ["workspace", "lane", "job", "record", "older_version", "event", "tally"] as const
 
 /** Empties a database's tables. */

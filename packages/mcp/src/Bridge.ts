@@ -140,7 +140,11 @@ const notServed: JsonRpc.RpcError = {
   message: "This method is not served."
 }
 
-/** The answer to the message with this id, on one line; null if the text is none. A host that could not read the id sends null. */
+/**
+ * Reads the answer to the message with this id, as one line. Null if the text answers another message, or none.
+ *
+ * A host that could not read the message answers with the id null, which becomes this id.
+ */
 const answerTo = (id: JsonRpc.Id, text: string): string | null => {
   const json = Result.getOrNull(JsonRpc.parseJson(text))
   const read = JsonRpc.readBody(json, false)

@@ -105,7 +105,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       if ("result" in read.success) return takeResponse(head, read.success)
       return answerBatch(
         head,
-        read.success.map((one) => Result.map(Result.flatMap(one, Protocol.checkBatchMember), Protocol.readPart))
+        read.success.map((one) => Result.map(Result.flatMap(one, Protocol.checkBatchMember), Protocol.withoutUnread))
       )
     }
   }
@@ -188,7 +188,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     const era = Protocol.eraOf(message, headers.version)
     const checked = Protocol.check(era, message, headers)
     // A call can wait for minutes. What no method reads is dropped before: a parsed body can take some megabytes.
-    const part = Protocol.readPart(message)
+    const part = Protocol.withoutUnread(message)
     return Effect.flatMap(programOf(head, message, era), (program) => answer(head, part, { checked, era, program }))
   }
 }

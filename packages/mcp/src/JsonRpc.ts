@@ -40,7 +40,7 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** The answer to a message that cannot be served. `id` is that of the message; null if it has none that can be read. */
+/** An error and the id of the message that it answers. The id is null if the message has none, or if it cannot be read. */
 export interface ErrorAnswer {
   readonly id: Id | null
   readonly error: RpcError

@@ -59,27 +59,27 @@ export interface Client {
   readonly version: string | null
 }
 
-/** Longer names and versions are cut off. */
-const longest = 200
+/** How many characters of a client's name and version are kept. */
+const max_client_text = 200
 
 /** Reads a client's description of itself; null if it has no name. */
 export const clientOf = (info: unknown): Client | null => {
   if (!Predicate.isObject(info) || typeof info.name !== "string" || info.name === "") return null
-  const version = typeof info.version === "string" ? info.version.slice(0, longest) : null
-  return { name: info.name.slice(0, longest), version }
+  const version = typeof info.version === "string" ? info.version.slice(0, max_client_text) : null
+  return { name: info.name.slice(0, max_client_text), version }
 }
 
-/** The token that progress notifications repeat; null if the program has not asked for progress, or if the token is too long. */
+/** The progress token of a call; null if the program sent none, or one that is too long. */
 export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
   const { progressToken } = metaOf(message)
   return isId(progressToken) && String(progressToken).length <= longest_token ? progressToken : null
 }
 
-/** The longest progress token, in characters: every notification repeats it. */
+/** The longest progress token, in characters. Every progress notification repeats the token. */
 const longest_token = 256
 
-/** A message with those of its parameters that the methods of a server read. */
-export const readPart = ({ id, method, params }: Message): Message => {
+/** Drops the parameters that no method reads, so that a call that waits does not keep them in memory. */
+export const withoutUnread = ({ id, method, params }: Message): Message => {
   const { arguments: args, inputResponses, name, protocolVersion, requestState, uri } = params
   const _meta = { progressToken: progressTokenOf({ params }) }
   // Without the state of a question, nobody reads the answers to it.

@@ -123,7 +123,7 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
 
 /** Lists the tools that a caller may call. */
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
-  // Kept as text: the list is the longest answer, and the same for all callers with the same key here.
+  // A list is the longest answer, and the same for all callers of a kind, so its text is kept.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
@@ -268,7 +268,7 @@ const capabilities = { tools: {} }
 /** The further capabilities for programs that show pages. */
 const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
 
-/** How long a client may cache a list. Lists differ by caller, so shared caches must not keep them. */
+/** For how many milliseconds a client may cache a list. Only the client itself may, because lists differ by caller. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })

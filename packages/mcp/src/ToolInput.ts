@@ -14,8 +14,9 @@ export interface ArgumentMapping {
   readonly shaping?: ReadonlyArray<string>
 }
 
-/** The arguments of one call, split into its parts, and what is wrong with them. */
+/** The arguments of one call, by where they go, and the faults that were found. */
 export interface SplitArguments {
+  /** What the operation gets. */
   readonly input: Fields
   readonly read_handle: string | null
   readonly idempotency_key: string | null

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { PgCells } from "@quotewire/storage-pg"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 import { eventually } from "./support/hosts.ts"
 import {
   assertNothingLeft,
@@ -118,6 +118,38 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.notInclude(log, encodeURIComponent(password))
       wire.restore()
       assert.strictEqual(yield* PgCells.move(movable, "home"), "moved")
+      assert.notInclude(readFileSync(join(second.folder, "log"), "utf8"), encodeURIComponent(password))
+    })
+  )
+
+  it.effect.each([
+    ["pg_cancel_backend", /canceling statement due to user request/],
+    ["pg_terminate_backend", /terminating connection due to administrator command/]
+  ] as const)("writes no password into a log if %s stops it", ([stop, says]) =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const [first, second] = yield* TwoServers
+      const old = new URL(old_url)
+      const password = `${stop} word`
+      yield* sql(old_url, `create role by_${stop} superuser login password '${password}'`)
+      const wire = yield* Effect.acquireRelease(
+        Effect.promise(() => Wire.to(first.port)),
+        (wire) => Effect.sync(() => wire.close())
+      )
+      Object.assign(old, { username: `by_${stop}`, password, port: `${wire.port}` })
+      const onProgress = ({ step }: PgCells.MoveProgress) =>
+        Effect.sync(() => {
+          if (step === "published") wire.silence()
+        })
+      const movable = [{ ...cells[0], url: Redacted.make(old.href) }] as const
+      const moving = yield* Effect.forkChild(PgCells.move(movable, "home", { onProgress }))
+      const stopped = `select ${stop}(pid) from pg_stat_activity where query like '%move.source%' and state = 'active' and pid <> pg_backend_pid()`
+      yield* eventually(Effect.map(sql(new_url, stopped), (found) => assert.lengthOf(found, 1)))
+      const log = () => readFileSync(join(second.folder, "log"), "utf8")
+      yield* eventually(Effect.sync(() => assert.match(log(), says)))
+      wire.refuse()
+      yield* Fiber.interrupt(moving)
+      assert.notInclude(log(), encodeURIComponent(password))
     })
   )
 
@@ -153,6 +185,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       yield* sql(new_url, ...without, `drop subscription ${name}`, "drop schema eu_1 cascade")
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
       yield* host.commit(step(1, 3))
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
     })
   )
 })

@@ -141,8 +141,8 @@ const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
 
   /**
-   * Asks again, identically, if the first call is slow and the carrier has room for both. The first useful reply counts, and
-   * a failure only if both calls have failed: then it is that of the first.
+   * Asks again, identically, if the first call is slow and the carrier has room for both. The first useful reply counts. If both
+   * calls fail, the failure of the first one counts.
    */
   const askHedged = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
     const call = validReply(() => of.candidate.adapter.ask(of.ask))

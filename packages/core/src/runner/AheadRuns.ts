@@ -33,8 +33,8 @@ export interface RanAhead {
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
- * Runs ordered jobs of a workspace before its clock reaches them. The result is the same as if they had run one after another, but
- * one change stores many of them.
+ * Runs the ordered jobs that come due while the clock of a workspace advances. The result is the same as if each had run when it
+ * was due, but many of them share one change.
  *
  * First all claimed jobs decide concurrently, so that storage can read for all of them at once. Then they have their turns in
  * order. A job decides again in its turn if an earlier one has written a record that it had read. A job that another one creates

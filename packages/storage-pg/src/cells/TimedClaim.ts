@@ -45,7 +45,7 @@ export const make = (
         timer.interruptUnsafe()
         if (!isLate) return resume(answerOf(exit))
         if (Exit.isFailure(exit)) return
-        // The cell answers, only slowly: it is not refusing.
+        // The cell was slow, but it works: after its next failure, the retry is soon again.
         cell.retry_pause_ms = first_retry_pause_ms
         own = exit.value.jobs
         if (isTooLate || late.length > 0) putBack(own)

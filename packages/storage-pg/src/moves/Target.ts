@@ -1,5 +1,6 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { addressOf } from "../connection/DatabaseRefused.ts"
 import { hasRow, type Session } from "../connection/Session.ts"
 import { makePlaceTable } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
@@ -31,9 +32,12 @@ const copySlotNamesQuery = query("moves/copy_slot_names")
 const settleQuery = query("moves/settle")
 const targetFactsQuery = query("moves/target_facts")
 
-/** A server that logs statements logs their parameters, too. Only a superuser can turn that off. */
+/**
+ * A server that logs statements logs their parameters, too, and with an error its context. Only a superuser can turn that off. The
+ * context matters if the session is terminated: no exception handler runs then.
+ */
 const hideParameters =
-  "select set_config('log_parameter_max_length', '0', false) from pg_roles where rolname = current_user and rolsuper"
+  "select set_config('log_parameter_max_length', '0', false), set_config('log_error_verbosity', 'terse', false) from pg_roles where rolname = current_user and rolsuper"
 
 const readFacts = someRowsReader(Facts)
 const readCopied = rowsReader(Copied)
@@ -62,7 +66,7 @@ export const isSubscribed = ({ run }: Session, move_id: string): Effect.Effect<b
   )
 
 /**
- * Subscribes to the old place. The new server keeps the address of the old one, with its password, until the subscription is
+ * Subscribes to the old place; `startCopying` follows. The new server keeps the address of the old one, with its password, until the subscription is
  * dropped; only superusers can read it.
  */
 export const subscribe = Effect.fnUntraced(function* (
@@ -76,9 +80,15 @@ export const subscribe = Effect.fnUntraced(function* (
   const names = (yield* tables.read(session)).map(({ name }) => `quotewire."${name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
   yield* session.run(hideParameters)
-  yield* session.run("select set_config('move.source', $1, false)", [Redacted.value(source)])
+  // As a URL writes it: PostgreSQL would end a password at the first `@`, and name the rest of it as the host.
+  const address = addressOf(Redacted.value(source))?.href ?? ""
+  yield* session.run("select set_config('move.source', $1, false)", [address])
   yield* session.run(query("moves/subscribe", { name }), [], false)
 })
+
+/** Lets the subscription copy the tables and follow changes. */
+export const startCopying = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(`alter subscription ${nameOf(move_id)} enable`, [], false))
 
 /**
  * The pattern of the names of the slots from which the subscription copies tables. PostgreSQL makes them at the old place, one for

@@ -85,7 +85,9 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
   const copySlots = yield* target.step((session) => Target.copySlotNames(session, move_id))
+  // Before the first of them is made, so that an undo always finds them.
   yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
+  yield* target.step((session) => Target.startCopying(session, move_id))
   yield* onProgress({ step: "subscribed" })
   yield* catchUp(source, target, move_id, onProgress)
   yield* target.step(Target.analyze)

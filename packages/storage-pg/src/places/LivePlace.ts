@@ -6,9 +6,9 @@ import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
 import * as Place from "./Place.ts"
 
-/** The address of a database, and the one that it can move to. */
+/** How to connect to a database that can be moved to another one. */
 export interface MovableOptions extends DatabaseOptions {
-  /** The database that this one is moved to, or was moved to: a move copies the schema there, under the same name. */
+  /** The address of the other database. A move copies the schema to it, under the same name. */
   readonly moves_to?: Redacted.Redacted<string>
 }
 

@@ -18,9 +18,10 @@ export class TwoServers extends Context.Service<TwoServers, readonly [PostgresSe
           wal_level: "logical",
           max_replication_slots: "20",
           max_wal_senders: "20",
-          // Moves that tests stop keep their workers, and older releases start one table after the other at this interval.
+          // A move that a test stops keeps its workers.
           max_worker_processes: "20",
           max_logical_replication_workers: "12",
+          // Some releases of PostgreSQL begin to copy one table in each of these intervals.
           wal_retrieve_retry_interval: "100ms"
         }
         const start = () => PostgresServer.start({ durable: false, settings })
