@@ -63,8 +63,8 @@ export interface Endpoint<out R> {
    * Answers a message, a batch, or a response to a form, and logs each. Interrupting it cancels the call.
    *
    * It fails with `authentication_failed` if the key has stopped working meanwhile, and with `forbidden` if the caller may not call
-   * the tool, but could after signing in as one of its `obtainable_kinds`: the host then asks it to sign in. It fails with
-   * `service_unavailable` if the answer to a form cannot be stored.
+   * the tool, but could after signing in as one of its `obtainable_kinds`: the host then asks it to sign in. For the answer to a form
+   * it fails with `rate_limited`, or with `service_unavailable` if the answer cannot be stored.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -105,7 +105,12 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       if ("result" in read.success) return takeResponse(head, read.success)
       return answerBatch(
         head,
-        read.success.map((one) => Result.map(Result.flatMap(one, Protocol.checkBatchMember), Protocol.withoutUnread))
+        // All members are kept until the last one is answered.
+        read.success.map((one) =>
+          Result.map(Result.flatMap(one, Protocol.checkBatchMember), (message) =>
+            Protocol.withoutUnread(message, "legacy")
+          )
+        )
       )
     }
   }
@@ -188,7 +193,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     const era = Protocol.eraOf(message, headers.version)
     const checked = Protocol.check(era, message, headers)
     // A call can wait for minutes. What no method reads is dropped before: a parsed body can take some megabytes.
-    const part = Protocol.withoutUnread(message)
+    const part = Protocol.withoutUnread(message, era)
     return Effect.flatMap(programOf(head, message, era), (program) => answer(head, part, { checked, era, program }))
   }
 }
@@ -204,11 +209,14 @@ interface About {
 const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
   Effect.fnUntraced(function* (head: Head, response: JsonRpc.Response) {
     const checked = Protocol.checkResponse(routingHeaders(head))
+    const { client } = yield* sessions.read(head)
     if (Result.isSuccess(checked) && forms !== null) {
-      yield* StreamedForm.takeAnswer(forms, head.caller, response, Pipeline.spendUnrouted(head, head.caller))
+      const paid = Effect.tapError(Pipeline.spendUnrouted(head, head.caller), ({ _tag, status }) =>
+        logMessage(head, transportOf(head, client, status), _tag)
+      )
+      yield* StreamedForm.takeAnswer(forms, head.caller, response, paid)
     }
     const reply = Result.isSuccess(checked) ? accepted : failed(null, checked.failure, 400)
-    const { client } = yield* sessions.read(head)
     return yield* Effect.as(logReply(head, client, reply), reply)
   })
 

@@ -79,12 +79,15 @@ export const progressTokenOf = (message: Pick<Message, "params">): Id | null => 
 const longest_token = 256
 
 /** Drops the parameters that no method reads, so that a call that waits does not keep them in memory. */
-export const withoutUnread = ({ id, method, params }: Message): Message => {
-  const { arguments: args, inputResponses, name, protocolVersion, requestState, uri } = params
+export const withoutUnread = ({ id, method, params }: Message, era: Era): Message => {
+  const texts = ["name", "protocolVersion", "uri"].flatMap((name) =>
+    Predicate.isString(params[name]) ? [[name, params[name]] as const] : []
+  )
   const _meta = { progressToken: progressTokenOf({ params }) }
-  // Without the state of a question, nobody reads the answers to it.
-  const responses = typeof requestState === "string" && { inputResponses }
-  return { id, method, params: { arguments: args, name, protocolVersion, requestState, uri, _meta, ...responses } }
+  const { inputResponses, requestState } = params
+  // Answers to a question come in the parameters only in modern revisions, and with its state.
+  const answered = era === "modern" && Predicate.isString(requestState) && { inputResponses, requestState }
+  return { id, method, params: { arguments: params.arguments, ...Object.fromEntries(texts), _meta, ...answered } }
 }
 
 /** What a program has said about itself. */

@@ -357,6 +357,35 @@ describe("the answer to a form", () => {
     )
   )
 
+  it.effect("is logged if the limits refuse it", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected(forms, { as: "platform" })
+        const calling = yield* begin(withoutFact)
+        const { id } = yield* next(calling)
+        yield* Effect.forEach([1, 2], () => answer(id, told))
+        yield* resultOf(calling)
+        yield* TestClock.adjust("1 second")
+        const { structuredContent } = yield* call("list_api_requests", {})
+        const logged: ReadonlyArray<Got["body"]> = structuredContent.requests
+        const refused = logged.filter(({ status }) => status === 429)
+        assert.deepStrictEqual(
+          refused.map(({ error_code }) => error_code),
+          ["rate_limited"]
+        )
+      }),
+      {
+        limits: {
+          ...Allowance.noLimits,
+          keys: {
+            ...Allowance.noLimits.keys,
+            sandbox: { ...Allowance.noLimits.keys.sandbox, other: { per_minute: 1, per_day: null } }
+          }
+        }
+      }
+    )
+  )
+
   it.effect("is logged once, and nothing of it appears in the log", () =>
     inWorld(
       Effect.gen(function* () {

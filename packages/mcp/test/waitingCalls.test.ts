@@ -30,7 +30,12 @@ describe("calls that wait for a person", () => {
         const request_key = `0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c${10 + number}`
         const { params, ...message } = toolsCall("start_quote_request", { line: "renters", request_key, application })
         const _meta = { progressToken: number, empty_lists }
-        const body = JSON.stringify({ ...message, params: { ...params, _meta, empty_lists } })
+        const unread = [
+          { empty_lists },
+          { uri: empty_lists, protocolVersion: empty_lists },
+          { requestState: "a", inputResponses: empty_lists }
+        ][number % 3]
+        const body = JSON.stringify({ ...message, params: { ...params, ...unread, _meta } })
         return Effect.forkChild(send({ headers: own, body }))
       }
       const first = yield* begin(0)

@@ -24,8 +24,11 @@ const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unk
   !path.endsWith(".currency") &&
   Predicate.isString(path.split(".").reduce(memberOf, answer))
 
-/** Whether a field belongs to something that the person can do next. A newer host can send other fields in it than text and numbers. */
-const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!type$)/.test(path)
+/**
+ * Whether a field belongs to something that the person can do next. A newer host can send other fields in it than text and numbers.
+ * Its type and its address are shown, so they must be text.
+ */
+const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!(?:type|url)$)/.test(path)
 
 const memberOf = (value: unknown, name: string): unknown =>
   Predicate.isObjectKeyword(value) ? Reflect.get(value, name) : undefined

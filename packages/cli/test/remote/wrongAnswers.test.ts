@@ -58,6 +58,12 @@ describe("a host whose answers are not the documented ones", () => {
     ],
     ["quotes show", ["quotes", "show", `qt_${digits}`], { id: `qt_${digits}` }, "version: This field is required"],
     [
+      "the address of an action",
+      ["quotes", "show", `qt_${digits}`],
+      { ...quote, next_actions: [{ type: "continue_on_carrier_site", url: {} }] },
+      "next_actions.0.url: Must be"
+    ],
+    [
       "a premium in another currency",
       ["quotes", "show", quote.id],
       withPrice({ premium: pounds }),

@@ -192,13 +192,14 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   const find = Effect.fnUntraced(function* (key: string) {
     if (!Directory.isWellFormed(key)) return yield* refused
     const { generation } = known
+    const at = clock.currentTimeMillisUnsafe()
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
       known.drop(key)
       return yield* refused
     }
     const caller = callerOf(apiKey)
-    known.add(key, caller, clock.currentTimeMillisUnsafe(), generation)
+    known.add(key, caller, at, generation)
     return caller
   })
 
@@ -264,7 +265,7 @@ const known_for_ms = second_ms
 const recent_for_ms = hour_ms
 const max_known_keys = 10_000
 
-/** The caller of a key, and when it was looked up, in milliseconds of real time. */
+/** The caller of a key, and when its look-up began, in milliseconds of real time. */
 interface Known {
   readonly caller: Caller
   readonly at: number
@@ -297,15 +298,15 @@ class KnownKeys {
     return this.revocations
   }
 
-  /** Adds a key that was looked up. Keys of more than an hour ago are dropped, and the oldest ones beyond the maximum. */
-  add(key: string, caller: Caller, now: number, generation: number): void {
+  /** Adds a key that was looked up at this time. Keys of more than an hour ago are dropped, and the oldest beyond the maximum. */
+  add(key: string, caller: Caller, at: number, generation: number): void {
     if (generation !== this.revocations) return
     this.keys.delete(key)
-    for (const [oldest, { at }] of this.keys) {
-      if (this.keys.size < max_known_keys && now < at + recent_for_ms) break
+    for (const [oldest, known] of this.keys) {
+      if (this.keys.size < max_known_keys && at < known.at + recent_for_ms) break
       this.keys.delete(oldest)
     }
-    this.keys.set(key, { caller, at: now })
+    this.keys.set(key, { caller, at })
   }
 
   /** Drops a key that was looked up and is not valid. */

@@ -99,7 +99,7 @@ const refresh = (
     (found) => found,
     releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
       Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-      Effect.flatMap((found) => validOr(found, AnswerRules.ofRefresh(found), notNow)),
+      Effect.flatMap((found) => validOr(found, AnswerRules.ofRefresh(found), Reply.unavailable("unreadable_answer"))),
       orIfThrown(notNow),
       unlessClosed(line, notNow)
     )

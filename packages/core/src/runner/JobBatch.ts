@@ -50,7 +50,7 @@ export const withCreated = (
       return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
     }, turns)
 
-/** The claimed jobs that are not behind a job that a batch has stored, and which nobody has claimed. It is due at `stored_due_at`. */
+/** The claimed jobs that may still run: those due no later than the first job that the batch has stored, at `stored_due_at`. */
 export const claimedBefore = (turns: ReadonlyArray<Turn>, stored_due_at: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= stored_due_at)
 

@@ -29,7 +29,7 @@ const identified = {
     }
   }
 } as const
-const facts = /Ada|Lovelace|lovelace|1985|Analytical|10001|apartment/
+const facts = /Ada|Lovelace|lovelace|1985-12|Analytical|\b10001\b|apartment/
 
 const needs = ["applicant.first_name", "applicant.last_name", "applicant.email", "dwelling.address.line1"]
 

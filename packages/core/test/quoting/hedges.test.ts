@@ -122,4 +122,17 @@ describe("a hedge", () => {
     hedged([8, offers()], [1, "broken"]),
     { recording: all }
   )
+
+  testRecorded(
+    "that throws leaves the reason of the first call on record if that fails, too",
+    Effect.gen(function* () {
+      yield* work
+      yield* start({}, live)
+      yield* pass(8_000)
+      const [record] = yield* onRecord()
+      assert.deepInclude(record, { outcome: "unavailable", reason: "maintenance", fault: "Error" })
+    }),
+    hedged([8, unavailable("maintenance")], [1, "broken"]),
+    { recording: all }
+  )
 })

@@ -55,10 +55,10 @@ export class Draft {
     return this.list.left_out
   }
 
-  /** Notes that the call has ended. If it gave no answer, an error or a broken rule that was noted before is the reason. */
+  /** Notes that the call has ended. If the answer gives no reason, an error or a broken rule that was noted before is the reason. */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
-    if (this.isDecided && answer.kind === "unavailable") return
+    if (this.isDecided && answer.kind === "unavailable" && answer.reason === undefined) return
     this.outcome = answer.kind
     this.reason = answer.reason ?? null
   }
