@@ -120,7 +120,17 @@ describe("a function that is called from JavaScript", () => {
           http: { base_url: "https://acme.example", auth: unknownTo('"secret"') },
           ask: () => unknownTo("null")
         }),
-      /http\.auth: Must be what oauth, apiKey, bearer or basic returns\./
+      /http\.auth: Must be what oauth, apiKey, bearer or basic returns\.$/
+    ],
+    [
+      "a function that may be left out",
+      () => defineLine(unknownTo('{"rules":1}')),
+      /rules: Must be a function\.(?!\.)/
+    ],
+    [
+      "a text that may be left out",
+      () => oauth(unknownTo('{"token_path":"/token","scope":null}')),
+      /scope: Must be string\.$/
     ],
     [
       "a tool that is none",

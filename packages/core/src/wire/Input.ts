@@ -196,8 +196,10 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowed_values)
   if (allowed_values.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowed_values)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
-  const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-  return wrongAt(place, `${expected}.`)
+  const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
+  // What may be left out is described with the message of its schema, a whole sentence, or as `… | undefined`.
+  const expected = described.replace(/ \| undefined$/, "")
+  return wrongAt(place, expected.endsWith(".") ? expected : `${expected}.`)
 }
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
