@@ -1,7 +1,20 @@
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
+
+const sharingWorkers = ["packages/{core,http,mcp,storage-memory,storage-pg}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
+
+/** Begins with the file that takes minutes, so that it does not run alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>) {
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith("/e2e/chaos.test.ts")
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 // Tests run on the sources, so that they need no build first.
 export default defineConfig({
@@ -12,12 +25,25 @@ export default defineConfig({
     ]
   },
   test: {
-    // Other runners run these: test/runners.test.ts.
-    exclude: ["**/node_modules/**", "examples/testing/{jest,node}/**"],
-    include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
+    projects: [
+      // These change nothing outside themselves, so they share workers: loading Effect once saves a second for each file.
+      { extends: true, test: { name: "shared workers", include: sharingWorkers, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "own workers",
+          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
+          // Other runners run the last ones: test/runners.test.ts.
+          exclude: ["**/node_modules/**", ...sharingWorkers, "examples/testing/{jest,node}/**"]
+        }
+      }
+    ],
     globalSetup: ["test/support/postgresOfRun.ts", "scripts/quoteCard.ts"],
-    testTimeout: 30_000,
-    // Vitest leaves one core free by default. Many tests wait for processes and sockets, so use all cores.
-    maxWorkers: "100%"
+    // Ends what hangs. Tests that start processes take long on a busy machine, and pass there too.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    sequence: { sequencer: LongestFirst },
+    // Many tests wait for processes and sockets, so two cores can run three files.
+    maxWorkers: Math.ceil(1.5 * availableParallelism())
   }
 })

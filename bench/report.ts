@@ -113,33 +113,25 @@ const markdown = ({ title, columns, rows }: Table): string => {
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
 /** The parts of the bench, in the order in which they are shown. */
-export const order = [
+const order = [
   "read",
   "start",
   "mcp",
   "mcp_token",
   "mcp_list",
-  "unread",
   "hostile",
+  "hostile_answers",
   "stored",
   "lives",
   "deliveries",
-  "first_attempts",
-  "hanging",
-  "pending",
-  "client",
   "carriers",
-  "carriers_memory",
-  "slow_carrier",
-  "consume",
   "pg_changes",
   "pg_starts",
   "pg_starts_many",
   "pg_jobs",
   "pg_deliveries",
   "pg_reads",
-  "pg_growth",
-  "processes"
+  "pg_growth"
 ]
 
 const results = new URL("results/latest.json", import.meta.url)

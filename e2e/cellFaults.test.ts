@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
 import { Wire } from "../packages/storage-pg/test/support/Wire.ts"

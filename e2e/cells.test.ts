@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Cell } from "@quotewire/core"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Layer, Redacted } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
 import { statements } from "../test/support/TestDatabase.ts"

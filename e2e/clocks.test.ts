@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Receiver } from "@quotewire/core/testing"
-import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Clock, Context, Effect, Layer } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
 import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
@@ -29,67 +30,61 @@ const apart = Effect.gen(function* () {
 const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
 
 describe("two hosts whose clocks are thirty seconds ahead and thirty seconds behind", () => {
-  it.live(
-    "use the database's clock: no job runs twice, and none is late",
-    () =>
-      Effect.gen(function* () {
-        const { ahead, behind, keys } = yield* apart
-        for (const host of [ahead, behind]) {
-          const { body } = yield* host.call(keys, "get_sandbox", {})
-          assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), late_ms)
-        }
-        // A delivery takes so long that both hosts look for work several times while one of them is at it.
-        const { allAre, receiver } = yield* on(ahead, subscribe(keys, { otherwise: Receiver.slowBody(5, 500) }))
-        const ids = yield* Effect.forEach([ahead, behind, ahead, behind], (host) => on(host, startRequest(keys)))
-        for (const [index, id] of ids.entries()) {
-          const host = index % 2 === 0 ? behind : ahead
-          const read = host.call(keys, "get_quote_request", { id, wait_seconds: 0 })
-          yield* on(
-            host,
-            askUntil(read, ({ body }) => body.quote_request.status === "completed")
-          )
-        }
-        const events = yield* on(behind, feed(keys))
-        assert.lengthOf(events, 8 * ids.length)
-        const last = Math.max(...events.map(({ occurred_at }) => Date.parse(occurred_at)))
-        assert.isAtMost(Math.abs(Date.now() - last), late_ms)
-        yield* on(behind, allAre("succeeded", events.length))
-        assert.sameMembers(
-          receiver.arrivals().map(({ event }) => event?.id),
-          events.map(({ id }) => id)
+  it.live("use the database's clock: no job runs twice, and none is late", () =>
+    Effect.gen(function* () {
+      const { ahead, behind, keys } = yield* apart
+      for (const host of [ahead, behind]) {
+        const { body } = yield* host.call(keys, "get_sandbox", {})
+        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), late_ms)
+      }
+      // A delivery takes so long that both hosts look for work several times while one of them is at it.
+      const { allAre, receiver } = yield* on(ahead, subscribe(keys, { otherwise: Receiver.slowBody(5, 500) }))
+      const ids = yield* Effect.forEach([ahead, behind, ahead, behind], (host) => on(host, startRequest(keys)))
+      for (const [index, id] of ids.entries()) {
+        const host = index % 2 === 0 ? behind : ahead
+        const read = host.call(keys, "get_quote_request", { id, wait_seconds: 0 })
+        yield* on(
+          host,
+          askUntil(read, ({ body }) => body.quote_request.status === "completed")
         )
-      }),
-    60_000
+      }
+      const events = yield* on(behind, feed(keys))
+      assert.lengthOf(events, 8 * ids.length)
+      const last = Math.max(...events.map(({ occurred_at }) => Date.parse(occurred_at)))
+      assert.isAtMost(Math.abs(Date.now() - last), late_ms)
+      yield* on(behind, allAre("succeeded", events.length))
+      assert.sameMembers(
+        receiver.arrivals().map(({ event }) => event?.id),
+        events.map(({ id }) => id)
+      )
+    })
   )
 
-  it.live(
-    "run every scenario completely and once, whichever host is called",
-    () =>
-      Effect.gen(function* () {
-        const { ahead, behind, keys } = yield* apart
-        const { allAre, receiver } = yield* on(behind, subscribe(keys))
-        const hosts = [behind, ahead, behind, ahead, behind, ahead]
-        const ids = yield* Effect.forEach(hosts, (host) => on(host, startRequest(keys)), { concurrency: "unbounded" })
-        for (const host of [ahead, behind, ahead, behind]) yield* on(host, advance(keys, 30))
-        const events = yield* on(behind, feed(keys))
-        assert.deepStrictEqual(yield* on(ahead, feed(keys)), events)
-        for (const id of ids) {
-          const { body } = yield* ahead.call(keys, "get_quote_request", { id, wait_seconds: 0 })
-          assert.deepStrictEqual([body.quote_request.status, body.quotes.length], ["completed", 3])
-        }
-        assert.lengthOf(events, 8 * ids.length)
-        assert.lengthOf(
-          events.filter(({ type }) => type === "quote_request.completed"),
-          ids.length
-        )
-        yield* on(behind, allAre("succeeded", events.length))
-        assert.sameMembers(
-          receiver.arrivals().map(({ event }) => event?.id),
-          events.map(({ id }) => id)
-        )
-        assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
-      }),
-    60_000
+  it.live("run every scenario completely and once, whichever host is called", () =>
+    Effect.gen(function* () {
+      const { ahead, behind, keys } = yield* apart
+      const { allAre, receiver } = yield* on(behind, subscribe(keys))
+      const hosts = [behind, ahead, behind, ahead, behind, ahead]
+      const ids = yield* Effect.forEach(hosts, (host) => on(host, startRequest(keys)), { concurrency: "unbounded" })
+      for (const host of [ahead, behind, ahead, behind]) yield* on(host, advance(keys, 30))
+      const events = yield* on(behind, feed(keys))
+      assert.deepStrictEqual(yield* on(ahead, feed(keys)), events)
+      for (const id of ids) {
+        const { body } = yield* ahead.call(keys, "get_quote_request", { id, wait_seconds: 0 })
+        assert.deepStrictEqual([body.quote_request.status, body.quotes.length], ["completed", 3])
+      }
+      assert.lengthOf(events, 8 * ids.length)
+      assert.lengthOf(
+        events.filter(({ type }) => type === "quote_request.completed"),
+        ids.length
+      )
+      yield* on(behind, allAre("succeeded", events.length))
+      assert.sameMembers(
+        receiver.arrivals().map(({ event }) => event?.id),
+        events.map(({ id }) => id)
+      )
+      assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
+    })
   )
 })
 
@@ -101,32 +96,29 @@ const ahead = `do $$ begin
 end $$`
 
 describe("a host of cells on servers whose clocks differ by thirty seconds", () => {
-  it.live(
-    "uses the clock of the first cell for all, and runs every job once",
-    () =>
-      Effect.gen(function* () {
-        const { cells, urls } = yield* FourCells
-        yield* Effect.promise(() => statements(urls[0] ?? "", ahead))
-        const host = yield* Effect.map(Layer.build(http(PgCells.layerWithClock(cells))), Context.get(Host))
-        const journey = Effect.gen(function* () {
-          const keys = yield* host.newOrganization
-          const { body } = yield* host.call(keys, "get_sandbox", {})
-          assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now() - skew_ms), late_ms)
-          const { allAre, receiver } = yield* subscribe(keys)
-          yield* startRequest(keys)
-          yield* advance(keys, 60)
-          const events = yield* feed(keys)
-          assert.lengthOf(events, 8)
-          yield* allAre("succeeded", events.length)
-          assert.sameMembers(
-            receiver.arrivals().map(({ event }) => event?.id),
-            events.map(({ id }) => id)
-          )
-        })
-        yield* Effect.forEach(Array.from({ length: 8 }), () => on(host, Effect.scoped(journey)), {
-          concurrency: "unbounded"
-        })
-      }).pipe(Effect.provide(FourCells.layer)),
-    60_000
+  it.live("uses the clock of the first cell for all, and runs every job once", () =>
+    Effect.gen(function* () {
+      const { cells, urls } = yield* FourCells
+      yield* Effect.promise(() => statements(urls[0] ?? "", ahead))
+      const host = yield* Effect.map(Layer.build(http(PgCells.layerWithClock(cells))), Context.get(Host))
+      const journey = Effect.gen(function* () {
+        const keys = yield* host.newOrganization
+        const { body } = yield* host.call(keys, "get_sandbox", {})
+        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now() - skew_ms), late_ms)
+        const { allAre, receiver } = yield* subscribe(keys)
+        yield* startRequest(keys)
+        yield* advance(keys, 60)
+        const events = yield* feed(keys)
+        assert.lengthOf(events, 8)
+        yield* allAre("succeeded", events.length)
+        assert.sameMembers(
+          receiver.arrivals().map(({ event }) => event?.id),
+          events.map(({ id }) => id)
+        )
+      })
+      yield* Effect.forEach(Array.from({ length: 8 }), () => on(host, Effect.scoped(journey)), {
+        concurrency: "unbounded"
+      })
+    }).pipe(Effect.provide(FourCells.layer))
   )
 })

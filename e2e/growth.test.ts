@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import type { Storage } from "@quotewire/core"
-import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, type Layer, Redacted } from "effect"
 import { emptyOn, TwoServers } from "../packages/storage-pg/test/support/moves.ts"
 import { http, start } from "./host.ts"

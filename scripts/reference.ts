@@ -17,24 +17,20 @@ export const targets = {
 
 const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** What is written by hand in the README of the reference: everything but the part that the linters say. */
+/** What is written by hand in the README of the reference: everything but what the linter says. */
 const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
 
 /** The texts of the files, made from what runs. */
 export const generate = async (): Promise<Readonly<Record<keyof typeof targets, string>>> => {
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })
-  const said = (await lint(document)).map(
-    ({ command, code, printed }) => `\`\`\`console\n$ ${command}\n${printed.trim()}\n$ echo $?\n${code}\n\`\`\`\n`
-  )
+  const { command, code, printed } = await lint(document)
+  const said = `\`\`\`console\n$ ${command}\n${printed.trim()}\n$ echo $?\n${code}\n\`\`\``
   return {
     examples: pretty(recorded),
     document: pretty(document),
     ratePlan: pretty(ratePlanSchema),
-    readme: readFileSync(targets.readme, "utf8").replace(
-      linted,
-      (_, begin, end) => `${begin}\n${said.join("\n")}\n${end}`
-    )
+    readme: readFileSync(targets.readme, "utf8").replace(linted, (_, begin, end) => `${begin}\n${said}\n\n${end}`)
   }
 }
 

@@ -1,16 +1,82 @@
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Copies the one script that draws the API reference into `packages/http`, so that nobody who installs that package
- * installs the hundreds that the script was built from. The build runs this; the copy is not committed.
+ * Fetches the one script that draws the API reference into `packages/http`. Installing its package would also install hundreds
+ * of others that the script was built from. The build runs this; the script is not committed.
  */
 
-const dist = dirname(createRequire(import.meta.url).resolve("@scalar/api-reference"))
-const into = fileURLToPath(new URL("../packages/http/vendor/scalar/", import.meta.url))
-const { version } = JSON.parse(readFileSync(join(dist, "../package.json"), "utf8"))
+/** The package and the script in it. Change the version and both hashes together. */
+const name = "@scalar/api-reference"
+const version = "1.72.1"
+const tarball_hash = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049OlPKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
+const script = "package/dist/browser/standalone.js"
+const script_hash = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
-copyFileSync(join(dist, "browser/standalone.js"), join(into, "standalone.js"))
-writeFileSync(join(into, "version.json"), `${JSON.stringify({ version })}\n`)
+const attempts = 3
+/** How npm retries within each attempt: its own waits add up to more than a minute. */
+const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=10000"]
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const folder = join(root, "packages/http/vendor/scalar")
+const file = join(folder, basename(script))
+const manifest = join(folder, "version.json")
+
+const hashOf = (path: string): string => `sha512-${createHash("sha512").update(readFileSync(path)).digest("base64")}`
+
+const isThere = (): boolean => {
+  try {
+    return JSON.parse(readFileSync(manifest, "utf8")).version === version && hashOf(file) === script_hash
+  } catch {
+    return false
+  }
+}
+
+/** The settings of npm, such as the registry, without those that make it work on workspaces. */
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([key]) => !/^npm_config_(workspaces?|include_workspace_root)$/i.test(key))
+)
+
+/** Downloads the package into a folder and checks it. npm knows the registry, the proxy and the credentials. */
+const download = (into: string): string => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      execFileSync("npm", ["pack", `${name}@${version}`, "--pack-destination", into, "--loglevel=error", ...retries], {
+        cwd: root,
+        env: environment,
+        encoding: "utf8",
+        stdio: "pipe"
+      })
+      const [tarball = ""] = readdirSync(into)
+      const found = hashOf(join(into, tarball))
+      if (found !== tarball_hash) throw new Error(`its hash is ${found}`)
+      return join(into, tarball)
+    } catch (error) {
+      if (attempt === attempts) throw error
+    }
+  }
+}
+
+if (!isThere()) {
+  const temporary = mkdtempSync(join(tmpdir(), "quotewire-vendor-"))
+  try {
+    const tarball = download(temporary)
+    execFileSync("tar", ["-xzf", tarball, "-C", temporary, script])
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(file, readFileSync(join(temporary, script)))
+    writeFileSync(manifest, `${JSON.stringify({ version })}\n`)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const [, reason = message] = /npm error code (\S+)/.exec(message) ?? []
+    console.error(
+      `Cannot download ${name}@${version} with npm (${reason}). Check the network and the registry, then run "npm run build".`
+    )
+    process.exitCode = 1
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}

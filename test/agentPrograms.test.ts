@@ -18,7 +18,7 @@ import { type InstallLinks, installLinks } from "../scripts/installLinks.ts"
 import { manifest, read, root } from "./support/sources.ts"
 
 /*
- * What makes the service known to agent programs: the registry of MCP servers, a desktop bundle, links, a plugin and an extension.
+ * How agent programs find the service: the registry of MCP servers, a desktop bundle, links, a plugin and an extension.
  * `npm run agents` checks the plugin and the extension with the programs themselves.
  */
 
@@ -27,7 +27,7 @@ const json = (path: string): unknown => JSON.parse(read(path).text)
 const decoded = <A>(schema: Schema.Decoder<A>, path: string): A =>
   Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(json(path))
 
-/** Settings of a bundle, as the desktop program passes them. */
+/** The start command of a bundle, with its settings as the desktop program passes them. */
 const startOf = async (folder: string, user_config: Record<string, string>) => {
   const manifest = v0_3.McpbManifestSchema.parse(JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")))
   const config = await getMcpConfigForManifest({
@@ -72,14 +72,14 @@ const Ids = Schema.Struct({
   quote_request: Schema.optionalKey(Schema.Struct({ id: Schema.String }))
 })
 
-/** Calls a tool, and gives the ids in its result. */
+/** Calls a tool and returns the ids in its result. */
 const call = (client: Client, name: string, args: Record<string, unknown>) =>
   Effect.promise(async () => {
     const { structuredContent } = await client.callTool({ name, arguments: args })
     return Schema.decodeUnknownSync(Ids)(structuredContent)
   })
 
-/** Runs the command until it ends; gives its exit code, and what it wrote as errors. */
+/** Runs the command until it ends. Returns its exit code and its error output. */
 const ended = (args: ReadonlyArray<string>, env: Record<string, string>) =>
   Effect.promise(async () => {
     const child = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] })
@@ -130,7 +130,7 @@ describe("the desktop bundle", () => {
   )
 })
 
-/** The rules of the registry that matter here. Its own validator is a program in Go, and its schema is not on npm. */
+/** The relevant rules of the registry. Its own validator is a Go program, and its schema is not on npm. */
 const Text = Schema.String.check(Schema.isMinLength(1))
 const Version = Schema.String.check(Schema.isPattern(/^\d+\.\d+\.\d+$/))
 const Input = Schema.Struct({
@@ -178,7 +178,7 @@ const Target = Schema.Struct({
   type: Schema.optionalKey(Schema.Literal("http"))
 })
 
-/** The servers that links add, read as the documentation of the programs has it. */
+/** The servers that links add, parsed according to the programs' documentation. */
 const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): ReadonlyArray<typeof Target.Type> => {
   const start = "vscode:mcp/install?"
   assert.isTrue(vscode.startsWith(start))

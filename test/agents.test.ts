@@ -13,11 +13,11 @@ import { advanced, callKeyless } from "../packages/mcp/test/support/journey.ts"
 import { read, root } from "./support/sources.ts"
 
 /*
- * What can be tested of `npm run agents` without its clients: the script, played on the endpoint itself, and the pages that the
- * command writes.
+ * The parts of `npm run agents` that can be tested without its clients: the script, played on the endpoint itself, and
+ * the pages that the command writes.
  */
 
-/** The tools as callers without a key see them. */
+/** The tools as keyless callers see them. */
 const listed = Effect.gen(function* () {
   const { send } = yield* Agents
   const { body } = yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
@@ -32,7 +32,10 @@ const listed = Effect.gen(function* () {
   )
 })
 
-/** Plays the script. `told` picks what the model reads of a result. Returns the model's last text, and all that it has read. */
+/**
+ * Plays the script. `told` selects what the model reads of a result. Returns the model's last text and everything that
+ * it has read.
+ */
 const played = Effect.fnUntraced(function* (told: (result: Effect.Success<ReturnType<typeof callKeyless>>) => string) {
   yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
   const tools = yield* listed
@@ -113,7 +116,7 @@ describe("the pages that npm run agents writes", () => {
   )
 })
 
-/** A text without line breaks, and with all prices the same, because they move with the date. */
+/** A text without line breaks and with identical prices, because they change with the date. */
 const plain = (text: string): string =>
   text
     .replaceAll("\\n", "")

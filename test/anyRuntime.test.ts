@@ -3,7 +3,7 @@ import { finding, holds, without } from "./support/findings.ts"
 import { read, type Source } from "./support/sources.ts"
 
 /*
- * What runs on every runtime: everything that an entry point imports is read, types as well.
+ * Code that must run on every runtime: checks everything that an entry point imports, including types.
  */
 
 const packages = new Map([

@@ -3,7 +3,7 @@ import { finding, holds, without } from "./support/findings.ts"
 import { manifest, packages, read, sources } from "./support/sources.ts"
 
 /*
- * Who may import whom, read off the sources. ARCHITECTURE.md tells the reasons.
+ * Which modules may import which, checked against the sources. ARCHITECTURE.md gives the reasons.
  */
 
 const srcOf = (name: string) => sources(`packages/${name}/src`, ".ts")
@@ -58,7 +58,8 @@ describe("packages", () => {
   it("import only what they declare", () => {
     holds(
       packages.flatMap((name) => {
-        const declared = Object.keys(manifest(`packages/${name}`).dependencies ?? {})
+        const { dependencies, peerDependencies } = manifest(`packages/${name}`)
+        const declared = Object.keys({ ...dependencies, ...peerDependencies })
         return srcOf(name).flatMap(({ path, imports }) =>
           imports
             .filter(({ specifier }) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
@@ -78,7 +79,7 @@ describe("packages", () => {
             finding(
               path,
               target === null
-                ? !/^@quotewire\/[^/]+\/(?!(?:client|program|stdio|testing)$)/.test(specifier)
+                ? !/^@quotewire\/[^/]+\/(?!(?:cells|client|program|stdio|testing)$)/.test(specifier)
                 : target.startsWith(`packages/${name}/src/`),
               `must not import ${specifier}`
             )
@@ -103,7 +104,8 @@ describe("packages", () => {
   })
 
   it("depend on exact versions, the core on effect only", () => {
-    assert.deepStrictEqual(Object.keys(manifest("packages/core").dependencies ?? {}), ["effect"])
+    const { dependencies = {}, peerDependencies = {} } = manifest("packages/core")
+    assert.deepStrictEqual(Object.keys({ ...dependencies, ...peerDependencies }), ["effect"])
     holds(
       [".", ...packages.map((name) => `packages/${name}`)].flatMap((folder) => {
         const { dependencies, devDependencies } = manifest(folder)
@@ -139,9 +141,9 @@ describe("the core", () => {
 })
 
 describe("modules of the core", () => {
-  /** Data and rules: time and identifiers come in as arguments. */
+  /** Data and rules: time and ids are passed in as arguments. */
   const pure = [
-    "wire/ApiError wire/CalendarDay wire/Input wire/Json wire/Page wire/Timestamp wire/Money wire/HttpAddress",
+    "wire/ApiError wire/CalendarDay wire/Input wire/Json wire/Pagination wire/Timestamp wire/Money wire/HttpAddress",
     "access/Caller access/Limits",
     "calls/IdempotencyRecord",
     "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
@@ -149,10 +151,11 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/recorder/Exchange carriers/recorder/Redaction timeline/Entry",
-    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
+    "carriers/recorder/Exchange carriers/secrets/Redaction timeline/Entry",
+    "carriers/secrets/SecretForms carriers/secrets/SentSecrets",
+    "carriers/AdapterRules carriers/health/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
     "carriers/Reply carriers/Scenario",
-    "rating/Amount rating/Answer rating/Faults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
+    "rating/Amount rating/Answer rating/PlanFaults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
     "rating/Variable rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",
     "rating/fictionalPlans rating/offer rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
@@ -161,7 +164,7 @@ describe("modules of the core", () => {
     "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/AskRef",
     "quoting/erasing/Erasure",
-    "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
+    "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
     "storage/Change storage/Job storage/Kind storage/Page"
@@ -195,7 +198,8 @@ describe("modules of the core", () => {
 
   it("that are no services name services only in `make`, as parts of one", () => {
     const wiring = [
-      ...["index", "layer", "hosting", "operations", "embedding/embed", "embedding/serviceLayer"],
+      ...["index", "layer", "hosting", "operations"],
+      ...["embedding/administration", "embedding/embed", "embedding/serviceLayer"],
       ...["calls/Pipeline", "calls/identify"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
@@ -213,20 +217,20 @@ describe("modules of the core", () => {
   })
 
   it("that are services meet in changes and jobs, not in one another", () => {
-    // What every service may stand on: ports, and those that know nothing of quoting.
+    // What every service may use: ports, and services that know nothing about quoting.
     const ground = [
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
       "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender"
     ].flatMap((line) => line.split(" "))
     const edges = [
-      // A sandbox's clock runs what falls due, and erases what it has outlived.
+      // Advancing a sandbox's clock runs due jobs and erases expired data.
       "sandbox/Sandbox -> runner/Runner",
       "sandbox/Sandbox -> runner/Retention",
-      // A runner knows of jobs what their handlers do.
+      // A runner knows jobs only through their handlers.
       "runner/Runner -> runner/Handlers",
-      // Tests and replays have a limit of their own, which is counted where all others are.
+      // Test events and replays have a separate limit, counted where all others are.
       "webhooks/deliveries/Deliveries -> access/Allowance",
-      // What a platform does to texts is for seals alone.
+      // Only seals use the platform's text encryption.
       "access/Seal -> access/TextCrypto"
     ]
     const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
@@ -252,7 +256,7 @@ describe("modules of the core", () => {
 })
 
 describe("hosts", () => {
-  /** What a host needs to pass calls on. */
+  /** What a host needs to pass on calls. */
   const calling = [
     "ApiError",
     "FinishedCall",
@@ -266,19 +270,25 @@ describe("hosts", () => {
     "OperationServices"
   ]
   const speaking = [...calling, "CalendarDay", "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
-  /** What a program needs besides to put a process together. */
+  /** What a program also needs to assemble a process. */
   const wiring = [
     "Access",
     "Allowance",
     "ApiKey",
     "Carrier",
+    "CarrierStatus",
+    "CarrierStatusPage",
+    "Circuits",
     "Connections",
     "ConnectionSummary",
+    "ConsumerStatus",
+    "Consumers",
     "ErasedRequest",
     "ErasureReport",
     "ErasureTarget",
     "Erasures",
     "Feedback",
+    "ParkedEvent",
     "PublicUrl",
     "Quotewire",
     "RatePlan",
@@ -289,23 +299,32 @@ describe("hosts", () => {
     "Timeline",
     "Timelines"
   ]
-  // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.
-  const sending = ["CarrierTransport", "HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
+  // The Node host implements the ports for cryptography, webhooks and requests to carriers.
+  const sending = [
+    "CarrierConnections",
+    "CarrierTransport",
+    "HttpAddress",
+    "TextCrypto",
+    "WebhookAddress",
+    "WebhookSender"
+  ]
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
-  // The OpenAPI document tells what is sent, and two routes know what the core has for them.
+  // The OpenAPI document describes what is sent, and two routes use what the core provides for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
-  // What tokens are remembered in, and what checks the options for them.
+  // The cache for tokens, and the check of their options.
   const verifying = ["BoundedMap", "Input"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
-  // How a function refuses what a program in JavaScript passes to it.
+  // How a function refuses invalid arguments from a JavaScript program.
   const refusing = ["Argument", "InvalidArgument"]
-  // What finds the wrong field of an answer.
+  // Finds the wrong field of an answer.
   const checking = ["Input"]
+  // Which key seals what, and how the settings name a missing key.
+  const sealing = ["SealKeysInUse", "SealedRows"]
   const allowed = {
     http: [...speaking, ...sending, ...telling, ...verifying, ...mounting, ...refusing],
     mcp: [...speaking, ...refusing, "Quotewire", "Storage", "disclosureText", "quoteDisclosure"],
-    cli: [...speaking, ...wiring, ...settings, ...trying, ...checking, "Fault"]
+    cli: [...speaking, ...wiring, ...settings, ...trying, ...checking, ...sealing, "Fault", "Monotonic"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
@@ -322,8 +341,8 @@ describe("hosts", () => {
   })
 
   it("read HTTP in one place: the agent endpoint knows messages, and only the headers of its protocol", () => {
-    // A client of another host, which must write HTTP.
-    const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/Bridge.ts")
+    // Except for the client of another host, which must use HTTP.
+    const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(
       without(
         endpoint,

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
@@ -15,8 +15,8 @@ import { parse, parseAllDocuments } from "yaml"
 import { read, root, sources } from "./support/sources.ts"
 
 /*
- * The files in `deploy/` are right as far as that can be seen without Docker, Kubernetes or a running systemd: their syntax,
- * the settings that they name, and the time that they give a host to stop.
+ * The files in `deploy/` are correct as far as can be checked without Docker, Kubernetes or a running systemd: their
+ * syntax, the settings that they name, and the time that they give a host to stop.
  */
 
 const temporary = mkdtempSync(join(tmpdir(), "quotewire-deploy-"))
@@ -24,15 +24,15 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const program = join(root, "packages/cli/bin/quotewire.js")
 
-/** A host stops within so many seconds. */
+/** A host stops within this many seconds. */
 const longest_stop_seconds = 10
 
-/** The settings of the command that a text names. */
+/** The settings of the command that a text mentions. */
 const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
 
 describe("the settings in deploy/", () => {
   it("are settings of the command", () => {
-    // It takes all that `work` and `migrate` take.
+    // It accepts all settings of `work` and `migrate`.
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const known = new Set(settingsIn(help))
     const files = [read("deploy/Dockerfile"), read("deploy/.env.example"), ...sources("deploy", ".yaml", ".example")]
@@ -50,13 +50,50 @@ describe("the Dockerfile", () => {
 
   it("has no fault that a linter finds", () => {
     assert.deepStrictEqual(validate(text), [])
-    // A check that accepts everything checks nothing.
+    // Verifies that the check can fail.
     assert.isNotEmpty(validate("FROM node\nCOPI . .\n"))
   })
 
   it("does not run the command as root", () => {
     const [, user = "0"] = /^USER (\S+)$/m.exec(text.slice(text.lastIndexOf("\nFROM "))) ?? []
     assert.isAbove(Number(user), 0)
+  })
+
+  it("is the base of images with carriers that have dependencies of their own", () => {
+    const [image = ""] = text.slice(text.lastIndexOf("\nFROM ")).match(/(?<=^WORKDIR )\S+/gm) ?? []
+    const app = join(temporary, "image/app")
+    const project = join(temporary, "image", image)
+    const npm = (...args: ReadonlyArray<string>) =>
+      execFileSync("npm", [...args, "--offline", "--no-audit", "--no-fund"], { cwd: project, stdio: "pipe" })
+    mkdirSync(join(project, "reason"), { recursive: true })
+    symlinkSync(join(root, "node_modules"), join(app, "node_modules"))
+    const files = {
+      "reason/package.json": JSON.stringify({ name: "reason", version: "1.0.0", main: "reason.cjs" }),
+      "reason/reason.cjs": 'module.exports = "property_not_eligible"',
+      "package.json": JSON.stringify({ private: true, dependencies: { reason: "file:reason" } }),
+      "quotewire.config.mjs": `import { defineCarrier, defineConfig, Reply } from "@quotewire/core"
+        import reason from "reason"
+        const lines = { renters: { states: ["NY"] } }
+        const acme = defineCarrier({ id: "naic:12345", name: "Acme", lines, ask: () => Reply.decline(reason) })
+        export default defineConfig({ carriers: [acme] })`
+    }
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(project, name), content)
+    npm("install", "--package-lock-only")
+    const [, commands = ""] =
+      /```dockerfile\nFROM quotewire\n([\s\S]*?)```/.exec(read("docs/guides/operate.md").text) ?? []
+    const installs = commands.match(/(?<=^RUN npm ).*/gm) ?? []
+    assert.isNotEmpty(installs)
+    for (const install of installs) npm(...install.split(" "))
+    const command = join(app, "node_modules/@quotewire/cli/bin/quotewire.js")
+    const answer = execFileSync(
+      process.execPath,
+      [command, "carriers", "ask", "quotewire.config.mjs", "--environment", "sandbox"],
+      {
+        cwd: project,
+        encoding: "utf8"
+      }
+    )
+    assert.include(answer, "declined (property_not_eligible)")
   })
 
   it("finds a ready host healthy, and an absent one not", async () => {
@@ -85,12 +122,12 @@ describe("compose.yaml", () => {
 
   it("is what the Compose Specification allows", () => {
     const ajv = new Ajv2019({ strict: false, validateFormats: false })
-    // The schema says `id`, as drafts before the one that it names did.
+    // The schema uses `id`, which is from drafts older than the one that it declares.
     const modern = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
       (key === "id" || key === "$schema") && typeof value === "string" ? undefined : value
     )
     const isCompose = ajv.compile(modern)
-    // It is also older than `name`.
+    // It also predates `name`.
     const { name: _, ...rest } = compose
     assert.isTrue(isCompose(rest), ajv.errorsText(isCompose.errors))
     assert.isFalse(isCompose({ services: { host: { imago: "quotewire" } } }))
@@ -197,7 +234,7 @@ describe("the systemd units", () => {
   it.skipIf(!hasSystemd)("have no fault that systemd-analyze finds (it is skipped where there is none)", () => {
     const faultsOf = (text: string) => {
       const unit = join(temporary, "quotewire.service")
-      // It wants a program that exists.
+      // The program in the unit must exist.
       writeFileSync(unit, text.replaceAll("/usr/bin/node", process.execPath))
       return spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" })
         .stderr.split("\n")

@@ -4,13 +4,13 @@ import { callbacks } from "../examples/carriers/callbacks.ts"
 import { type AdapterAt, callback_secret, practise, saidOf } from "./support/practice.ts"
 
 /*
- * Callbacks to the example carrier callbacks.ts: forged, repeated, early, unknown, and those of others.
+ * Callbacks to the example carrier callbacks.ts: forged, repeated, early, unknown, and those for other requests.
  */
 
 const callbacksAt: AdapterAt = (base_url, terms) => callbacks(base_url, callback_secret, terms)
 
 describe("a callback of the example carrier callbacks.ts", () => {
-  /** Sends a callback, as the carrier signs it with this secret. */
+  /** Sends a callback signed with this secret, as the carrier does. */
   const send = async (url: string, decision: unknown, secret = callback_secret) => {
     const body = JSON.stringify(decision)
     const signature = createHmac("sha256", secret).update(body).digest("hex")
@@ -63,7 +63,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     await world.accepted(ids[0])
     await other.accepted(ids[1])
     await sandbox.accepted(ids[2])
-    // The carrier numbers applications as they come, so the number of each is read from its record.
+    // The carrier numbers applications in order of arrival, so each number is read from its record.
     const { entries } = await world.quotewire.timeline(ids[1], { bodies: true })
     const bodies = entries.flatMap((entry) => (entry.what === "exchange" ? entry.details.http : []))
     const [, number = ""] = /"(APP-\d)"/.exec(bodies.at(-1)?.response?.body ?? "") ?? []
@@ -82,7 +82,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await send(world.callback_url, garbage), [204, null])
     assert.deepStrictEqual(await world.resultOf(id), ["no_answer", "unreadable_answer"])
     assert.deepStrictEqual(saidOf(world.warnings, id), [
-      { text: "A carrier's adapter says that there is no answer", reason: "unreadable_answer" }
+      { text: "A carrier's adapter returned no answer", reason: "unreadable_answer" }
     ])
   })
 })

@@ -4,16 +4,17 @@ import { jsonPolls } from "../examples/carriers/json-polls.ts"
 import { startCarrier } from "../examples/carriers/server.ts"
 import { type Weather, weathers } from "../examples/carriers/weather.ts"
 import { xml } from "../examples/carriers/xml.ts"
+import { xmlPolls } from "../examples/carriers/xml-polls.ts"
 import { type AdapterAt, application, callback_secret, memberOf, practise, saidOf } from "./support/practice.ts"
 
 /*
- * The adapters of examples/carriers against the carrier to practise on, over real sockets, in a time that passes only when
- * nothing is under way.
+ * The adapters of examples/carriers against the practice carrier, over real sockets, with time that passes only while
+ * nothing is running.
  */
 
 const callbacksAt: AdapterAt = (base_url, terms) => callbacks(base_url, callback_secret, terms)
 
-/** An adapter, and how its carrier is asked when all is well. */
+/** An adapter, and how its carrier is asked in the normal case. */
 interface Example {
   readonly name: string
   readonly at: AdapterAt
@@ -21,7 +22,7 @@ interface Example {
   readonly refused: { readonly facts: object; readonly reason: string }
   /** The first request of an ask. */
   readonly first: string
-  /** What the timeline tells of an ask that succeeds, after requests that do not. */
+  /** What the timeline reports for an ask that succeeds after failed requests. */
   readonly told: (attempt: number, before: ReadonlyArray<string>) => ReadonlyArray<string>
 }
 
@@ -45,6 +46,19 @@ const xmlExample: Example = {
   first: "POST /xml",
   told: (attempt, before) => [`ask ${attempt} offers: ${[...before, "POST /xml 200"].join(", ")}`, "quoted"]
 }
+const xmlPollsExample: Example = {
+  name: "xml-polls.ts",
+  at: xmlPolls,
+  premium: 118_110,
+  refused: { facts: { household: { claims_last_5_years: 3 } }, reason: "prior_claims" },
+  first: "POST /foolscap",
+  told: (attempt, before) => [
+    `ask ${attempt} pending: ${[...before, "POST /foolscap 200"].join(", ")}`,
+    `poll ${attempt} pending: GET /foolscap/F-1 200`,
+    `poll ${attempt} offers: GET /foolscap/F-1 200`,
+    "quoted"
+  ]
+}
 const callbacksExample: Example = {
   name: "callbacks.ts",
   at: callbacksAt,
@@ -61,15 +75,15 @@ const callbacksExample: Example = {
     "quoted"
   ]
 }
-const examples = [jsonExample, xmlExample, callbacksExample]
+const examples = [jsonExample, xmlExample, xmlPollsExample, callbacksExample]
 
-/** A bad day: what the first request of each ask is answered, and what the log says. */
+/** A bad day: the answer to the first request of each ask, and what the log says. */
 interface BadDay {
   readonly weather: Weather
   readonly title: string
   /** The statuses of the requests that fail, by attempt. */
   readonly failures: ReadonlyArray<ReadonlyArray<number>>
-  /** Why there is no answer in the end; null if the carrier quotes after all. */
+  /** Why there is no answer in the end; null if the carrier eventually quotes. */
   readonly reason: string | null
   /** The error that each warning names. */
   readonly fault: string
@@ -108,17 +122,20 @@ const badDays: ReadonlyArray<BadDay> = [
   {
     weather: "redirect",
     title: "follows no redirect",
-    failures: [[302], [302]],
+    failures: [[302]],
     reason: "carrier_error",
     fault: "HTTP_302"
   }
 ]
 
 const notUsable = (reason: string, status: number | null, code: string) => ({
-  text: "A carrier could not be reached, or gave no usable answer",
+  text: "A carrier was unreachable, or sent no usable answer",
   reason,
   status,
-  fault: `CarrierHttpError ${code}`
+  fault: `CarrierHttpError ${code}`,
+  ...(code === "TOO_LARGE" && {
+    broken_rules: "Must have at most 1048576 bytes; the option max_bytes of http raises this."
+  })
 })
 
 describe.each(examples)("the example carrier $name", ({ name, at, premium, refused, first, told }) => {
@@ -137,7 +154,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
       const id = await world.start()
       assert.deepStrictEqual(await world.ended(id), reason === null ? ["quoted", premium] : ["no_answer", reason])
       const callsOf = (statuses: ReadonlyArray<number>) => statuses.map((status) => `${first} ${status}`)
-      // The attempts that fail as a whole. If the carrier quotes after all, the last one does not.
+      // The attempts that fail as a whole. If the carrier eventually quotes, the last one does not.
       const failed = reason === null ? failures.slice(0, -1) : failures
       const why = reason ?? "carrier_error"
       assert.deepStrictEqual(await world.told(id), [
@@ -165,9 +182,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
       `no_answer ${reason}`
     ])
     assert.deepStrictEqual(saidOf(world.warnings, id), [
-      name === "xml.ts"
-        ? { text: "A carrier's adapter says that there is no answer", reason }
-        : notUsable(reason, 200, "NOT_JSON")
+      notUsable(reason, 200, name.startsWith("xml") ? "NOT_XML" : "NOT_JSON")
     ])
   })
 
@@ -178,7 +193,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(await world.ended(id), ["no_answer", "unreadable_answer"])
     const rules = { "json-polls.ts": "quote_number", "callbacks.ts": "application_number" }[name]
     const { reason, broken_rules } = saidOf(world.warnings, id)[0] ?? assert.fail("No warning was logged.")
-    // What is no XML has no fields.
+    // A body that is not XML has no fields.
     if (rules === undefined) return assert.strictEqual(reason, "unreadable_answer")
     assert.match(String(broken_rules), new RegExp(`^${rules}: `))
     const { entries } = await world.quotewire.timeline(id)
@@ -270,12 +285,17 @@ describe("an answer after ten minutes", () => {
 
 describe("a host that dies between the two steps of a quote", () => {
   for (const { idempotent, result, opened, ask } of [
-    { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: [] },
-    { idempotent: true, result: ["quoted", 18_000], opened: 2, ask: jsonExample.told(1, []).slice(0, 2) }
+    { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: ["ask 1 unavailable carrier_error: "] },
+    {
+      idempotent: true,
+      result: ["quoted", 18_000],
+      opened: 2,
+      ask: ["ask 1 unavailable carrier_error: ", ...jsonExample.told(2, []).slice(0, 2)]
+    }
   ]) {
     const title = idempotent
-      ? "is followed by one that asks again, with the same key"
-      : "is followed by one that does not ask again, if the carrier cannot recognize a repeat"
+      ? "is followed by one that tells that the ask was cut off, and asks again with the same key"
+      : "is followed by one that tells that the ask was cut off, and does not ask again if the carrier cannot recognize a repeat"
     it(title, async () => {
       await using world = await practise(jsonPolls, { terms: { idempotent } })
       world.carrier.turn("slow")
@@ -322,7 +342,7 @@ describe("the carrier to practise on", () => {
     }
   })
 
-  it("is tried by a program that prints three prices in each environment, and what happened", async () => {
+  it("is tried by a program that prints four prices in each environment, and what happened", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {
@@ -331,14 +351,20 @@ describe("the carrier to practise on", () => {
       log.mockRestore()
     }
     assert.deepStrictEqual(
-      lines.slice(0, 6),
+      lines.slice(0, 8),
       ["sandbox", "live"].flatMap((environment) => [
         `${environment}: Angle Bracket Insurance 19000`,
+        `${environment}: Foolscap Mutual 118110`,
         `${environment}: Ringback General 17500`,
         `${environment}: Stepwise Mutual 18000`
       ])
     )
-    for (const exchange of ["poll naic:10001 offers", "ask naic:10002 offers", "callback naic:10003 offers"]) {
+    for (const exchange of [
+      "poll naic:10001 offers",
+      "ask naic:10002 offers",
+      "callback naic:10003 offers",
+      "poll naic:10004 offers"
+    ]) {
       assert.isTrue(
         lines.some((line) => line.includes(exchange)),
         exchange

@@ -9,7 +9,7 @@ import { TestClock } from "effect/testing"
 import { packages, read, root, type Source, sources } from "./support/sources.ts"
 
 /*
- * What the texts say is tried: programs are run, prices are asked for, links are followed.
+ * Tests what the texts say: runs programs, requests prices and follows links.
  */
 
 const readme = read("README.md")
@@ -33,10 +33,10 @@ const blocksOf = (source: Source, language: string): ReadonlyArray<string> =>
     ([, block = ""]) => block
   )
 
-/** How a line of the service's own log begins. */
+/** Matches the beginning of a line in the service's own log. */
 const logged = /^\[\d\d:\d\d:\d\d\.\d{3}\] /
 
-/** Runs an example, and gives the lines that it prints itself. */
+/** Runs an example and returns the lines that it prints itself. */
 const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
   const lines: Array<string> = []
   const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
@@ -128,7 +128,7 @@ describe("examples", () => {
 
   it("agents.ts mounts the agent endpoint", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
-  }, 30_000)
+  })
 
   it("oauth.ts tells a caller without a token where to sign in", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/oauth.ts")), [
@@ -202,7 +202,7 @@ describe("the README", () => {
   )
 })
 
-/** A text without indentation: what a guide shows may stand deeper in its program. */
+/** A text without indentation, because an excerpt in a guide may be indented in its program. */
 const flush = (text: string): string => text.replaceAll(/^ +/gm, "").trim()
 
 describe("the documentation", () => {

@@ -23,8 +23,9 @@ import { entryPoints, manifest, packages, read, root, sources } from "./support/
 import { emptyDatabase } from "./support/TestDatabase.ts"
 
 /*
- * What is published works without the repository: every package is built and packed from a clean copy of its sources,
- * and unpacked beside a small program. Nothing is fetched: other people's packages are linked from node_modules.
+ * The published packages work without the repository: every package is built and packed from a clean copy of its
+ * sources, and unpacked beside a small program. Nothing is downloaded: third-party packages are linked from
+ * node_modules.
  */
 
 const temporary = mkdtempSync(join(tmpdir(), "quotewire-pack-"))
@@ -32,7 +33,7 @@ const tree = join(temporary, "tree")
 const tarballs = join(temporary, "tarballs")
 const app = join(temporary, "app")
 
-// What npm tells the scripts that it runs is not meant for the npm that runs in this test.
+// Variables that npm sets for its scripts are not meant for the npm in this test.
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 
 const run = (folder: string, command: string, ...args: ReadonlyArray<string>): string =>
@@ -42,7 +43,7 @@ const node = (...args: ReadonlyArray<string>) => run(app, process.execPath, ...a
 const tsc = (folder: string, ...args: ReadonlyArray<string>) =>
   run(folder, process.execPath, join(root, "node_modules/typescript/bin/tsc"), ...args)
 
-/** Links the packages of others into a folder's node_modules. */
+/** Links third-party packages into a folder's node_modules. */
 const linkOthers = (folder: string): void => {
   const modules = join(folder, "node_modules")
   mkdirSync(join(modules, "@quotewire"), { recursive: true })
@@ -63,19 +64,19 @@ const build = (): void => {
     }
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
-  for (const file of vendored) rmSync(join(tree, "packages/http", file), { force: true })
-  for (const script of ["effectModules.ts", "vendor.ts"])
+  for (const script of ["effectModules.ts", "inlineSql.ts", "vendor.ts"])
     cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
   compiled = builtFiles()
   run(tree, process.execPath, "scripts/effectModules.ts")
+  run(tree, process.execPath, "scripts/inlineSql.ts")
   run(tree, process.execPath, "scripts/vendor.ts")
 }
 
-/** The JavaScript of all packages as the compiler wrote it. */
+/** The JavaScript of all packages as emitted by the compiler. */
 let compiled: ReadonlyMap<string, string> = new Map()
 
-/** The JavaScript of all packages in the tree, by its path. */
+/** The JavaScript of all packages in the working tree, by path. */
 const builtFiles = (): ReadonlyMap<string, string> => {
   const paths = packages.flatMap((name) =>
     readdirSync(join(tree, "packages", name, "dist"), { recursive: true, encoding: "utf8" })
@@ -85,10 +86,10 @@ const builtFiles = (): ReadonlyMap<string, string> => {
   return new Map(paths.map((path) => [path, readFileSync(join(tree, path), "utf8")]))
 }
 
-/** What the build copies from another package into `packages/http`. */
+/** What the build downloads into `packages/http` once. */
 const vendored = ["vendor/scalar/standalone.js", "vendor/scalar/version.json"]
 
-/** Packs a package, unpacks it beside the program, and gives the files that it holds. */
+/** Packs a package, unpacks it beside the program and returns its files. */
 const install = (name: string): ReadonlyArray<string> => {
   const folder = join(tree, "packages", name)
   const [packed] = JSON.parse(run(folder, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", tarballs))
@@ -114,7 +115,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const specifiers = packages.flatMap(entryPoints)
 
-/** The lists of modules of Effect that the build adds. */
+/** The lists of Effect modules that the build adds. */
 const lists = /(?:^|\/)dist\/(?:testing\/)?(?:effect|platform-node|sql-pg)\.js$/
 
 describe("a published package", () => {
@@ -130,8 +131,6 @@ describe("a published package", () => {
       if (out.endsWith(".json")) wanted.push(out)
       else wanted.push(out.replace(/\.ts$/, ".js"), out.replace(/\.ts$/, ".d.ts"))
     }
-    // Shipped as they are.
-    for (const { path } of sources(`packages/${name}/src`, ".sql")) wanted.push(path.replace(`packages/${name}/`, ""))
     wanted.push(...held.filter((path) => lists.test(path)))
     for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
     assert.sameMembers([...held], wanted)
@@ -159,7 +158,7 @@ describe("a published package", () => {
     const required = load("required.cjs", "require")
     for (const specifier of specifiers) {
       assert.isNotEmpty(imported[specifier], specifier)
-      // Node adds one name for programs that a compiler has turned into CommonJS.
+      // Node adds one name for programs that were compiled to CommonJS.
       assert.sameMembers(
         required[specifier].filter((name: string) => name !== "__esModule"),
         imported[specifier],
@@ -186,8 +185,8 @@ describe("the manifest of a package", () => {
     )
   })
 
-  // Two findings are meant: all packages are ES modules, which every supported Node can require, and `node10`, a way
-  // to find modules that knows no `exports`, is not supported.
+  // Two findings are expected: all packages are ES modules, which every supported Node can require, and `node10`, a
+  // module resolution without `exports`, is not supported.
   it.each(packages)("%s: its types are found as its code is", async (name) => {
     const found = await checkPackage(createPackageFromTarballData(tarball(name)))
     const problems = found.types === false ? [] : found.problems
@@ -210,10 +209,11 @@ describe("the build", () => {
     for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
   })
 
-  it("changes only where names of Effect are imported from", () => {
+  it("changes only where names of Effect are imported from, and where SQL is", () => {
     const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
     const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
     assert.sameMembers([...built.keys()], [...compiled.keys()])
+    built.delete("packages/storage-pg/dist/sql/read.js")
     for (const [path, text] of built)
       assert.strictEqual(withoutPlace(text), withoutPlace(compiled.get(path) ?? ""), path)
   })
@@ -245,7 +245,7 @@ const installedFor = (name: string): ReadonlyMap<string, Locked> => {
   return found
 }
 
-/** Where Node finds a package from another one: in the nearest `node_modules`. */
+/** Where Node resolves a package from another one: in the nearest `node_modules`. */
 const placeOf = (locked: Readonly<Record<string, Locked>>, from: string, name: string): string => {
   const nested = `${from}/node_modules/${name}`
   if (from === "" || nested in locked) return nested.replace(/^\//, "")
@@ -315,11 +315,11 @@ describe("a program on published packages", () => {
       types: ["node"],
       skipLibCheck: false
     }
-    // The clients of generators are made and checked by a test of their own.
+    // A separate test makes and checks the clients of generators.
     const exclude = ["examples/generators", "examples/frameworks/nest", "examples/frameworks/next"]
     writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"], exclude }))
     assert.strictEqual(tsc(app, "-p", "."), "")
-    // A check that accepts everything checks nothing.
+    // Verifies that the check can fail.
     writeFileSync(join(app, "examples/wrong.ts"), 'import { embed } from "@quotewire/core"\nembed({ storage: 1 })\n')
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
@@ -349,7 +349,7 @@ describe("a program on published packages", () => {
     assert.strictEqual(tsc(folder, "-p", "."), "")
     assert.include(readFileSync(join(folder, "out/program.js"), "utf8"), 'require("@quotewire/core")')
     assert.strictEqual(node(join(folder, "out/program.js")).trim(), "org_")
-  }, 60_000)
+  })
 
   it("migrates a PostgreSQL database and opens it, with the published SQL", async () => {
     const database = await emptyDatabase()
@@ -367,7 +367,7 @@ describe("a program on published packages", () => {
     } finally {
       await database.drop()
     }
-  }, 60_000)
+  })
 
   it("has the command", () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")

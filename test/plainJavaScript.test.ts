@@ -22,15 +22,16 @@ import { postgres } from "@quotewire/storage-pg"
 import { Result } from "effect"
 
 /*
- * A program in JavaScript can pass anything. Each function then says what it wants, by its own name and the name of the field.
+ * A JavaScript program can pass anything. Each function then says what it expects, with its own name and that of the
+ * field.
  */
 
-/** A value that the compiler does not know. */
+/** A value of a type that the compiler does not know. */
 const unknownTo = (json: string) => JSON.parse(`{"given":${json}}`).given
 
 const service = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example", work: false })
 
-/** How a function is called with one argument, and what it misses in an empty object. */
+/** How a function is called with one argument, and which field it misses in an empty object. */
 interface Row {
   readonly name: string
   readonly call: (given: ReturnType<typeof unknownTo>) => unknown

@@ -1,10 +1,14 @@
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
+import { tmpdir, userInfo } from "node:os"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import { binaries_variable, binariesFolder, folder_variable } from "./support/PostgresServer.ts"
+import { root } from "./support/sources.ts"
 
 const module = fileURLToPath(new URL("support/PostgresServer.ts", import.meta.url))
 
@@ -15,7 +19,7 @@ const program = `
   setInterval(() => {}, 1000)
 `
 
-/** Whether somebody listens. */
+/** Whether a server is listening. */
 const answers = (port: number) =>
   Effect.callback<boolean>((resume) => {
     const socket = connect(port, "127.0.0.1")
@@ -24,7 +28,79 @@ const answers = (port: number) =>
     return Effect.sync(() => socket.destroy())
   })
 
+/** A folder that only the user of this process can enter. */
+const privateFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "quotewire-private-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+/** Runs one test file that needs a database, with different binaries. */
+const runTests = (binaries: string) =>
+  Effect.sync(() =>
+    spawnSync(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), "run", "e2e/sealed.test.ts"], {
+      cwd: root,
+      encoding: "utf8",
+      env: { ...process.env, [binaries_variable]: binaries, [folder_variable]: undefined, NO_COLOR: "1" }
+    })
+  )
+
+/** Programs that replace those of PostgreSQL, each one line of shell. */
+const programs = (folder: string, lines: Readonly<Record<"postgres" | "initdb" | "pg_ctl", string>>) =>
+  Effect.sync(() => {
+    const bin = join(folder, "native/bin")
+    mkdirSync(bin, { recursive: true })
+    for (const [name, line] of Object.entries(lines)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`)
+      chmodSync(join(bin, name), 0o755)
+    }
+    return bin
+  })
+
+const failing = "echo 'no space left' >&2; exit 1"
+
 describe("a PostgreSQL for tests and benches", () => {
+  it.live.runIf(userInfo().uid === 0)("runs for root in folders that others cannot enter", () =>
+    Effect.gen(function* () {
+      const folder = yield* privateFolder
+      const installed = binariesFolder()
+      const binaries = join(folder, "native", basename(installed))
+      cpSync(dirname(installed), dirname(binaries), { recursive: true, verbatimSymlinks: true })
+      const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+        env: { ...process.env, [binaries_variable]: binaries, TMPDIR: folder },
+        cwd: folder
+      })
+      const { port } = yield* Effect.promise(async () => {
+        const [line] = await once(child.stdout, "data")
+        return JSON.parse(String(line))
+      })
+      assert.isTrue(yield* answers(port))
+      child.kill("SIGKILL")
+    })
+  )
+
+  it.live("ends the run before the first test, with one sentence, if the binaries do not run", () =>
+    Effect.gen(function* () {
+      const folder = yield* privateFolder
+      const { status, stdout, stderr } = yield* runTests(
+        yield* programs(folder, { postgres: failing, initdb: failing, pg_ctl: failing })
+      )
+      assert.strictEqual(status, 1)
+      assert.include(stderr, "PostgreSQL cannot run: no space left.")
+      assert.notInclude(stdout, "e2e/sealed.test.ts")
+    })
+  )
+
+  it.live("ends the run at once, with one sentence, if a server does not start", () =>
+    Effect.gen(function* () {
+      const folder = yield* privateFolder
+      const { status, stderr } = yield* runTests(
+        yield* programs(folder, { postgres: "echo 'postgres (PostgreSQL) 18'", initdb: failing, pg_ctl: failing })
+      )
+      assert.strictEqual(status, 1)
+      assert.match(stderr, /The tests' PostgreSQL did not start: .*no space left/)
+    })
+  )
+
   it.live("ends with the process that started it, and leaves nothing behind, even if that is killed", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program])

@@ -15,7 +15,7 @@ import { serveNode } from "../examples/receivers/node.ts"
 import { catchUp, serviceAt } from "../examples/receivers/service.ts"
 
 /*
- * The receivers of the guide, each on a real server: events of a real host, and forgeries from a real sender.
+ * The receivers of the guide, each on a real server, with events from a real host and forgeries from a real sender.
  */
 
 const receivers = [
@@ -28,7 +28,7 @@ const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetwork
 const secretOf = (byte: number) => Signature.makeSecret(new Uint8Array(32).fill(byte))
 const own = secretOf(1)
 
-/** One receiver, with what it has read and which secrets it counts. */
+/** Starts one receiver, with the resources that it reads and the secrets that it accepts. */
 const start = Effect.fnUntraced(function* (
   serve: (typeof receivers)[number]["serve"],
   read: (resource: Resource) => Promise<Current> = async ({ id, version }) => ({ id, version })
@@ -48,17 +48,17 @@ const start = Effect.fnUntraced(function* (
   return { url, inbox, state }
 })
 
-/** What is sent by hand, signed well unless told. */
+/** A delivery sent manually, validly signed by default. */
 interface Sent {
   readonly secrets?: ReadonlyArray<string>
   readonly age_seconds?: number
-  /** How the event is written; what it gives is signed. */
+  /** How the event is serialized; its result is signed. */
   readonly write?: (event: WebhookEvent) => string
-  /** What becomes of the body after it was signed. */
+  /** Alters the body after it is signed. */
   readonly alter?: (body: string) => string
 }
 
-/** Sends what the service never would, with the service's own sender. */
+/** Sends what the service never would, using the service's own sender. */
 const deliver = Effect.fnUntraced(function* (url: string, event: WebhookEvent, sent: Sent = {}) {
   const { send } = Context.get(yield* Layer.build(NodeWebhookSender.layer({ policy })), WebhookSender.WebhookSender)
   const { secrets = [own], age_seconds = 0, write = JSON.stringify, alter = (body) => body } = sent
@@ -104,7 +104,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       const empty = yield* Effect.promise(() => fetch(url, { method: "POST" }))
       assert.strictEqual(empty.status, 400)
       assert.deepStrictEqual(state.reads, [])
-      // None of the refused deliveries has used up the identifier, and 298 seconds are not too many.
+      // None of the refused deliveries used up the id, and an age of 298 seconds is accepted.
       assert.strictEqual(yield* deliver(url, event("evt_1", 4), { age_seconds: 298 }), 204)
       yield* eventually(() => inbox.held().get("qt_1")?.version === 4)
     })
@@ -113,7 +113,7 @@ describe.each(receivers)("$name", ({ serve }) => {
   it.live("reads the body as raw bytes", () =>
     Effect.gen(function* () {
       const { url, inbox } = yield* start(serve)
-      // What has been parsed and written again has other bytes.
+      // Parsing and reserializing changes the bytes.
       const write = (event: WebhookEvent) => `${JSON.stringify({ ...event, note: "caf\u00e9 \u{1f697}" }, null, 2)}\n`
       assert.strictEqual(yield* deliver(url, event("evt_1", 2), { write }), 204)
       yield* eventually(() => inbox.held().has("qt_1"))
@@ -144,7 +144,7 @@ describe.each(receivers)("$name", ({ serve }) => {
 
   it.live("handles a duplicate once", () =>
     Effect.gen(function* () {
-      // What is read lags behind, so that the version alone would not tell that the event is done.
+      // The read is stale, so the version alone would not show that the event is already processed.
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
       for (const _ of [1, 2, 3]) assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
       assert.strictEqual(yield* deliver(url, event("evt_2", 5)), 204)
@@ -155,7 +155,7 @@ describe.each(receivers)("$name", ({ serve }) => {
 
   it.live("reads only newer versions, and never goes back", () =>
     Effect.gen(function* () {
-      // What is read may be newer than the event, or, from a replica that lags, older than what is held.
+      // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
         id,
         version: version === 3 ? 5 : version === 6 ? 2 : version
@@ -245,7 +245,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
       yield* eventually(() => inbox.held().size === 4)
       yield* eventually(() => inbox.held().get(id)?.version === now.body.quote_request.version)
       const reads = state.reads.length
-      // Everything again, twice and backwards: nothing is read any more.
+      // All events again, duplicated and reversed: no further reads.
       for (const scenario of ["duplicated", "reversed"]) yield* host.call(keys, "replay_events", { scenario })
       for (const { event_id } of log) yield* Subscriber.askUntil(attempts(event_id), (made) => made.length === 4)
       yield* Effect.promise(() => inbox.take({ id: "evt_after_all_others", type: "none" }))
@@ -284,7 +284,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
       // Caught up: an empty page saves nothing.
       yield* Effect.promise(() => catchUp(inbox, feed))
       assert.lengthOf(saved, 1)
-      // After 31 days the cursor leads nowhere: what is held is read again, and the feed from its oldest event.
+      // After 31 days the cursor is expired: everything stored is read again, and the feed from its oldest event.
       yield* host.call(keys, "force_expiry", {})
       yield* host.call(keys, "advance_time", { seconds: 31 * 86_400 })
       yield* Effect.promise(() => catchUp(inbox, feed))
@@ -296,7 +296,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
   )
 })
 
-/** Runs a program, and gives what it prints. */
+/** Runs a program and returns the lines that it prints. */
 const run = async (program: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
   const log = vi.spyOn(console, "log").mockImplementation(() => {})
   try {

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { generate, targets } from "../scripts/reference.ts"
 
 describe("the reference", () => {
-  it("is up to date, and linters find nothing", { timeout: 120_000 }, async () => {
+  it("is up to date, and the linter finds nothing", async () => {
     const texts = await generate()
-    assert.lengthOf(texts.readme.match(/^\$ echo \$\?\n0$/gm) ?? [], 2)
+    assert.lengthOf(texts.readme.match(/^\$ echo \$\?\n0$/gm) ?? [], 1)
     assert.notMatch(texts.readme, /You have \d+ (?:warning|error)/)
     const stale = Object.entries(targets).filter(([name, path]) => {
       const text = Object.entries(texts).find(([key]) => key === name)?.[1]

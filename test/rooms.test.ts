@@ -1,70 +1,132 @@
 import { assert, describe, it } from "@effect/vitest"
 import { finding, holds } from "./support/findings.ts"
-import { sources } from "./support/sources.ts"
+import { packages, sources } from "./support/sources.ts"
 
 /*
- * Where the folders stand: which may import which, how large one may be, and that no files import in a circle.
+ * The structure of folders: which may import which, how large one may be, and that there are no import cycles.
  */
+
+/** The cycles in a graph, each as a path around it. */
+const circlesOf = (graph: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const state = new Map<string, "open" | "done">()
+  const circles: Array<string> = []
+  const visit = (node: string, way: ReadonlyArray<string>): void => {
+    if (state.get(node) === "done") return
+    if (state.get(node) === "open") {
+      circles.push([...way.slice(way.indexOf(node)), node].join(" -> "))
+      return
+    }
+    state.set(node, "open")
+    for (const target of graph.get(node) ?? []) visit(target, [...way, node])
+    state.set(node, "done")
+  }
+  for (const node of graph.keys()) visit(node, [])
+  return circles
+}
 
 describe("rooms", () => {
   const everything = ["packages", "e2e", "bench", "test", "examples", "scripts"].flatMap((folder) =>
     sources(folder, ".ts")
   )
 
-  /** The room of a file in a folder of sources: the folder that it is in, or `the root`. */
-  const roomOf = (src: string, path: string) => {
-    const [first = "", ...rest] = path.slice(src.length).split("/")
-    return rest.length > 0 ? first : "the root"
+  const shipped = everything.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
+  const pathOf = (path: string) => path.split("/").slice(3)
+
+  const lines = sources("packages/core/src/lines", "/line.ts").map(({ path }) => path.split("/").at(-2) ?? "")
+
+  /**
+   * The rooms of each package from the bottom up: each may import itself and those listed before it. A room is a
+   * folder, a file that is listed here, or `the root`: all other files beside the folders.
+   */
+  const rooms: Readonly<Record<string, ReadonlyArray<string>>> = {
+    core: [
+      ...["concurrency", "wire", "storage", "access", "lines", "calls", "carriers", "rating", "events", "consuming"],
+      ...["runner", "quoting", "webhooks", "timeline", "feedback", "sandbox", "config"],
+      // The wiring, then the callers of the service, and the lists of exports.
+      ...["the root", "client", "embedding", "testing", "program", "index.ts"]
+    ],
+    http: [
+      ...["webhooks", "carriers", "client", "host", "messages", "oauth", "documents", "routes", "node", "web"],
+      ...["the root", "program", "testing", "index.ts"]
+    ],
+    mcp: [
+      ...["protocol", "tools", "answers", "forms", "views", "catalogue", "serving"],
+      ...["the root", "stdio", "index.ts"]
+    ],
+    cli: [
+      ...["version.ts", "settings", "terminal", "config", "carriers", "service", "agents", "cells", "processes"],
+      ...["profiles", "remote", "trials", "commands", "Program.ts", "main.ts"]
+    ],
+    "storage-pg": [
+      ...["sql", "rows", "connection", "migrations", "database"],
+      ...["changes", "counts", "erasure", "hints", "jobs", "reads", "opening"],
+      // The root is the plain storage. The code for cells is above it, in a separate entry point that the root never
+      // imports.
+      ...["the root", "citus", "places", "moves", "cells"]
+    ],
+    "storage-memory": ["the root", "testing"]
   }
 
-  /** A finding for each import inside a folder of sources. The floors are its rooms, from the bottom up. */
-  const downwards = (src: string, floors: ReadonlyArray<string>, floorOf: (path: string) => string) => {
-    const files = everything.filter(({ path }) => path.startsWith(src) && !path.startsWith(`${src}testing/`))
-    assert.sameMembers([...new Set(files.map(({ path }) => floorOf(path)))], [...floors])
-    return files.flatMap(({ path, imports }) =>
-      imports
-        .filter(({ target }) => target?.startsWith(src))
-        .map(({ target }) => {
-          const isBelow = floors.indexOf(floorOf(target ?? "")) <= floors.indexOf(floorOf(path))
-          return finding(path, isBelow, `must not import ${target}`)
-        })
+  for (const [name, floors] of Object.entries(rooms)) {
+    it(`of ${name} import only downwards`, () => {
+      const src = `packages/${name}/src/`
+      const floorOf = (path: string) => {
+        const [first = "", ...rest] = pathOf(path)
+        return rest.length > 0 || floors.includes(first) ? first : "the root"
+      }
+      const files = shipped.filter(({ path }) => path.startsWith(src))
+      assert.sameMembers([...new Set(files.map(({ path }) => floorOf(path)))], [...floors])
+      holds(
+        files.flatMap(({ path, imports }) =>
+          imports
+            .filter(({ target }) => target?.startsWith(src))
+            .map(({ target }) => {
+              const isBelow = floors.indexOf(floorOf(target ?? "")) <= floors.indexOf(floorOf(path))
+              return finding(path, isBelow, `must not import ${target}`)
+            })
+        )
+      )
+    })
+  }
+
+  it("are those of every package", () => assert.sameMembers(Object.keys(rooms), [...packages]))
+
+  /** What each file or folder imports from its siblings. */
+  const neighbors = (folder: string) => {
+    const nodeOf = (path: string) => path.slice(folder.length).split("/")[0] ?? ""
+    const found = new Map<string, ReadonlyArray<string>>()
+    for (const { imports, path } of shipped.filter(({ path }) => path.startsWith(folder))) {
+      const node = nodeOf(path)
+      const targets = imports.flatMap(({ target }) => (target?.startsWith(folder) ? nodeOf(target) : []))
+      found.set(node, [...(found.get(node) ?? []), ...targets.filter((target) => target !== node)])
+    }
+    return found
+  }
+
+  it("hold no folders that import each other, at any depth", () => {
+    const folders = new Set(
+      shipped.flatMap(({ path }) => pathOf(path).map((_, depth) => `${path.split("/", depth + 3).join("/")}/`))
     )
-  }
-
-  /** The folders of the core from the bottom up: each may import itself and what stands before it. */
-  const order = [
-    "concurrency",
-    "wire",
-    "storage",
-    "access",
-    "lines",
-    "calls",
-    "carriers",
-    "rating",
-    "events",
-    "consuming",
-    "runner",
-    "quoting",
-    "webhooks",
-    "timeline",
-    "feedback",
-    "sandbox",
-    "config"
-  ]
-  /** What stands above the wiring at the root: those who call the service, and the list of what is exported. */
-  const above = ["client", "embedding", "index.ts", "program"]
-
-  it("of the core import only downwards", () => {
-    const src = "packages/core/src/"
-    const floorOf = (path: string) => (path === `${src}index.ts` ? "index.ts" : roomOf(src, path))
-    holds(downwards(src, [...order, "the root", ...above], floorOf))
+    assert.isAbove(folders.size, 50)
+    const circles = Array.from(folders, (folder) =>
+      circlesOf(neighbors(folder)).map((circle) => `${folder}: ${circle}`)
+    )
+    assert.deepStrictEqual(circles.flat(), [])
   })
 
-  it("of the storage on PostgreSQL import only downwards", () => {
-    const src = "packages/storage-pg/src/"
-    const statements = ["changes", "counts", "erasure", "hints", "jobs", "reads"]
-    const floors = ["sql", "rows", "connection", "citus", "places", "migrations", "database", ...statements]
-    holds(downwards(src, [...floors, "opening", "moves", "cells", "the root"], (path) => roomOf(src, path)))
+  it("have no file name twice in a package", () => {
+    // The folders of insurance lines have the same files on purpose: whoever knows one line knows them all.
+    const ofLine = new RegExp(`/(?:lines|rating)/(?:${lines.join("|")})/`)
+    const files = shipped.filter(({ path }) => !path.endsWith("/index.ts") && !ofLine.test(path))
+    const first = new Map<string, string>()
+    holds(
+      files.map(({ path }) => {
+        const name = `${path.split("/")[1]} ${pathOf(path).at(-1)}`
+        const other = first.get(name)
+        first.set(name, other ?? path)
+        return finding(path, other === undefined, `has the name of ${other}`)
+      })
+    )
   })
 
   it("of clients need nothing but the platform: they import values only from themselves and each other", () => {
@@ -83,7 +145,7 @@ describe("rooms", () => {
 
   it("stay small: six files at the root of the core, about twenty in a folder", () => {
     const folders = new Map<string, number>()
-    for (const { path } of everything.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))) {
+    for (const { path } of shipped) {
       const folder = path.slice(0, path.lastIndexOf("/"))
       folders.set(folder, (folders.get(folder) ?? 0) + 1)
     }
@@ -95,13 +157,12 @@ describe("rooms", () => {
   })
 
   it("name an insurance line only in lines/ and rating/", () => {
-    const lines = sources("packages/core/src/lines", "/line.ts").map(({ path }) => path.split("/").at(-2) ?? "")
     assert.isAbove(lines.length, 2)
     const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)
     const home = /^packages\/core\/src\/(?:lines|rating|testing)\//
     holds(
-      everything
-        .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !home.test(path))
+      shipped
+        .filter(({ path }) => !home.test(path))
         .map(({ path, code }) => finding(path, !named.test(code), "names an insurance line"))
     )
   })
@@ -110,20 +171,7 @@ describe("rooms", () => {
     const imports = new Map(
       everything.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])] as const)
     )
-    const state = new Map<string, "open" | "done">()
-    const circles: Array<string> = []
-    const visit = (path: string, way: ReadonlyArray<string>): void => {
-      if (state.get(path) === "done") return
-      if (state.get(path) === "open") {
-        circles.push([...way.slice(way.indexOf(path)), path].join(" -> "))
-        return
-      }
-      state.set(path, "open")
-      for (const target of imports.get(path) ?? []) visit(target, [...way, path])
-      state.set(path, "done")
-    }
-    for (const path of imports.keys()) visit(path, [])
     assert.isAbove(imports.size, 100)
-    assert.deepStrictEqual(circles, [])
+    assert.deepStrictEqual(circlesOf(imports), [])
   })
 })

@@ -8,8 +8,8 @@ import * as refusedLines from "./support/refusedLines.ts"
 import { read, root } from "./support/sources.ts"
 
 /*
- * The document makes a client with each of three generators, as the guide shows it. The program of each is checked with
- * the TypeScript that their workspace brings, and run against a host.
+ * Each of three generators makes a client from the document, as the guide shows. Each client's program is checked with
+ * the TypeScript of its workspace and run against a host.
  */
 
 const workspace = join(root, "test/typed-client")
@@ -26,7 +26,7 @@ const generators = Object.entries(commands)
 
 const path = [workspace, root].map((at) => join(at, "node_modules/.bin")).concat(process.env.PATH ?? "")
 
-/** Runs a command as in a shell, and gives what it prints. It may fail. */
+/** Runs a command as in a shell and returns its output. It may fail. */
 const run = (cwd: string, command: string): Promise<string> => {
   const [name = "", ...args] = command.split(" ")
   const env = { ...process.env, PATH: path.join(delimiter), NO_COLOR: "1" }
@@ -63,28 +63,25 @@ describe("a generated client", () => {
     )
   })
 
-  it.live(
-    "starts a request, reads its quotes, and is told which fact is wrong",
-    () =>
-      Effect.gen(function* () {
-        const { base_url, known } = yield* Host.start
-        for (const [generator] of generators) {
-          const printed = yield* Effect.promise(() =>
-            run(join(folder, generator), `node program.ts ${base_url} ${known.server}`)
-          )
-          assert.deepStrictEqual(
-            printed.trim().split("\n"),
-            [
-              "Lanternway Renters (sandbox) 16604",
-              "Harborline Mutual (sandbox) 20079",
-              "Brightstoop Home (sandbox) 18842",
-              "invalid_input application.dwelling.year_built"
-            ],
-            generator
-          )
-        }
-      }),
-    60_000
+  it.live("starts a request, reads its quotes, and is told which fact is wrong", () =>
+    Effect.gen(function* () {
+      const { base_url, known } = yield* Host.start
+      for (const [generator] of generators) {
+        const printed = yield* Effect.promise(() =>
+          run(join(folder, generator), `node program.ts ${base_url} ${known.server}`)
+        )
+        assert.deepStrictEqual(
+          printed.trim().split("\n"),
+          [
+            "Lanternway Renters (sandbox) 16604",
+            "Harborline Mutual (sandbox) 20079",
+            "Brightstoop Home (sandbox) 18842",
+            "invalid_input application.dwelling.year_built"
+          ],
+          generator
+        )
+      }
+    })
   )
 
   it("is made by the commands of the guide", () => {

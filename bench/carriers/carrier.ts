@@ -34,9 +34,6 @@ export const answer: typeof Answer.Type = {
   coverages: [bodily_injury, property_damage, collision]
 }
 
-/** The same, if it insures no such risk. */
-export const declined: typeof Answer.Type = { ...answer, status: "declined" }
-
 /** The facts that the carrier wants to know. */
 interface Facts {
   readonly garaging_address: { readonly state: string; readonly zip: string }
@@ -108,14 +105,8 @@ export const httpOf = (base_url: string) => ({
   redact: ["persons.*.born"]
 })
 
-/** The limits of a carrier that has any. */
-export interface Limits {
-  readonly attempt_timeout_ms?: number
-  readonly max_concurrent?: number
-}
-
 /** A carrier as an embedder writes it, which is asked at this address. It recognizes repeats, and sets no real limit. */
-export const make = (id: string, base_url: string, limits: Limits = {}): Carrier.CarrierAdapter =>
+export const make = (id: string, base_url: string): Carrier.CarrierAdapter =>
   defineCarrier({
     id,
     name: `Carrier ${id}`,
@@ -126,8 +117,7 @@ export const make = (id: string, base_url: string, limits: Limits = {}): Carrier
         idempotent: true,
         typical_ms: 500,
         max_concurrent: 10_000,
-        rate_per_minute: 1_000_000,
-        ...limits
+        rate_per_minute: 1_000_000
       }
     },
     connection: { api_key: "secret" },

@@ -159,7 +159,7 @@ const measure = async (contender: Child.Child, api: carrierApi.CarrierApi, work:
 export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const api = carrierApi.start()
   try {
-    const { url } = await api.listen(null)
+    const { url } = await api.listen()
     const work = { url, asks: flags.quick ? 200 : 6_000 }
     return await Contest.run(
       {

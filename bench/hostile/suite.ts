@@ -2,6 +2,8 @@ import * as Child from "../Child.ts"
 import type { Listening, Loop, Shared } from "../peers/Peer.ts"
 import type { Table } from "../report.ts"
 import { median } from "../statistics.ts"
+import type { Cost } from "./answerReader.ts"
+import { answers } from "./answers.ts"
 import { bodies, type Hostile } from "./bodies.ts"
 
 /** No call may hold the host for longer, in milliseconds. */
@@ -89,6 +91,42 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => {
       ms(row.parse_ms)
     ]),
     how: "one after another, medians of the calls",
+    numbers: rows
+  }
+}
+
+/** The most that an answer of a carrier may cost. */
+const answer_floor = { cpu_ms: 100, memory_mb: 50 } as const
+
+/** The cost of one hostile answer of a carrier. */
+export interface AnswerRow extends Cost {
+  readonly name: string
+}
+
+/** Reads each answer in its own process. */
+export const runAnswers = async (): Promise<ReadonlyArray<AnswerRow>> => {
+  const rows: Array<AnswerRow> = []
+  for (const { name } of answers) {
+    const reader = Child.start("hostile/answerReader.ts", Child.cores.server, { node: ["--expose-gc"] })
+    try {
+      rows.push({ name, ...(await reader.ask<Cost>(name)) })
+    } finally {
+      await reader.stop()
+    }
+  }
+  return rows
+}
+
+/** The answers as a table. */
+export const tableOfAnswers = (rows: ReadonlyArray<AnswerRow>): Table => {
+  const { cpu_ms, memory_mb } = answer_floor
+  const over = rows.filter((row) => row.cpu_ms > cpu_ms || row.memory_mb > memory_mb).length
+  return {
+    name: "hostile_answers",
+    title: `Answers of a carrier of 1 MiB that are meant to end the process: ${over} of ${rows.length} cost more than ${cpu_ms} ms or ${memory_mb} MB`,
+    columns: ["answer", "refused as", "CPU", "memory"],
+    rows: rows.map((row) => [row.name, row.reason, `${row.cpu_ms.toFixed(0)} ms`, `${row.memory_mb.toFixed(0)} MB`]),
+    how: "each read once, by a process of its own",
     numbers: rows
   }
 }

@@ -1,4 +1,4 @@
-import { median } from "../statistics.ts"
+import { medianOf, medianRatio } from "../statistics.ts"
 
 /** Somebody who is measured, round after round. */
 export interface Contender<Round> {
@@ -28,14 +28,14 @@ export const take = async <Round>(
 
 /** The median of a number over a contender's rounds. */
 export const middle = <Round>({ rounds }: Measured<Round>, pick: (round: Round) => number): number =>
-  median(rounds.map(pick))
+  medianOf(rounds, pick)
 
 /** The median of a number's ratios to that of the base, each in the same round. */
 export const ratio = <Round>(
   { rounds }: Measured<Round>,
   base: Measured<Round>,
   pick: (round: Round) => number
-): number => median(rounds.flatMap((round, i) => base.rounds.slice(i, i + 1).map((other) => pick(round) / pick(other))))
+): number => medianRatio(rounds, base.rounds, (round, other) => pick(round) / pick(other))
 
 /** What came of the contender of a name. */
 export const named = <Round>(all: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {

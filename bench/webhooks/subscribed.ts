@@ -6,13 +6,12 @@ import {
   Json,
   Quotewire,
   Revision,
-  Seal,
   type Storage,
   WebhookAddress
 } from "@quotewire/core"
-import { Publishing } from "@quotewire/core/testing"
+import { Publishing, World } from "@quotewire/core/testing"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { named } from "../operations.ts"
 import { newId } from "../peers/Peer.ts"
 import { call } from "../Service.ts"
@@ -56,7 +55,7 @@ export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewi
     Layer.provideMerge(Quotewire.layer),
     Layer.provideMerge(storage),
     Layer.provide(Quotewire.sandboxCarriers),
-    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] })),
+    Layer.provide(World.sealKeys(0)),
     Layer.provide(NodeWebhookSender.layer(settings)),
     Layer.provide(NodeCrypto.layer),
     Layer.orDie

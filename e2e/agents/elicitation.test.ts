@@ -73,11 +73,12 @@ const connect = Effect.fnUntraced(function* (program: (typeof names)[number], pe
   return { start, requests }
 })
 
-/** All quote requests of the workspace, as REST lists them. */
+/** The ids of all quote requests of the workspace. What else is listed changes as time passes. */
 const requestsOf = Effect.gen(function* () {
   const { base_urls, keys } = yield* AgentHosts
   const rest = connectRest({ base_url: base_urls[0], key: keys.server })
-  return (yield* Effect.promise(() => rest.list_quote_requests({}))).quote_requests
+  const { quote_requests } = yield* Effect.promise(() => rest.list_quote_requests({ limit: 100 }))
+  return quote_requests.map(({ id }) => id)
 })
 
 const { dwelling } = Applications.smallest.renters

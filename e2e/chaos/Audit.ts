@@ -1,48 +1,70 @@
 import { type FeedEvent, isFinal } from "./Feed.ts"
 import type { Received } from "./Receiver.ts"
 
-/** What an organization was promised and what has come of it. */
+/** What an organization was promised, and the outcome. */
 export interface Outcome {
   readonly accepted: ReadonlySet<string>
-  /** The feed as a reader saw it who followed it all the time. */
-  readonly followed: ReadonlyArray<FeedEvent>
-  /** The feed as it reads at the end. */
+  /** The feed as seen by each reader that followed it throughout. */
+  readonly followed: ReadonlyArray<ReadonlyArray<FeedEvent>>
+  /** The final state of the feed. */
   readonly feed: ReadonlyArray<FeedEvent>
-  /** The requests as they read at the end, by their identifiers. */
+  /** The final state of the requests, by id. */
   readonly requests: ReadonlyMap<string, { readonly status: string; readonly version: number }>
-  readonly received: Received
-  /** How far its clock was to be advanced, and how far it was, in seconds. */
+  readonly received: ReadonlyArray<Received>
+  /** The events that a consumer handled, of all organizations; null without a consumer. */
+  readonly consumed: ReadonlyArray<string> | null
+  /** How far its clock should have advanced, and how far it did, in seconds. */
   readonly clock: { readonly accepted: number; readonly stands: number }
 }
 
 const some = (all: ReadonlyArray<string>): string => `${all.slice(0, 3).join(", ")}${all.length > 3 ? ", …" : ""}`
 
-/** What is wrong with an outcome, in sentences; nothing where every promise was kept. */
+/** The broken promises of an outcome, in sentences; empty if every promise was kept. */
 export const findings = (outcome: Outcome): ReadonlyArray<string> => {
-  const { clock, feed, received } = outcome
-  const bodiesDiffer = feed.filter(({ id }) => new Set(received.bodies.get(id)).size > 1)
-  const undelivered = feed.filter(({ id }) => !received.bodies.has(id))
+  const { clock } = outcome
   return [
     ...ofFeeds(outcome),
     ...ofRequests(outcome),
+    ...outcome.received.flatMap((received) => ofReceiver(outcome, received)),
+    ...ofConsumer(outcome),
+    ...(clock.stands === clock.accepted ? [] : [`The clock stands at ${clock.stands} s, not at ${clock.accepted} s`])
+  ]
+}
+
+const ofReceiver = ({ feed }: Outcome, { bodies, wrong }: Received): ReadonlyArray<string> => {
+  const bodiesDiffer = feed.filter(({ id }) => new Set(bodies.get(id)).size > 1)
+  const undelivered = feed.filter(({ id }) => !bodies.has(id))
+  return [
     ...(undelivered.length === 0
       ? []
       : [`${undelivered.length} events were not delivered: ${some(undelivered.map(({ id }) => id))}`]),
     ...(bodiesDiffer.length === 0 ? [] : [`The bodies of ${some(bodiesDiffer.map(({ id }) => id))} differ`]),
-    ...(clock.stands === clock.accepted ? [] : [`The clock stands at ${clock.stands} s, not at ${clock.accepted} s`]),
-    ...received.wrong
+    ...wrong
   ]
+}
+
+/** A consumer may see an event again, but it must see new events in feed order. */
+const ofConsumer = ({ consumed, feed }: Outcome): ReadonlyArray<string> => {
+  if (consumed === null) return []
+  const ids = feed.map(({ id }) => id)
+  const own = new Set(ids)
+  const firsts = [...new Set(consumed)].filter((id) => own.has(id))
+  const first = ids.findIndex((id, index) => firsts[index] !== id)
+  return first === -1
+    ? []
+    : [`The consumer handled ${firsts.length} of ${ids.length} events; the first difference is at ${first}`]
 }
 
 const ofFeeds = ({ feed, followed }: Outcome): ReadonlyArray<string> => {
   const ids = feed.map(({ id }) => id)
-  const seen = followed.map(({ id }) => id)
-  const first = ids.findIndex((id, index) => seen[index] !== id)
   return [
     ...(new Set(ids).size === ids.length ? [] : ["An event is in the feed twice"]),
-    ...(first === -1 && seen.length === ids.length
-      ? []
-      : [`Who followed the feed saw ${seen.length} of ${ids.length} events; the first difference is at ${first}`]),
+    ...followed.flatMap((seen) => {
+      const first = ids.findIndex((id, index) => seen[index]?.id !== id)
+      return first === -1 && seen.length === ids.length
+        ? []
+        : [`Who followed the feed saw ${seen.length} of ${ids.length} events; the first difference is at ${first}`]
+    }),
     ...[...Map.groupBy(feed, ({ resource }) => resource.id)].flatMap(([id, events]) =>
       events.every(({ resource }, index) => resource.version === index + 1)
         ? []

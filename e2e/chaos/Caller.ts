@@ -1,17 +1,19 @@
 import { after } from "./Hosts.ts"
 
-/** An answer that was received whole. */
+/** A completely received answer. */
 export interface Answer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: what a host answers is judged by the audit
   readonly body: any
 }
 
-/** What goes with a call. */
+/** The input of a call. */
 export interface Sent {
   readonly method?: "GET" | "POST"
   readonly body?: object
   readonly idempotency_key?: string
+  /** The call times out and is retried after this time; fifteen seconds by default. */
+  readonly within_ms?: number
 }
 
 const gives_up_after_ms = 180_000
@@ -22,17 +24,17 @@ const until = (ms: number) => {
 
 const isToBeRepeated = ({ body }: Answer): boolean => body?.error?.retry_action?.type === "wait"
 
-/** Told of an answer that names an outage: a 503. */
+/** Called with each answer that reports an outage (a 503). */
 export type OnOutage = (why: string) => void
 
-/** Longer than a host waits for what a dead one has held. */
-const answers_within_ms = 40_000
+/** Longer than a host takes for any call except a clock advance. */
+const answers_within_ms = 15_000
 
 /**
- * Calls hosts as the guide tells callers to: what gets no answer, or a 503, is sent again, the same, to the next host.
+ * Calls hosts as the guide tells callers to: retries a call that gets a 503 or no answer, unchanged, on the next host.
  */
 export class Caller {
-  /** Why calls were sent again, one line each. */
+  /** Why calls were retried, one line each. */
   readonly repeats: Array<string> = []
   private turn = 0
   private readonly base_urls: ReadonlyArray<string>
@@ -45,7 +47,7 @@ export class Caller {
     this.onOutage = onOutage
   }
 
-  /** Calls until there is an answer, as long as it is worth waiting for: three minutes unless told. */
+  /** Calls until there is an answer, for as long as `waits` returns true; three minutes by default. */
   async call(path: string, sent: Sent = {}, waits: () => boolean = until(gives_up_after_ms)): Promise<Answer> {
     while (waits()) {
       const answer = await this.once(path, sent)
@@ -58,11 +60,12 @@ export class Caller {
       if (typeof answer !== "string" && answer.status === 503) this.onOutage(why)
       await after(100)
     }
-    throw new Error(`No answer to ${path}`)
+    throw new Error(`No answer to ${path}; the last one was ${this.repeats.at(-1)}`)
   }
 
-  /** The answer, or why there is none. */
-  private async once(path: string, { method = "GET", body, idempotency_key }: Sent): Promise<Answer | string> {
+  /** The answer, or the reason why there is none. */
+  private async once(path: string, sent: Sent): Promise<Answer | string> {
+    const { method = "GET", body, idempotency_key, within_ms = answers_within_ms } = sent
     const base_url = this.base_urls[this.turn++ % this.base_urls.length]
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}`, "content-type": "application/json" }
     if (idempotency_key !== undefined) headers["idempotency-key"] = idempotency_key
@@ -70,7 +73,7 @@ export class Caller {
       const response = await fetch(`${base_url}${path}`, {
         method,
         headers,
-        signal: AbortSignal.timeout(answers_within_ms),
+        signal: AbortSignal.timeout(within_ms),
         ...(body !== undefined && { body: JSON.stringify(body) })
       })
       return { status: response.status, body: await response.json() }

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { PostgresServer } from "../../test/support/PostgresServer.ts"
 import { statements } from "../../test/support/TestDatabase.ts"
+import { type Server, type Viewer, viewers } from "./Server.ts"
 
 /** A database on one of the servers. */
 interface Place {
@@ -16,19 +16,16 @@ interface Cell {
   moves_to: Place | null
 }
 
-/** The cells of a service: the file that hosts and commands read, and the databases that it names. */
+/** The cells of a service: the files that hosts and commands read, and the databases that they name. */
 export class CellPlaces {
   readonly names: ReadonlyArray<string>
-  /** The file of cells. */
-  readonly file: string
   private readonly folder = mkdtempSync(join(tmpdir(), "quotewire-cells-"))
-  private readonly servers: ReadonlyArray<PostgresServer>
+  private readonly servers: ReadonlyArray<Server>
   private readonly cells: ReadonlyArray<Cell>
   private databases = 0
 
-  private constructor(servers: ReadonlyArray<PostgresServer>, count: number) {
+  private constructor(servers: ReadonlyArray<Server>, count: number) {
     this.servers = servers
-    this.file = join(this.folder, "cells.json")
     this.cells = Array.from({ length: count }, (_, place) => ({
       name: `cell-${place + 1}`,
       at: this.newPlace(place % servers.length),
@@ -37,15 +34,20 @@ export class CellPlaces {
     this.names = this.cells.map(({ name }) => name)
   }
 
-  /** Makes as many empty databases, on the servers in turn, and the file. */
-  static async make(servers: ReadonlyArray<PostgresServer>, count: number): Promise<CellPlaces> {
+  /** The file of cells for one viewer. */
+  file(viewer: Viewer): string {
+    return join(this.folder, `${viewer}.json`)
+  }
+
+  /** Creates this many empty databases, distributed over the servers, and the file. */
+  static async make(servers: ReadonlyArray<Server>, count: number): Promise<CellPlaces> {
     const places = new CellPlaces(servers, count)
     for (const { at } of places.cells) await places.createDatabase(at)
     places.write()
     return places
   }
 
-  /** The servers that calls for a cell need: its own, and those of the first cell. Two for a cell that moves. */
+  /** The servers that calls for a cell need: its own (two while it moves), and those of the first cell. */
   serversFor(name: string): ReadonlyArray<number> {
     const needed = this.cells.filter((cell, place) => place === 0 || cell.name === name)
     return needed.flatMap(({ at, moves_to }) => (moves_to === null ? [at.server] : [at.server, moves_to.server]))
@@ -59,7 +61,10 @@ export class CellPlaces {
     this.write()
   }
 
-  /** Writes one address again: the second one if the cell has moved. Answers how to drop the other, which nobody needs. */
+  /**
+   * Writes a single address again: the second one if the cell has moved. Returns a function that drops the other,
+   * unused database.
+   */
   endMove(name: string, outcome: "moved" | "undone"): () => Promise<void> {
     const cell = this.cell(name)
     const { at, moves_to } = cell
@@ -69,16 +74,16 @@ export class CellPlaces {
     this.write()
     const { database, server } = outcome === "moved" ? at : moves_to
     return async () => {
-      await statements(this.url({ server, database: "postgres" }), `drop database ${database} with (force)`)
+      await this.on(server, `drop database ${database} with (force)`)
     }
   }
 
-  /** The server on which a cell is. */
+  /** The server of a cell. */
   serverOf(name: string): number {
     return this.cell(name).at.server
   }
 
-  /** The cell in which a record is. */
+  /** The cell of a record. */
   async find(id: string): Promise<string> {
     for (const { at, name } of this.cells) {
       const rows = await statements(this.url(at), `select from quotewire.record where id = '${id}'`)
@@ -87,7 +92,7 @@ export class CellPlaces {
     throw new Error(`${id} is in no cell`)
   }
 
-  /** What moves have left on the servers: slots, subscriptions, publications and databases that no cell uses. */
+  /** What moves left behind on the servers: slots, subscriptions, publications and databases that no cell uses. */
   async leftBehind(): Promise<ReadonlyArray<string>> {
     const rows: Array<Record<string, unknown>> = []
     for (const server of this.servers.keys()) {
@@ -116,23 +121,30 @@ export class CellPlaces {
     return { server, database: `place_${++this.databases}` }
   }
 
-  private url({ server, database }: Place): string {
+  private url({ server, database }: Place, viewer: Viewer | null = null): string {
     const on = this.servers[server]
     if (on === undefined) throw new Error(`There is no server ${server}`)
-    return on.url(database)
+    return viewer === null ? on.url(database) : on.urlFor(viewer, database)
   }
 
   private async createDatabase({ server, database }: Place): Promise<void> {
-    await statements(this.url({ server, database: "postgres" }), `create database ${database}`)
+    await this.on(server, `create database ${database}`)
+  }
+
+  /** Runs a statement once no fault affects the server. */
+  private on(server: number, statement: string): Promise<unknown> | undefined {
+    return this.servers[server]?.lock.alone(() => statements(this.url({ server, database: "postgres" }), statement))
   }
 
   private write(): void {
-    const entries = this.cells.map(({ at, moves_to, name }) => ({
-      name,
-      url: this.url(at),
-      ...(moves_to !== null && { moves_to: this.url(moves_to) })
-    }))
-    writeFileSync(this.file, JSON.stringify(entries))
-    chmodSync(this.file, 0o600)
+    for (const viewer of viewers) {
+      const entries = this.cells.map(({ at, moves_to, name }) => ({
+        name,
+        url: this.url(at, viewer),
+        ...(moves_to !== null && { moves_to: this.url(moves_to, viewer) })
+      }))
+      writeFileSync(this.file(viewer), JSON.stringify(entries))
+      chmodSync(this.file(viewer), 0o600)
+    }
   }
 }

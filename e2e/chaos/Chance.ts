@@ -1,8 +1,8 @@
-/** Chance that is the same for the same seed (mulberry32). */
+/** A seeded random number generator (mulberry32). */
 export interface Chance {
-  /** From 0, included, to 1, not included. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number
-  /** A whole number from 0 to below the bound. */
+  /** A whole number from 0 (inclusive) to the bound (exclusive). */
   readonly below: (bound: number) => number
   readonly pick: <A>(all: readonly [A, ...ReadonlyArray<A>]) => A
 }

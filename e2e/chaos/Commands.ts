@@ -3,18 +3,18 @@ import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
 
-/** What a command has come to. The code is null if it was killed. */
+/** The result of a command. The code is null if it was killed. */
 export interface Ended {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** A command that runs. */
+/** A running command. */
 export interface Running {
-  /** Answers when it has said this on standard error; also when it has ended. */
+  /** Resolves when it prints this to standard error, or when it ends. */
   readonly says: (text: string) => Promise<unknown>
-  /** Ends it at once, as a power cut does. */
+  /** Kills it at once, as a power failure would. */
   readonly kill: () => void
   readonly ended: Promise<Ended>
 }
@@ -47,7 +47,7 @@ export const startIn =
     return { says, kill: () => child.kill("SIGKILL"), ended }
   }
 
-/** Runs a command to its end, and answers what it has printed. */
+/** Runs a command to its end and returns its output. */
 export const answer = async (start: Start, ...args: ReadonlyArray<string>) => {
   const { code, err, out } = await start(...args).ended
   if (code !== 0) throw new Error(`quotewire ${args.join(" ")} has ended with ${code}: ${err}`)

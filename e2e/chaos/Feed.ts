@@ -1,4 +1,4 @@
-/** An event as the feed shows it. */
+/** An event in the feed. */
 export interface FeedEvent {
   readonly id: string
   readonly type: string
@@ -10,5 +10,5 @@ const final: ReadonlySet<string> = new Set(
   ["completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`)
 )
 
-/** Whether an event is the last of its request. */
+/** Whether an event of this type is the last one of its request. */
 export const isFinal = (type: string): boolean => final.has(type)

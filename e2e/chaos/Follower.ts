@@ -2,7 +2,10 @@ import type { Caller } from "./Caller.ts"
 import { type FeedEvent, isFinal } from "./Feed.ts"
 import { after } from "./Hosts.ts"
 
-/** Reads the feed from its beginning, or on from a cursor, until it is empty. */
+/** The pause between two polls of the feed, in milliseconds. */
+const rests_ms = 100
+
+/** Reads the feed from its beginning, or from a cursor, to its end. */
 export const read = async (caller: Caller, into: Array<FeedEvent>, from: string | null): Promise<string | null> => {
   let cursor = from
   while (true) {
@@ -15,7 +18,7 @@ export const read = async (caller: Caller, into: Array<FeedEvent>, from: string 
   }
 }
 
-/** Follows the feed while others write, until it is told to stop and has caught up. */
+/** Follows the feed while others write, until it is stopped and has caught up. */
 export const follow = (caller: Caller) => {
   const events: Array<FeedEvent> = []
   let stopping = false
@@ -25,25 +28,28 @@ export const follow = (caller: Caller) => {
     let cursor: string | null = null
     while (!stopping) {
       cursor = await read(caller, events, cursor)
-      await after(50)
+      await after(rests_ms)
     }
     await read(caller, events, cursor)
     return events
   }
   const followed = run()
   return {
-    /** What it has seen so far. */
+    /** The events seen so far. */
     events,
-    /** How many requests it has seen come to their end. */
+    /** How many requests it has seen end. */
     ended: () => {
       for (const { type } of events.slice(looked)) if (isFinal(type)) ended += 1
       looked = events.length
       return ended
     },
-    /** Everything that it has seen, in its order. */
+    /** Stops, and returns all events seen, in order. */
     stop: (): Promise<ReadonlyArray<FeedEvent>> => {
       stopping = true
       return followed
     }
   }
 }
+
+/** A reader that is following a feed. */
+export type Follower = ReturnType<typeof follow>

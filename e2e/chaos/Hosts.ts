@@ -1,44 +1,64 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
+import { Lock } from "./Lock.ts"
 
 const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
+const clock = new URL("jumpingClock.ts", import.meta.url).href
 
-/** One `quotewire serve` that can be killed and started again at the same address. */
+/** A `quotewire serve` process that can be killed and restarted at the same address. */
 export interface Host {
   readonly base_url: string
-  /** Ends it at once, as a power cut does. */
+  /** Held by the fault that affects the host as a whole. */
+  readonly lock: Lock
+  /** Kills it at once, as a power failure would. */
   readonly kill: () => Promise<void>
-  /** Stops it where it stands, as a machine that is suspended does, and lets it go on after so many milliseconds. */
+  /** Pauses it, as if its machine were suspended, and resumes it after this many milliseconds. */
   readonly pause: (ms: number) => Promise<void>
-  /** Starts it, and answers when it is ready. */
+  /** Shifts the wall clock of its machine by this many milliseconds, until it restarts. */
+  readonly jump: (by_ms: number) => void
+  /** Starts it, and resolves when it is ready. */
   readonly start: () => Promise<void>
-  /** Asks it to stop, and answers its exit code. */
+  /**
+   * Starts it, and restarts it as long as it ends during startup, as a supervisor does while the database is
+   * unavailable.
+   */
+  readonly revive: () => Promise<void>
+  /** Asks it to stop, and returns its exit code. */
   readonly stop: () => Promise<number | null>
-  /** Whether its process runs. */
+  /** Whether its process is running. */
   readonly runs: () => boolean
-  /** What it has said on standard error, its last 20,000 characters. */
+  /** The last 20,000 characters of its standard error. */
   readonly said: () => string
 }
 
-const ready_within_ms = 60_000
+const ready_within_ms = 180_000
+const revived_within_ms = 300_000
+/** Hosts promise to stop within ten seconds. */
+const stops_within_ms = 30_000
 
-/** A host on a port, working for the database that its environment names; it does not run yet. */
+/** Makes a host on a port, for the database that its environment names, without starting it. */
 export const make = (port: number, env: Readonly<Record<string, string>>): Host => {
   let child: ChildProcess | null = null
   let said = ""
   const start = async () => {
-    const args = [program, "serve", "--port", `${port}`, "--json", "--no-limits", "--migrate"]
-    const started = spawn(process.execPath, args, { env: { ...process.env, ...env } })
+    const args = ["--import", clock, program, "serve", "--port", `${port}`, "--json", "--no-limits", "--migrate"]
+    const started = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"]
+    })
     child = started
-    started.stderr.on("data", (bytes) => {
+    started.stderr?.on("data", (bytes) => {
       said = (said + bytes).slice(-20_000)
     })
     await new Promise<void>((ready, failed) => {
       let out = ""
       const late = setTimeout(() => failed(new Error("A host did not become ready")), ready_within_ms)
-      started.once("exit", () => failed(new Error(`A host has ended at its start: ${said}`)))
-      started.stdout.on("data", (bytes) => {
+      started.once("exit", () => {
+        clearTimeout(late)
+        failed(new Error(`A host has ended at its start: ${said}`))
+      })
+      started.stdout?.on("data", (bytes) => {
         out += bytes
         if (!out.includes("\n")) return
         clearTimeout(late)
@@ -52,12 +72,32 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
     const ended = once(ending, "exit")
     ending.kill(signal)
+    const late = setTimeout(() => {
+      said += `\n${hangs}`
+      ending.kill("SIGKILL")
+    }, stops_within_ms)
     const [code]: ReadonlyArray<number | null> = await ended
+    clearTimeout(late)
     return code ?? null
+  }
+  const revive = async () => {
+    const ends_at = Date.now() + revived_within_ms
+    while (true) {
+      try {
+        return await start()
+      } catch (error) {
+        if (Date.now() > ends_at) throw error
+        await end("SIGKILL")
+        await after(200)
+      }
+    }
   }
   return {
     base_url: `http://127.0.0.1:${port}`,
+    lock: new Lock(),
     start,
+    revive,
+    jump: (by_ms) => void child?.send(by_ms, () => undefined),
     kill: async () => {
       await end("SIGKILL")
     },
@@ -72,6 +112,9 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     said: () => said
   }
 }
+
+/** The log text recorded for a host that did not stop when asked to. */
+export const hangs = "A host that was asked to stop did not end"
 
 /** Waits in real time. */
 export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -5,7 +5,7 @@ import * as Follower from "./Follower.ts"
 import { after } from "./Hosts.ts"
 import type * as Receiver from "./Receiver.ts"
 
-/** So many requests may be open: faults are to strike work under way, not hosts that cannot keep up. */
+/** The most open requests: faults should strike work in progress, not hosts that cannot keep up. */
 const max_open = 100
 
 const lines = ["renters", "pet", "personal_auto"] as const
@@ -15,42 +15,68 @@ const event_types = [
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
 
-/** An organization under load: what it was promised, and what it has seen. */
+/** An organization under load: what it was promised, and what it saw. */
 export interface Organization {
   readonly caller: Caller
-  /** The caller that follows the feed. */
-  readonly reader: Caller
-  /** The identifiers of the requests that were answered with 202. */
+  /** The callers that follow the feed. */
+  readonly readers: ReadonlyArray<Caller>
+  /** The ids of the requests answered with 202. */
   readonly accepted: Set<string>
-  readonly follower: ReturnType<typeof Follower.follow>
-  /** The seconds of the advances of its clock that were answered. */
+  readonly followers: ReadonlyArray<Follower.Follower>
+  /** The answered advances of its clock, in seconds. */
   readonly advanced: Array<number>
   readonly name: string
   readonly subscription_id: string
 }
 
-/** Subscribes an organization to everything, and begins to follow its feed. */
+/** How an organization calls hosts. */
+export interface Calling {
+  readonly base_urls: ReadonlyArray<string>
+  readonly onOutage?: OnOutage
+  /** How many readers follow the feed; one by default. */
+  readonly readers?: number
+}
+
+/** Subscribes receivers to all events of an organization, and starts following its feed. */
 export const begin = async (
   name: string,
   key: string,
-  base_urls: ReadonlyArray<string>,
-  receiver: Receiver.OpenReceiver,
-  onOutage?: OnOutage
+  { base_urls, onOutage, readers: several = 1 }: Calling,
+  receivers: ReadonlyArray<Receiver.OpenReceiver>
 ): Promise<Organization> => {
   const caller = new Caller(base_urls, key, onOutage)
-  const subscribed = await caller.call("/v1/event-subscriptions", {
-    method: "POST",
-    idempotency_key: `subscribe-${name}`,
-    body: { url: receiver.urlOf(name), event_types }
-  })
-  if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
-  receiver.trust(name, subscribed.body.signing_secret)
-  const reader = new Caller(base_urls, key, onOutage)
-  const follower = Follower.follow(reader)
-  return { caller, reader, accepted: new Set(), follower, advanced: [], name, subscription_id: subscribed.body.id }
+  let subscription_id = ""
+  for (const [place, receiver] of receivers.entries()) {
+    const subscribed = await caller.call("/v1/event-subscriptions", {
+      method: "POST",
+      idempotency_key: `subscribe-${name}-${place}`,
+      body: { url: receiver.urlOf(name), event_types }
+    })
+    if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
+    receiver.trust(name, subscribed.body.signing_secret)
+    subscription_id = subscribed.body.id
+  }
+  // The first two start at different hosts, and all rotate through the hosts.
+  const orders = Array.from({ length: several }, (_, place) => (place % 2 === 0 ? base_urls : base_urls.toReversed()))
+  const readers = orders.map((order) => new Caller(order, key, onOutage))
+  const followers = readers.map((reader) => Follower.follow(reader))
+  return { caller, readers, accepted: new Set(), followers, advanced: [], name, subscription_id }
 }
 
-/** Starts requests one after the other until told to stop, each sent again until it is accepted. */
+/** How many requests of this organization have ended, according to its first reader. */
+const ended = ({ followers: [follower] }: Organization): number => follower?.ended() ?? 0
+
+/**
+ * The smallest application. Each one for renters insurance has a unique ZIP code, by which its carriers recognize it.
+ */
+const applicationOf = (line: (typeof lines)[number], lane: number, number: number) => {
+  if (line !== "renters") return Applications.smallest[line]
+  const smallest = Applications.smallest.renters
+  const zip = `${10_001 + ((lane * 600 + number) % 4_800)}`
+  return { ...smallest, dwelling: { ...smallest.dwelling, address: { state: "NY", zip } } }
+}
+
+/** Starts requests one after the other until stopped, and retries each until it is accepted. */
 export const load = async (
   organization: Organization,
   chance: Chance,
@@ -66,20 +92,23 @@ export const load = async (
         line,
         consent_receipt_id: `receipt-${lane}-${number}`,
         request_key: `request-${lane}-${number}`,
-        application: Applications.smallest[line]
+        application: applicationOf(line, lane, number)
       }
     })
     if (status !== 202) throw new Error(`A start was answered with ${status}: ${JSON.stringify(body)}`)
     organization.accepted.add(body.id)
     do await after(rest_ms)
-    while (!isOver() && organization.accepted.size - organization.follower.ended() > max_open)
+    while (!isOver() && organization.accepted.size - ended(organization) > max_open)
   }
 }
 
+/** An advance that takes longer is retried: a host may hold it for as long as there is work. */
+const advances_within_ms = 40_000
+
 /**
- * Advances the clock by some seconds, again and again until told to stop; each call is sent again until it is answered.
+ * Repeatedly advances the clock by some seconds until stopped, and retries each call until it is answered.
  *
- * While hosts die every few seconds, an advance may take as long as they do.
+ * While hosts keep dying every few seconds, an advance may not complete.
  */
 export const moveClock = async (
   { caller, advanced, name }: Organization,
@@ -91,7 +120,7 @@ export const moveClock = async (
   for (let number = 0; !isOver(); number++) {
     const seconds = 1 + chance.below(20)
     const idempotency_key = `advance-${name}-${lane}-${number}`
-    const sent = { method: "POST", idempotency_key, body: { seconds } } as const
+    const sent = { method: "POST", idempotency_key, body: { seconds }, within_ms: advances_within_ms } as const
     const { status, body } = await caller.call("/v1/sandbox/time", sent, waits)
     if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
     advanced.push(seconds)

@@ -1,17 +1,19 @@
 interface Outage {
-  /** The place of a server; null if the hosts themselves may refuse calls. */
+  /** The index of a server; null if the hosts themselves may refuse calls. */
   readonly server: number | null
   excuses_until: number
 }
 
-/** So long calls may fail after a server is back: a host has to notice it, and runs on a machine that is busy. */
-const recovery_ms = 10_000
+/** How long calls may still fail after a server is back: a host waits ten seconds for an answer, on a busy machine. */
+const recovery_ms = 20_000
+/** The same after lost bytes: every old connection is dead, and a host notices only when it uses one. */
+export const dead_connections_ms = 30_000
 
-/** What is away, or was until a moment ago: a host may answer 503 for that, and for nothing else. */
+/** What is unavailable, or was until recently. Only this excuses a 503 from a host. */
 export class Outages {
   private all: Array<Outage> = []
 
-  /** Does something that takes a server away. */
+  /** Runs work that makes a server unavailable. */
   async of<A>(server: number | null, work: () => Promise<A>, more_ms = recovery_ms): Promise<A> {
     const outage: Outage = { server, excuses_until: Number.POSITIVE_INFINITY }
     this.all.push(outage)
@@ -22,7 +24,7 @@ export class Outages {
     }
   }
 
-  /** Whether a call may fail now that needs these servers. */
+  /** Whether a call that needs these servers may fail now. */
   excuse(servers: ReadonlyArray<number>): boolean {
     this.all = this.all.filter(({ excuses_until }) => excuses_until > Date.now())
     return this.all.some(({ server }) => server === null || servers.includes(server))

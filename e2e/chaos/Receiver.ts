@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { verifyWebhook } from "@quotewire/core"
 
-/** A receiver of webhooks that keeps what arrived by event, and whatever should not have happened. */
+/** A webhook receiver that records what arrived, by event, and whatever should not have happened. */
 export interface Received {
   /** The bodies of an event's deliveries. */
   readonly bodies: ReadonlyMap<string, ReadonlyArray<string>>
@@ -30,7 +30,7 @@ export const open = async () => {
       bodies.set(id, [...(bodies.get(id) ?? []), body.toString()])
       response.writeHead(204).end()
     } catch (error) {
-      // A host that was killed in the middle of a delivery is no fault.
+      // A delivery cut short because its host was killed is not an error.
       if (request.complete) wrong.push(String(error))
       response.destroy()
     }
@@ -41,11 +41,11 @@ export const open = async () => {
   return {
     received: { bodies, wrong } satisfies Received,
     urlOf: (name: string) => `http://127.0.0.1:${port}/${name}`,
-    /** Answers 503 from now on, and keeps nothing. */
+    /** Answers 503 from now on and records nothing. */
     refuse: () => {
       isRefusing = true
     },
-    /** Takes deliveries again. */
+    /** Accepts deliveries again. */
     accept: () => {
       isRefusing = false
     },
@@ -57,5 +57,5 @@ export const open = async () => {
   }
 }
 
-/** A receiver that listens. */
+/** A listening receiver. */
 export type OpenReceiver = Awaited<ReturnType<typeof open>>

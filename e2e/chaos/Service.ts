@@ -1,69 +1,114 @@
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
-import { PostgresServer } from "../../test/support/PostgresServer.ts"
+import { fileURLToPath } from "node:url"
 import { CellPlaces } from "./CellPlaces.ts"
 import * as Commands from "./Commands.ts"
+import * as Consumers from "./Consumers.ts"
 import * as Hosts from "./Hosts.ts"
 import { Outages } from "./Outages.ts"
+import { Server, type Viewer } from "./Server.ts"
+import { Standby } from "./Standby.ts"
 
-/** Some hosts and the PostgreSQL that they share, as they run in production: each a process of its own. */
+const carriers_config = fileURLToPath(new URL("carriers.config.ts", import.meta.url))
+
+/** Several hosts and the PostgreSQL servers that they share, each a separate process as in production. */
 export interface Service {
   /** One server; two if the service has several cells. */
-  readonly servers: readonly [PostgresServer, ...ReadonlyArray<PostgresServer>]
+  readonly servers: readonly [Server, ...ReadonlyArray<Server>]
   readonly hosts: readonly [Hosts.Host, ...ReadonlyArray<Hosts.Host>]
-  /** Null for a service on one database, which is no cell. */
+  /** Null for a service on one database without cells. */
   readonly cells: CellPlaces | null
+  /** The synchronous standby of the first server; null if it has none. */
+  readonly standby: Standby | null
+  /** A consumer in two processes; null without one. */
+  readonly consumers: Consumers.OpenConsumers | null
   readonly outages: Outages
   /** Starts a command of the service. */
   readonly command: Commands.Start
-  /** Makes an organization, and answers the server key of its sandbox. */
+  /** Creates an organization, and returns the server key of its sandbox. */
   readonly newKey: (organization: string) => Promise<string>
-  /** Ends everything, and removes the data. */
+  /** Stops everything and removes the data. */
   readonly close: () => Promise<void>
 }
 
 interface Options {
   readonly hosts: 1 | 2
   readonly durable: boolean
-  /** How many cells; one database that is no cell unless told. */
+  /** The number of cells; by default one database without cells. */
   readonly cells?: number
+  /** Whether the first server has a synchronous standby; false by default. */
+  readonly standby?: boolean
+  /** The address of the tests' own carriers, in addition to the fictional ones; none by default. */
+  readonly carriers_url?: string
+  /** Whether a consumer runs in two processes; false by default. */
+  readonly consumers?: boolean
 }
 
-/** Starts one PostgreSQL, or two for several cells, and all at once as many hosts. */
-export const open = async ({ cells: count = 1, durable, hosts: several }: Options): Promise<Service> => {
-  const servers = await startServers(count, durable)
-  const cells = count === 1 ? null : await CellPlaces.make(servers, count)
-  const env = {
-    ...(cells === null ? { QUOTEWIRE_DATABASE_URL: servers[0].url("postgres") } : { QUOTEWIRE_CELLS: cells.file }),
-    QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
-    QUOTEWIRE_WEBHOOK_ALLOW: "127.0.0.0/8"
-  }
-  const first = Hosts.make(await freePort(), env)
-  const hosts = [first, ...(several === 2 ? [Hosts.make(await freePort(), env)] : [])] as const
-  const command = Commands.startIn(env)
+/** Starts one PostgreSQL server, or two for several cells, and all hosts at the same time. */
+export const open = async (options: Options): Promise<Service> => {
+  const { cells: count = 1 } = options
+  const closing: Array<() => unknown> = []
   const close = async () => {
-    for (const host of hosts) await host.kill()
-    for (const server of servers) await server.remove()
-    cells?.remove()
+    for (const end of closing.splice(0).toReversed()) await end()
   }
   try {
+    const servers = await startServers(options)
+    closing.push(...servers.map((server) => () => server.remove()))
+    const standby = options.standby === true ? await Standby.of(servers[0]) : null
+    closing.push(() => standby?.remove())
+    const cells = count === 1 ? null : await CellPlaces.make(servers, count)
+    closing.push(() => cells?.remove())
+    const envOf = environment(options, servers[0], cells)
+    const first = Hosts.make(await freePort(), envOf("host-1"))
+    const hosts = [first, ...(options.hosts === 2 ? [Hosts.make(await freePort(), envOf("host-2"))] : [])] as const
+    closing.push(...hosts.map((host) => () => host.kill()))
+    const command = Commands.startIn(envOf("commands"))
     for (const name of cells?.names ?? []) await Commands.answer(command, "cells", "add", name)
     await Promise.all(hosts.map((host) => host.start()))
+    const consumers = options.consumers === true ? await Consumers.open(envOf("consumers")) : null
+    closing.push(() => consumers?.close())
+    const newKey = (organization: string) => makeKey(command, organization)
+    return { servers, hosts, cells, standby, consumers, outages: new Outages(), command, newKey, close }
   } catch (error) {
     await close()
     throw error
   }
-  const outages = new Outages()
-  return { servers, hosts, cells, outages, command, newKey: (organization) => newKey(command, organization), close }
 }
 
-const startServers = async (cells: number, durable: boolean) => {
-  if (cells === 1) return [await PostgresServer.start({ durable })] as const
-  const settings = { wal_level: "logical", max_replication_slots: "20", max_wal_senders: "20" }
-  return [await PostgresServer.start({ durable, settings }), await PostgresServer.start({ durable, settings })] as const
+/** The settings of hosts and commands, each of which reaches the servers over separate links. */
+const environment = ({ carriers_url }: Options, server: Server, cells: CellPlaces | null) => {
+  const shared = {
+    QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
+    QUOTEWIRE_WEBHOOK_ALLOW: "127.0.0.0/8",
+    ...(carriers_url !== undefined && { QUOTEWIRE_CONFIG: carriers_config, CHAOS_CARRIERS_URL: carriers_url })
+  }
+  return (viewer: Viewer): Readonly<Record<string, string>> =>
+    cells === null
+      ? { ...shared, QUOTEWIRE_DATABASE_URL: server.urlFor(viewer, "postgres") }
+      : { ...shared, QUOTEWIRE_CELLS: cells.file(viewer) }
 }
 
-const newKey = async (command: Commands.Start, organization: string): Promise<string> => {
+/**
+ * A server that does not wait for the disk still loses nothing if its processes are killed, because the kernel has the
+ * data.
+ */
+const undurable = { synchronous_commit: "on", full_page_writes: "off", fsync: "off" }
+const small = { max_wal_size: "128MB", min_wal_size: "32MB", max_connections: "100" }
+/** Servers notice within seconds that the other one is unavailable or back. */
+const impatient = { wal_receiver_timeout: "3s", wal_sender_timeout: "3s", wal_retrieve_retry_interval: "200ms" }
+const logical = { wal_level: "logical", max_replication_slots: "20", max_wal_senders: "20" }
+
+const startServers = async ({ cells = 1, durable, standby = false }: Options) => {
+  const lasting = durable ? {} : undurable
+  if (cells > 1) {
+    const settings = { ...lasting, ...small, ...impatient, ...logical }
+    return [await Server.start({ durable, settings }), await Server.start({ durable, settings })] as const
+  }
+  const settings = standby ? { ...lasting, ...small, ...impatient } : lasting
+  return [await Server.start({ durable, settings })] as const
+}
+
+const makeKey = async (command: Commands.Start, organization: string): Promise<string> => {
   const { organization_id } = await Commands.answer(command, "organizations", "create", organization)
   const scope = ["--organization", organization_id, "--environment", "sandbox", "--kind", "server"]
   return (await Commands.answer(command, "keys", "create", ...scope)).key

@@ -1,133 +1,182 @@
 import * as Audit from "./Audit.ts"
+import * as Carriers from "./Carriers.ts"
 import * as Chance from "./Chance.ts"
-import type { Fault } from "./Faults.ts"
 import * as Hosts from "./Hosts.ts"
 import * as Moves from "./Moves.ts"
 import * as Organization from "./Organization.ts"
+import type { Cycle, Round } from "./Plan.ts"
 import * as Receiver from "./Receiver.ts"
 import * as Service from "./Service.ts"
-import { settle, stands_still_ms } from "./settle.ts"
+import { readQuotes, settle, stands_still_ms } from "./settle.ts"
 
-/** What is to happen. */
-export interface Plan {
-  readonly seed: number
-  /** How many cells; one database that is no cell unless told. */
-  readonly cells?: number
-  /** What strikes, one after the other, under load. */
-  readonly faults: ReadonlyArray<Fault>
-  /** No more faults after this time, in milliseconds; the load ends with the last fault. */
-  readonly most_ms: number
-  readonly say: (line: string) => void
-}
-
-/** What happened. */
+/** What happened in a round. */
 export interface Story {
-  readonly faults: number
+  /** The cycles played. */
+  readonly cycles: ReadonlyArray<Cycle>
   readonly accepted: number
   readonly events: number
-  /** Deliveries that arrived more than once, which is allowed. */
+  /** Repeated deliveries, which are allowed. */
   readonly repeated_deliveries: number
-  /** Calls that were sent again because a host or the database was away. */
+  /** Calls retried because a host or the database was unavailable. */
   readonly repeated_calls: number
-  /** From the last fault until every accepted request had come to its end. */
+  /** Events that the consumer handled more than once, which is allowed. */
+  readonly repeated_events: number
+  /** The time from the last fault until every accepted request ended. */
   readonly final_ms: number
-  /** From the last fault until every event had arrived at its receiver, too. */
+  /** The time from the last fault until every event also reached its receivers and its consumer. */
   readonly recovered_ms: number
-  /** What was promised and not kept. */
+  /** The broken promises. */
   readonly findings: ReadonlyArray<string>
 }
 
-// About twenty starts a second by all lanes: faults are to strike work under way, not a host that cannot keep up.
-const between_starts_ms = 50
+/** Options for playing a round. */
+export interface Playing {
+  readonly say: (line: string) => void
+  /** When to stop starting cycles, in milliseconds since 1970. */
+  readonly ends_at: number
+}
 
-/** Plays a plan on two hosts and one PostgreSQL, or two for several cells, and judges what has come of it. */
-export const play = async (plan: Plan): Promise<Story> => {
-  const service = await Service.open({
-    hosts: 2,
-    durable: true,
-    ...(plan.cells !== undefined && { cells: plan.cells })
-  })
-  const receiver = await Receiver.open()
+// About ten starts per second over all lanes: faults should strike work in progress, not a host that cannot keep up.
+const between_starts_ms = 100
+/** A fault that takes longer is stuck, in milliseconds. */
+const strikes_within_ms = 600_000
+/** How much of a host's log is shown if there are findings. */
+const log_characters = 4_000
+const readers = 3
+const receivers = 2
+
+/** What a service is tested with. */
+interface Ground {
+  readonly service: Service.Service
+  readonly carriers: Carriers.OpenCarriers
+  readonly receivers: ReadonlyArray<Receiver.OpenReceiver>
+}
+
+/** Plays a round on two hosts and two PostgreSQL servers, and judges the outcome. */
+export const play = async (round: Round, playing: Playing): Promise<Story> => {
+  const carriers = await Carriers.open()
+  const opened = await Promise.all(Array.from({ length: receivers }, () => Receiver.open()))
+  const on = round.ground === "cells" ? { cells: 2 } : { standby: true }
+  const options = { hosts: 2, durable: false, consumers: true, carriers_url: carriers.url, ...on } as const
+  const service = await Service.open(options)
+  carriers.callBackTo(service.hosts.map(({ base_url }) => base_url))
   try {
-    return await strikeUnderLoad(plan, service, receiver)
+    const story = await strikeUnderLoad(round, playing, { service, carriers, receivers: opened })
+    if (story.findings.length > 0) for (const host of service.hosts) playing.say(host.said().slice(-log_characters))
+    return story
   } finally {
-    receiver.close()
+    for (const receiver of opened) receiver.close()
+    carriers.close()
     await service.close()
   }
 }
 
-const strikeUnderLoad = async (
-  plan: Plan,
-  service: Service.Service,
-  receiver: Receiver.OpenReceiver
-): Promise<Story> => {
-  const refused: Array<string> = []
-  const organizations = await beginAll(service, receiver, (why) => refused.push(why))
-  const [lanes, clock_lanes] = service.cells === null ? [4, 2] : [1, 1]
+/** Puts organizations under load until stopped. Returns what was wrong with their answers. */
+const loadAll = (organizations: ReadonlyArray<Organization.Organization>, seed: number, lanes: number) => {
   const rest_ms = between_starts_ms * lanes * organizations.length
-  let over = false
-  let last_fault = Date.now()
-  const loads = organizations.flatMap((organization, place) =>
-    Array.from({ length: lanes }, (_, lane) =>
-      Organization.load(organization, Chance.make(plan.seed + place * lanes + lane), lane, rest_ms, () => over)
-    )
-  )
-  const inTime = () => !over || Date.now() - last_fault < stands_still_ms
-  const clocks = organizations.flatMap((organization, place) =>
-    Array.from({ length: clock_lanes }, (_, lane) =>
-      Organization.moveClock(organization, Chance.make(plan.seed + 1_000 + 2 * place + lane), lane, () => over, inTime)
-    )
-  )
-  const moving = Promise.allSettled(clocks)
-  const chance = Chance.make(plan.seed)
-  const began = Date.now()
-  let struck = 0
-  try {
-    for (const fault of plan.faults) {
-      if (Date.now() - began > plan.most_ms) break
-      await Hosts.after(200 + chance.below(800))
-      const what = await fault(service, chance)
-      struck += 1
-      plan.say(`${struck} of ${plan.faults.length}: ${what}`)
-    }
-  } finally {
-    over = true
-    last_fault = Date.now()
+  let over_at: number | null = null
+  const isOver = () => over_at !== null
+  const inTime = () => over_at === null || Date.now() - over_at < stands_still_ms
+  const running = organizations.flatMap((organization, place) => [
+    ...Array.from({ length: lanes }, (_, lane) => {
+      const number = place * lanes + lane
+      return Organization.load(organization, Chance.make(seed + number), number, rest_ms, isOver)
+    }),
+    Organization.moveClock(organization, Chance.make(seed + 1_000 + place), 0, isOver, inTime)
+  ])
+  const all = Promise.allSettled(running)
+  return async (): Promise<ReadonlyArray<string>> => {
+    over_at = Date.now()
+    return (await all).flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []))
   }
-  await Promise.all(loads)
-  const moved = await moving
-  const outcomes = await Promise.all(organizations.map((organization) => settle(organization, receiver)))
+}
+
+const inTime = async (name: string, strike: Promise<string>): Promise<string> => {
+  const late = Promise.withResolvers<never>()
+  const stuck = new Error(`"${name}" does not come to its end`)
+  const timer = setTimeout(() => late.reject(stuck), strikes_within_ms)
+  try {
+    return await Promise.race([strike, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Strikes cycle by cycle. A long fault continues while the next cycles strike. */
+const strikeAll = async (round: Round, { ends_at, say }: Playing, service: Service.Service) => {
+  const played: Array<Cycle> = []
+  const failed: Array<string> = []
+  const long: Array<Promise<void>> = []
+  const strike = async ({ faults, seed }: Cycle, place: number) => {
+    const began = Date.now()
+    const all = faults.map(({ name, strike }, nth) => inTime(name, strike(service, Chance.make(seed + nth))))
+    for (const one of await Promise.allSettled(all)) {
+      const told = one.status === "fulfilled" ? one.value : `failed: ${one.reason}`
+      if (one.status === "rejected") failed.push(`In cycle ${place + 1}: ${one.reason} ${one.reason?.cause ?? ""}`)
+      say(`${place + 1} of ${round.cycles.length}, ${((Date.now() - began) / 1_000).toFixed(1)} s: ${told}`)
+    }
+  }
+  const chance = Chance.make(round.seed)
+  for (const [place, cycle] of round.cycles.entries()) {
+    if (Date.now() > ends_at) break
+    await Hosts.after(100 + chance.below(400))
+    const struck = strike(cycle, place)
+    if (cycle.faults.some(({ isLong }) => isLong === true)) long.push(struck)
+    else await struck
+    played.push(cycle)
+  }
+  await Promise.all(long)
+  return { played, failed }
+}
+
+const strikeUnderLoad = async (round: Round, playing: Playing, ground: Ground): Promise<Story> => {
+  const { carriers, receivers: all, service } = ground
+  const refused: Array<string> = []
+  const organizations = await beginAll(ground, (why) => refused.push(why))
+  const end = loadAll(organizations, round.seed, service.cells === null ? 4 : 2)
+  const { failed, played } = await strikeAll(round, playing, service)
+  const last_fault = Date.now()
+  const wrong = await end()
+  const consumed = service.consumers?.handled ?? null
+  const outcomes = await Promise.all(organizations.map((organization) => settle(organization, all, consumed)))
+  const quotes = await Promise.all(organizations.map(readQuotes))
+  const handled = service.consumers?.handled ?? []
   return {
-    faults: struck,
+    cycles: played,
     accepted: outcomes.reduce((sum, { accepted }) => sum + accepted.size, 0),
     events: outcomes.reduce((sum, { feed }) => sum + feed.length, 0),
-    repeated_deliveries: [...receiver.received.bodies.values()].reduce((sum, all) => sum + all.length - 1, 0),
+    repeated_deliveries: all
+      .flatMap(({ received }) => [...received.bodies.values()])
+      .reduce((sum, bodies) => sum + bodies.length - 1, 0),
     repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats.length, 0),
+    repeated_events: handled.length - new Set(handled).size,
     final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
     recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
     findings: [
-      ...moved.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : [])),
+      ...failed,
+      ...wrong,
       ...outcomes.flatMap(Audit.findings),
+      ...carriers.findings(quotes.flat()),
       ...refused,
+      ...service.hosts.flatMap(({ said }) => (said().includes(Hosts.hangs) ? [Hosts.hangs] : [])),
       ...(service.cells === null ? [] : await Moves.findings(service, service.cells))
     ]
   }
 }
 
-/** So many organizations for each cell at most: chance places them, and may leave a cell without any. */
+/** The most organizations per cell: they are placed randomly, which may leave a cell without any. */
 const max_per_cell = 2
 
-/** Begins two organizations on one database; on cells as many as it takes until each cell has one. */
+/** Begins two organizations on one database, or on cells as many as it takes until each cell has one. */
 const beginAll = async (
-  { cells, hosts, newKey, outages }: Service.Service,
-  receiver: Receiver.OpenReceiver,
+  { receivers: all, service: { cells, hosts, newKey, outages } }: Ground,
   onWrongOutage: (why: string) => void
 ): Promise<ReadonlyArray<Organization.Organization>> => {
-  const base_urls = hosts.map(({ base_url }) => base_url)
+  const calling = { base_urls: hosts.map(({ base_url }) => base_url), readers }
   if (cells === null) {
     return [
-      await Organization.begin("one", await newKey("one"), base_urls, receiver),
-      await Organization.begin("other", await newKey("other"), base_urls, receiver)
+      await Organization.begin("one", await newKey("one"), calling, all),
+      await Organization.begin("other", await newKey("other"), calling, all)
     ]
   }
   const organizations: Array<Organization.Organization> = []
@@ -135,11 +184,12 @@ const beginAll = async (
   while (used.size < cells.names.length && organizations.length < max_per_cell * cells.names.length) {
     const name = `organization-${organizations.length + 1}`
     const home = { cell: "" }
-    const begun = await Organization.begin(name, await newKey(name), base_urls, receiver, (why) => {
+    const onOutage = (why: string) => {
       if (!outages.excuse(cells.serversFor(home.cell))) {
         onWrongOutage(`${new Date().toISOString()} A call for ${home.cell} was refused without need: ${why}`)
       }
-    })
+    }
+    const begun = await Organization.begin(name, await newKey(name), { ...calling, onOutage }, all)
     home.cell = await cells.find(begun.subscription_id)
     used.add(home.cell)
     organizations.push(begun)

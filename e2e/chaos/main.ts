@@ -1,37 +1,72 @@
 import { parseArgs } from "node:util"
-import * as Chance from "./Chance.ts"
-import { play } from "./chaos.ts"
-import { endConnections, killHost, pauseHost, restartDatabase } from "./Faults.ts"
-import { moveCell } from "./Moves.ts"
+import { play, type Story } from "./chaos.ts"
+import { Disk } from "./Disk.ts"
+import { allFaults, countsOf, draw, type Ground, grounds } from "./Plan.ts"
 
 /*
- * npm run chaos -- [--seed N] [--cycles N] [--minutes N] [--cells N]
+ * npm run chaos -- [--seed N] [--cycles N] [--minutes N] [--ground standby|cells] [--only TEXT] [--without TEXT]
  *
- * Kills hosts and connections, pauses hosts and restarts the database under load, so often, and judges what has come of it.
- * Several cells are on two databases, and move between them.
+ * Faults strike a service under load, cycle by cycle, and the outcome is judged. See README.md.
  */
 
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: `${Math.floor(Math.random() * 1e9)}` },
-    cycles: { type: "string", default: "100" },
-    minutes: { type: "string", default: "20" },
-    cells: { type: "string", default: "1" }
+    cycles: { type: "string", default: "300" },
+    minutes: { type: "string", default: "180" },
+    ground: { type: "string" },
+    only: { type: "string", default: "" },
+    without: { type: "string" }
   }
 })
+
+/** From this many cycles on, a fault that was never played is a finding. */
+const covers_all_from = 100
+const cycles_per_round = 20
+
 const seed = Number(values.seed)
 const cycles = Number(values.cycles)
-const cells = Number(values.cells)
-const chance = Chance.make(seed)
-// Each kill or pause of a host is a cycle; now and then the database suffers too.
-const faults = Array.from({ length: cycles }, () => {
-  if (cells > 1 && chance.next() < 0.2) return [moveCell]
-  const drawn = chance.next()
-  if (drawn > 0.97) return [pauseHost]
-  return drawn < 0.1 ? [restartDatabase, killHost] : drawn < 0.3 ? [endConnections, killHost] : [killHost]
-}).flat()
+const isGround = (ground: string): ground is Ground => grounds.some((one) => one === ground)
+const on = values.ground !== undefined && isGround(values.ground) ? [values.ground] : grounds
+const { canFill } = probeDisk()
+const faults = allFaults.filter(({ name, needs }) => {
+  if (name === "disk full" && !canFill) return false
+  if (values.without !== undefined && name.includes(values.without)) return false
+  return name.includes(values.only) && (needs === null || on.some((ground) => ground === needs))
+})
 
-console.log(`seed ${seed}, ${cycles} cycles, ${cells} ${cells === 1 ? "cell" : "cells"}`)
-const run = await play({ seed, cells, faults, most_ms: Number(values.minutes) * 60_000, say: console.log })
-console.log(JSON.stringify(run, null, 2))
-if (run.findings.length > 0) process.exitCode = 1
+console.log(`seed ${seed}, ${cycles} cycles. The seed draws the plan; when its steps meet is up to real time.`)
+if (!canFill) console.log("No disk is filled: only root on Linux can mount a small one.")
+
+const ends_at = Date.now() + Number(values.minutes) * 60_000
+const stories: Array<Story> = []
+for (const round of draw({ seed, cycles, cycles_per_round, grounds: on, faults })) {
+  if (Date.now() > ends_at) break
+  console.log(`Round ${stories.length + 1}, ${round.ground}`)
+  const story = await play(round, { ends_at, say: console.log })
+  const { cycles: played, ...result } = story
+  console.log(JSON.stringify({ cycles: played.length, ...result }))
+  stories.push(story)
+}
+
+const played = stories.flatMap((story) => story.cycles)
+const counts = countsOf(played)
+for (const [name, count] of counts) console.log(`${`${count}`.padStart(4)}  ${name}`)
+const left_out = faults.flatMap(({ name }) => (counts.get(name) === 0 ? [`Never played: ${name}`] : []))
+const findings = [
+  ...stories.flatMap((story, place) => story.findings.map((finding) => `Round ${place + 1}: ${finding}`)),
+  ...(played.length >= covers_all_from ? left_out : []),
+  ...(played.length < cycles
+    ? [`Only ${played.length} of ${cycles} cycles were played in ${values.minutes} minutes`]
+    : [])
+]
+for (const finding of findings) console.log(finding)
+console.log(`${played.length} cycles, ${findings.length} findings, seed ${seed}`)
+if (findings.length > 0) process.exitCode = 1
+
+/** Whether a separate disk can be created and filled here. */
+function probeDisk() {
+  const disk = Disk.make()
+  disk.remove()
+  return disk
+}

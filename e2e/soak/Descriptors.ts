@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 
-/** How many descriptors a process holds, by what they are. */
+/** The number of descriptors that a process holds, by type. */
 export type Descriptors = Readonly<Record<string, number>>
 
-/** The ports by which sockets are told apart: `server` is the host's own. */
+/** The ports that identify sockets: `server` is the host's own. */
 export interface Ports {
   readonly server: number
   readonly database: number
@@ -36,7 +36,7 @@ const kindOf = ({ local, remote }: Socket, ports: Ports): string => {
   return remote === ports.receiver ? "webhooks" : `port ${remote}`
 }
 
-/** Looks at the descriptors of a process; Linux tells. */
+/** Counts the descriptors of a process. Linux only. */
 export const of = (pid: number, ports: Ports): Descriptors => {
   const known = sockets(pid)
   const counts: Record<string, number> = {}
@@ -50,7 +50,7 @@ export const of = (pid: number, ports: Ports): Descriptors => {
   return counts
 }
 
-/** It may be closed by now. */
+/** The descriptor may be closed by now. */
 const linkOf = (path: string): string | null => {
   try {
     return readlinkSync(path)
@@ -59,10 +59,13 @@ const linkOf = (path: string): string | null => {
   }
 }
 
-/** How many there are in all. */
+/** The number of descriptors of a process, of any type. */
+export const countOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
+
+/** The total number. */
 export const count = (descriptors: Descriptors): number =>
   Object.values(descriptors).reduce((sum, number) => sum + number, 0)
 
-/** How many sockets of this machine are connected to a port of it, whoever has them. */
+/** The number of this machine's sockets connected to one of its ports, whichever process has them. */
 export const connectedTo = (port: number): number =>
   [...sockets(process.pid).values()].filter(({ remote }) => remote === port).length

@@ -1,10 +1,10 @@
 /*
- * Preloaded into the host that is watched (`node --expose-gc --import`): tells over IPC how large its heap is.
+ * Preloaded into the watched host (`node --expose-gc --import`): reports its memory over IPC.
  */
 
 process.on("message", () => {
   globalThis.gc?.()
-  process.send?.(process.memoryUsage().heapUsed)
+  process.send?.(process.memoryUsage())
 })
-// The host ends by signals, as it does without a probe.
+// Lets signals end the host, as without a probe.
 process.channel?.unref()

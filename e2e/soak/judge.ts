@@ -1,48 +1,91 @@
-import type { Descriptors } from "./Descriptors.ts"
-import * as Counts from "./Descriptors.ts"
+/** A measurement, at a time in hours since the beginning. */
+export interface Point {
+  readonly hours: number
+  readonly value: number
+}
 
-/** What was seen of a host at one moment. Memory in bytes. */
-export interface Sample {
-  readonly seconds: number
-  readonly descriptors: Descriptors
-  /** Connections to the host that its callers hold, by their own side. */
-  readonly held_by_callers: number
+/** A figure that should not grow. */
+export interface Figure {
+  readonly name: string
+  readonly points: ReadonlyArray<Point>
+  /** How much it may grow while it is judged. The longer the run, the smaller the slope that this allows. */
+  readonly bound: number
+}
+
+/** How a figure changes: its least-squares slope and the standard error of the slope, both per hour. */
+export interface Trend {
+  readonly mean: number
+  readonly slope: number
+  readonly error: number
+}
+
+/** A judged figure, and how much it grew. */
+export interface Judged extends Figure, Trend {
+  readonly growth: number
+  /** The standard error of the growth. */
+  readonly growth_error: number
+  /** `open` if the error is too large to decide, which calls for a longer run. */
+  readonly verdict: "steady" | "grows" | "open"
+}
+
+/** The trend of points; without a slope if there are fewer than three. */
+export const trendOf = (points: ReadonlyArray<Point>): Trend => {
+  const count = points.length
+  const mean = sum(points, ({ value }) => value) / count
+  const middle = sum(points, ({ hours }) => hours) / count
+  const spread = sum(points, ({ hours }) => (hours - middle) ** 2)
+  if (count < 3 || spread === 0) return { mean, slope: 0, error: Number.POSITIVE_INFINITY }
+  const slope = sum(points, ({ hours, value }) => (hours - middle) * (value - mean)) / spread
+  const rest = sum(points, ({ hours, value }) => (value - mean - slope * (hours - middle)) ** 2)
+  return { mean, slope, error: Math.sqrt(rest / (count - 2) / spread) }
+}
+
+/** Judges the second half of a figure: in the first half, caches fill up and old data is not erased yet. */
+export const judge = (figure: Figure): Judged => {
+  const half = figure.points.slice(Math.floor(figure.points.length / 2))
+  const trend = trendOf(half)
+  const hours = (half.at(-1)?.hours ?? 0) - (half[0]?.hours ?? 0)
+  const [growth, growth_error] = [trend.slope * hours, trend.error * hours]
+  return { ...figure, ...trend, growth, growth_error, verdict: verdictOf(growth, growth_error, figure.bound) }
+}
+
+/**
+ * A figure grows if its growth minus two standard errors exceeds the bound, and is steady if its growth plus two does
+ * not.
+ */
+const verdictOf = (growth: number, error: number, bound: number): Judged["verdict"] => {
+  if (growth - 2 * error > bound) return "grows"
+  return growth + 2 * error > bound ? "open" : "steady"
+}
+
+const sum = <A>(all: ReadonlyArray<A>, of: (one: A) => number): number => all.reduce((total, one) => total + of(one), 0)
+
+/** What a host holds before, during and after a crowd. Memory is in bytes. */
+export interface Crowd {
+  readonly name: string
+  readonly before: Holding
+  readonly peak_rss: number
+  readonly after: Holding
+}
+
+/** What a host holds. */
+export interface Holding {
+  readonly descriptors: number
   readonly heap: number
   readonly rss: number
 }
 
-/** What a host declares: `DatabaseOptions`, with the connection that listens, and `NodeWebhookSender.Settings`. */
-const bounds = { database: 2 + 6 + 1, webhooks: 256 } as const
+/** How much more a host may hold after a crowd than before, and at its peak. Pages that V8 keeps for later count in its RSS. */
+export const crowd_bounds = { descriptors: 10, heap: 10e6, rss: 150e6, peak_rss: 500e6 } as const
 
-/** Connections that are being closed while one side has been counted and the other has not. */
-const closing = 5
-
-/** What is wrong with a host that was watched under the same load all the time; nothing where it holds steady. */
-export const judge = (samples: ReadonlyArray<Sample>): ReadonlyArray<string> => {
-  const warm = samples.slice(Math.floor(samples.length / 3))
-  const [first, last] = [warm.slice(0, Math.floor(warm.length / 2)), warm.slice(Math.floor(warm.length / 2))]
-  const grown = (what: string, of: (sample: Sample) => number, most: number): ReadonlyArray<string> => {
-    const [before, after] = [median(first.map(of)), median(last.map(of))]
-    return after - before > most ? [`${what} has grown from ${before} to ${after}`] : []
-  }
-  const beyond = (kind: keyof typeof bounds) =>
-    samples
-      .filter(({ descriptors }) => (descriptors[kind] ?? 0) > bounds[kind])
-      .map(({ seconds }) => `After ${seconds} s there are more connections than declared: ${kind}`)
-  const abandoned = samples
-    .filter(({ descriptors, held_by_callers }) => (descriptors.callers ?? 0) > held_by_callers + closing)
-    .map(({ seconds }) => `After ${seconds} s the host holds connections that no caller has any more`)
+/** What is wrong with how a host withstood a crowd. */
+export const judgeCrowd = ({ after, before, name, peak_rss }: Crowd): ReadonlyArray<string> => {
+  const bounded = (what: string, more: number, most: number) =>
+    more > most ? [`${name}: ${what} grew by ${Math.round(more)}, more than ${most}`] : []
   return [
-    ...beyond("database"),
-    ...beyond("webhooks"),
-    ...abandoned,
-    ...grown("The number of descriptors", ({ descriptors }) => Counts.count(descriptors), 5),
-    ...grown("The heap", ({ heap }) => heap, 3e6),
-    ...grown("RSS", ({ rss }) => rss, 15e6)
+    ...bounded("RSS at its peak", peak_rss - before.rss, crowd_bounds.peak_rss),
+    ...bounded("the number of descriptors", after.descriptors - before.descriptors, crowd_bounds.descriptors),
+    ...bounded("the heap", after.heap - before.heap, crowd_bounds.heap),
+    ...bounded("RSS", after.rss - before.rss, crowd_bounds.rss)
   ]
-}
-
-const median = (numbers: ReadonlyArray<number>): number => {
-  const sorted = numbers.toSorted((one, other) => one - other)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
 }

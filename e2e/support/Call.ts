@@ -1,16 +1,16 @@
 import type { Effect } from "effect"
 
-/** What a journey says of a call beyond its input. */
+/** Options of a journey's call besides its input. */
 export interface CallOptions {
   readonly key?: string
   readonly read_handle?: string
   readonly idempotency_key?: string
 }
 
-/** An answer as a journey sees it, whatever host gave it. */
+/** An answer as a journey sees it, from any host. */
 export interface Answer {
   readonly status: number
-  // Journeys read answers as a program in another language would, by what the document says of them.
+  // Journeys read answers as a program in another language would, following the OpenAPI document.
   // biome-ignore lint/suspicious/noExplicitAny: the shape is checked against the OpenAPI document
   readonly body: any
 }
@@ -22,5 +22,5 @@ export interface Keys {
   readonly platform: string
 }
 
-/** Calls an operation by its name, with the server key unless told. */
+/** Calls an operation by name, with the server key by default. */
 export type Call = (keys: Keys, operation: string, input: object, options?: CallOptions) => Effect.Effect<Answer>

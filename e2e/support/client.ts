@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Answer, Call } from "./Call.ts"
 import { operationOf } from "./rest.ts"
 
-/** Calls operations by the methods of the client that programs use. It retries nothing, because journeys look at refusals. */
+/** Calls operations with the client library's methods, without retries, because journeys inspect refusals. */
 export const make =
   (base_url: string): Call =>
   (keys, name, input, { key = keys.server, ...options } = {}) =>

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 
-/** A clock that is as far off for as long as it runs. */
+/** A clock that is off by a constant amount. */
 export const off = (by_ms: number): Clock.Clock => {
   const right = Clock.Clock.defaultValue()
   return {

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
 
-/** Waits for something that sockets bring about. */
+/** Waits for a condition that depends on sockets. */
 export const eventually = (isTrue: () => boolean): Effect.Effect<void> =>
-  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(10_000), Effect.orDie, Effect.asVoid)
+  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie, Effect.asVoid)

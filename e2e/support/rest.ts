@@ -4,14 +4,14 @@ import { Effect } from "effect"
 import * as Conforms from "../../packages/http/test/support/conforms.ts"
 import type { Answer, Call } from "./Call.ts"
 
-/** The operation of this name. */
+/** The operation with this name. */
 export const operationOf = (name: string) => {
   const operation = operations.find((one) => one.name === name)
   if (operation === undefined) throw new Error(`${name} is no operation`)
   return operation
 }
 
-/** Calls operations as the OpenAPI document says, and checks every answer against it. */
+/** Calls operations according to the OpenAPI document, and checks every answer against it. */
 export const make = (base_url: string): Call => {
   const conforms = Conforms.make(OpenApi.document(operations, base_url))
   let calls = 0

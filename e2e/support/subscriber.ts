@@ -10,7 +10,7 @@ export const everyType: ReadonlyArray<string> = [
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
 
-/** A delivery as the log lists it. */
+/** A delivery in the log. */
 export interface Listed {
   readonly event_id: string
   readonly event_type: string
@@ -28,7 +28,7 @@ export interface Attempted {
   readonly trigger: string
 }
 
-/** Asks again until the answer is the one, at most for twenty seconds; what it was last stands in the failure. */
+/** Repeats a query until its answer is sufficient, for at most twenty seconds. The failure contains the last answer. */
 export const askUntil = <A>(ask: Effect.Effect<A, never, Host>, isEnough: (answer: A) => boolean) =>
   Effect.suspend(() => {
     let last = ""
@@ -57,9 +57,9 @@ export const of = (keys: Keys, id: string) => {
     call,
     /** The delivery log, newest first. */
     log,
-    /** The log when it is as told. */
+    /** Waits until the log meets a condition. */
     logUntil: (isEnough: (log: ReadonlyArray<Listed>) => boolean) => askUntil(log, isEnough),
-    /** The log when all in it have this status, and there are so many. */
+    /** Waits until the log has this many deliveries and all have this status. */
     allAre: (status: string, count: number) =>
       askUntil(log, (all) => all.length === count && all.every((delivery) => delivery.status === status)),
     attempts: (event_id: string) =>
@@ -72,7 +72,7 @@ export const of = (keys: Keys, id: string) => {
   }
 }
 
-/** Subscribes a receiver of one's own, which from then on counts the secret. */
+/** Subscribes a new receiver, which from then on accepts the secret. */
 export const subscribe = Effect.fnUntraced(function* (
   keys: Keys,
   script: Receiver.Script = {},
@@ -94,7 +94,7 @@ export const advance = (keys: Keys, seconds: number) =>
 
 let requests = 0
 
-/** Starts a quote request for a flat in New York, which comes to eight events within a minute; gives its identifier. */
+/** Starts a quote request for an apartment in New York, which produces eight events within a minute. Returns its id. */
 export const startRequest = (keys: Keys, more: object = {}) =>
   Effect.flatMap(Host, (host) =>
     host.call(keys, "start_quote_request", {
@@ -106,7 +106,7 @@ export const startRequest = (keys: Keys, more: object = {}) =>
     })
   ).pipe(Effect.map(({ body }): string => body.id))
 
-/** An event as the feed lists it. */
+/** An event in the feed. */
 interface Listing {
   readonly id: string
   readonly type: string

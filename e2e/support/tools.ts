@@ -7,7 +7,7 @@ import { operationOf } from "./rest.ts"
 
 const names = new Set(Tools.of<ServiceApi.Services>(operations).map(({ name }) => name))
 
-/** What stands elsewhere over REST is an argument of a tool, and some arguments have names of their own. */
+/** What REST sends elsewhere is an argument of a tool, and some arguments have different names. */
 const argumentsOf = (name: string, input: object, more: { readonly read_handle?: string | undefined }, key: string) => {
   const { idempotent, route } = operationOf(name)
   const { id, ...rest }: { readonly id?: unknown } = { ...input }
@@ -19,13 +19,13 @@ const argumentsOf = (name: string, input: object, more: { readonly read_handle?:
   }
 }
 
-/** The HTTP status that REST has for what a tool has answered. */
+/** The HTTP status that REST has for a tool's answer. */
 const statusOf = (name: string, isError: boolean, body: Answer["body"]): number =>
   isError
     ? (Object.entries(ApiError.definitions).find(([code]) => code === body.error.code)?.[1].status ?? Number.NaN)
     : operationOf(name).route.status
 
-/** Calls operations by their tools, and those that have none as told. */
+/** Calls operations through their tools, and those without a tool with `otherwise`. */
 export const make = (base_url: string, otherwise: Call): Call => {
   let calls = 0
   return (keys, name, input, options = {}) => {
@@ -45,12 +45,12 @@ export const make = (base_url: string, otherwise: Call): Call => {
       const { result } = await response.json()
       if (result === undefined) throw new Error(`${name} has come to no result: ${response.status}`)
       const { content, isError, structuredContent } = result
-      // First a summary for a model, then the same JSON as text (api.md, Agent endpoint).
+      // First a summary for a model, then the same JSON as text (api.md, Tool results).
       const [summary, same] = content
       if (summary.text === "" || JSON.stringify(JSON.parse(same.text)) !== JSON.stringify(structuredContent)) {
         throw new Error(`${name} tells a model something else than a program: ${JSON.stringify(content)}`)
       }
-      // The text stands among the fields, too, for programs that show a model nothing else.
+      // The text is also among the fields, for programs that show a model nothing else.
       const { summary: same_text, ...body } = structuredContent
       if (!isError && same_text !== summary.text) throw new Error(`${name} has no summary: ${JSON.stringify(body)}`)
       return { status: statusOf(name, isError, structuredContent), body }

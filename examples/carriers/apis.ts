@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Schema } from "effect"
 
 /*
- * The three APIs of the carrier to practise on. Each keeps what it was asked, recognizes a repeat by the caller's key, and has
+ * The four APIs of the carrier to practise on. Each keeps what it was asked, recognizes a repeat by the caller's key, and has
  * numbers of its own.
  */
 
@@ -99,6 +99,34 @@ export const xmlApi = () => {
   </InsuranceSvcRs>
 </ACORD>`
     }
+  }
+}
+
+/** XML that is answered later: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it rated. */
+export const xmlPollsApi = (isLate: () => boolean) => {
+  const numberOf = makeNumbers("F")
+  const quotes = new Map<string, { readonly claims: number; readonly contents: number; reads: number }>()
+  const answer = (number: string, inside: string): Answer => ({
+    status: 200,
+    headers: { "content-type": "text/xml" },
+    body: `<?xml version="1.0"?><f:Quote xmlns:f="urn:foolscap" number="${number}">${inside}</f:Quote>`
+  })
+  return ({ method, path, body }: Asked): Answer => {
+    if (method === "POST" && path === "/foolscap") {
+      const numbered = numberOf(textOf(body, "Key"))
+      if (numbered === null) return noRoom
+      const risk = { claims: Number(textOf(body, "Claims")), contents: Number(textOf(body, "Contents")), reads: 0 }
+      if (numbered.isNew) quotes.set(numbered.number, risk)
+      return answer(numbered.number, "<Status>Open</Status>")
+    }
+    const [, number = ""] = /^\/foolscap\/([\w-]+)$/.exec(path) ?? []
+    const quote = quotes.get(number)
+    if (quote === undefined) return { status: 404 }
+    quote.reads += 1
+    if (quote.reads < 2 || isLate()) return answer(number, "<Status>Rating</Status>")
+    if (quote.claims > 2) return answer(number, "<Status>Declined</Status><Reason>LOSSES</Reason>")
+    const premium = (1_151.1 + quote.contents / 1_000).toFixed(2)
+    return answer(number, `<Status>Rated</Status><Premium>${premium.replace(/^(\d)(\d{3})/, "$1,$2")}</Premium>`)
   }
 }
 

@@ -9,7 +9,7 @@ const Decision = Schema.Union([
   Schema.Struct({
     application_number: Schema.String,
     decision: Schema.Literal("accepted"),
-    annual_premium_cents: Schema.Int
+    annual_premium_cents: Money.FromCents
   }),
   Schema.Struct({ application_number: Schema.String, decision: Schema.Literal("refused") })
 ])
@@ -24,7 +24,7 @@ const replyOf = (found: typeof Decision.Type) =>
         {
           offer_ref: found.application_number,
           product: "Ringback Renters",
-          premium: Money.cents(found.annual_premium_cents),
+          premium: found.annual_premium_cents,
           term_months: 12,
           handoff_url: `https://quotes.ringback.example/${found.application_number}`
         }
@@ -41,7 +41,7 @@ const isSigned = (secret: string, raw: Uint8Array, signature: unknown): boolean 
 export const callbacks = (
   base_url: string,
   callback_secret: string,
-  terms: Partial<CarrierDefinition.LineTerms> = {}
+  terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}
 ) =>
   defineCarrier({
     id: "naic:10003",

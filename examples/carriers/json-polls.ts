@@ -5,7 +5,7 @@ import { Schema } from "effect"
 const Quote = Schema.Struct({
   quote_number: Schema.String,
   status: Schema.Literals(["open", "rating", "rated", "declined"]),
-  annual_premium: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\d{1,6}\.\d\d$/))),
+  annual_premium: Schema.optionalKey(Money.FromText),
   code: Schema.optionalKey(Schema.String)
 })
 
@@ -19,7 +19,7 @@ const replyOf = ({ quote_number, status, annual_premium, code = "" }: typeof Quo
     {
       offer_ref: quote_number,
       product: "Stepwise Renters",
-      premium: Money.cents(Number(annual_premium.replace(".", ""))),
+      premium: annual_premium,
       term_months: 12,
       handoff_url: `https://quotes.stepwise.example/${quote_number}`
     }
@@ -27,7 +27,7 @@ const replyOf = ({ quote_number, status, annual_premium, code = "" }: typeof Quo
 }
 
 /** A carrier with a JSON API: one call opens a quote, one begins to rate it, and polls read it. */
-export const jsonPolls = (base_url: string, terms: Partial<CarrierDefinition.LineTerms> = {}) =>
+export const jsonPolls = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10001",
     name: "Stepwise Mutual",

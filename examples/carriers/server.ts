@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { setTimeout as timer } from "node:timers/promises"
-import { type Answer, type Asked, applicationsApi, jsonApi, xmlApi } from "./apis.ts"
+import { type Answer, type Asked, applicationsApi, jsonApi, xmlApi, xmlPollsApi } from "./apis.ts"
 import { makeWeather, type Weather, weathers } from "./weather.ts"
 
 /*
- * A carrier to practise on: one server with three APIs that behaves as real carriers do, also on their bad days.
+ * A carrier to practise on: one server with four APIs that behaves as real carriers do, also on their bad days.
  *
  * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
  */
@@ -146,6 +146,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
   const callbacks = makeCallbacks(options, note)
   const json = jsonApi(() => weather.is("late"))
   const xml = xmlApi()
+  const xmlPolls = xmlPollsApi(() => weather.is("late"))
   const applications = applicationsApi()
 
   const turnTo = (name: string): Answer => {
@@ -164,6 +165,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
     if (weather.is("slow") || (weather.is("late") && path === "/xml")) await wait(weather.answerMs(), callerIsGone)
     if (path.startsWith("/json/")) return json(asked)
     if (path === "/xml") return xml(asked)
+    if (path.startsWith("/foolscap")) return xmlPolls(asked)
     return path === "/applications" ? applications(asked) : { status: 404 }
   }
 

@@ -5,10 +5,12 @@ import { jsonPolls } from "./json-polls.ts"
 import { receiveCallbacks } from "./receiver.ts"
 import { startCarrier } from "./server.ts"
 import { xml } from "./xml.ts"
+import { xmlPolls } from "./xml-polls.ts"
 
 const callback_secret = "a secret that both sides know"
 const carrier = await startCarrier({ callback_secret })
-const carriers = [jsonPolls(carrier.url), xml(carrier.url), callbacks(carrier.url, callback_secret)]
+const { url } = carrier
+const carriers = [jsonPolls(url), xml(url), callbacks(url, callback_secret), xmlPolls(url)]
 
 const quotewire = embed({
   storage: MemoryStorage.layer,

@@ -1,12 +1,7 @@
 import { type CarrierDefinition, defineCarrier, Money, oauth, Reply } from "@quotewire/core"
-import { Option, Schema } from "effect"
-import { XMLBuilder, XMLParser } from "fast-xml-parser"
+import { Schema } from "effect"
 
-const builder = new XMLBuilder()
-// Numbers stay text, so that "0012" and "171.10" are read as they are written.
-const parser = new XMLParser({ parseTagValue: false })
-
-/** What the carrier's answer holds. */
+/** What the carrier's answer holds. All values are text, which the schema decodes. */
 const Answer = Schema.Struct({
   ACORD: Schema.Struct({
     InsuranceSvcRs: Schema.Struct({
@@ -16,7 +11,7 @@ const Answer = Schema.Struct({
           MsgStatus: Schema.Struct({ MsgStatusCd: Schema.Literal("Success") }),
           PolicySummaryInfo: Schema.Struct({
             QuoteNumber: Schema.String,
-            FullTermAmt: Schema.Struct({ Amt: Schema.String.check(Schema.isPattern(/^\d{1,6}\.\d\d$/)) })
+            FullTermAmt: Schema.Struct({ Amt: Money.FromText })
           })
         }),
         Schema.Struct({
@@ -28,21 +23,10 @@ const Answer = Schema.Struct({
   })
 })
 
-const decode = Schema.decodeUnknownOption(Answer)
-
-/** The answer in a text; none if it is not XML, or not this answer. */
-const read = (text: string): Option.Option<typeof Answer.Type> => {
-  try {
-    return decode(parser.parse(text, true))
-  } catch {
-    return Option.none()
-  }
-}
-
-const replyOf = (text: string, RqUID: string) => {
-  const answer = Option.getOrNull(read(text))?.ACORD.InsuranceSvcRs.RentersPolicyQuoteInqRs
+const replyOf = ({ ACORD }: typeof Answer.Type, RqUID: string) => {
+  const answer = ACORD.InsuranceSvcRs.RentersPolicyQuoteInqRs
   // The answer repeats our number, so one that belongs to another request is found out.
-  if (answer?.RqUID !== RqUID) return Reply.unavailable("unreadable_answer")
+  if (answer.RqUID !== RqUID) return Reply.unavailable("unreadable_answer")
   if (!("PolicySummaryInfo" in answer)) {
     return Reply.decline(answer.MsgStatus.MsgErrorCd === "LOSSES" ? "prior_claims" : "risk_outside_guidelines")
   }
@@ -51,7 +35,7 @@ const replyOf = (text: string, RqUID: string) => {
     {
       offer_ref: QuoteNumber,
       product: "Angle Bracket Renters",
-      premium: Money.cents(Number(FullTermAmt.Amt.replace(".", ""))),
+      premium: FullTermAmt.Amt,
       term_months: 12,
       handoff_url: `https://quotes.anglebracket.example/${QuoteNumber}`
     }
@@ -59,7 +43,7 @@ const replyOf = (text: string, RqUID: string) => {
 }
 
 /** A carrier that is asked with one XML message, after those of ACORD. */
-export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms> = {}) =>
+export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10002",
     name: "Angle Bracket Insurance",
@@ -69,7 +53,7 @@ export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms
     http: { base_url, auth: oauth({ token_path: "/token" }) },
     ask: async ({ facts, http, idempotency_key }) => {
       const { address } = facts.dwelling
-      const message = {
+      const xml = {
         ACORD: {
           InsuranceSvcRq: {
             RentersPolicyQuoteInqRq: {
@@ -84,7 +68,6 @@ export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms
           }
         }
       }
-      const answer = await http.post("/xml", { text: builder.build(message), content_type: "application/xml" })
-      return replyOf(answer.text, idempotency_key)
+      return replyOf((await http.post("/xml", { xml })).xml(Answer), idempotency_key)
     }
   })

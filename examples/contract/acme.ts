@@ -5,13 +5,13 @@ import { Schema } from "effect"
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),
-  premium_cents: Schema.optionalKey(Schema.Int)
+  premium_cents: Schema.optionalKey(Money.FromCents)
 })
 
 const replyOf = ({ number, status, premium_cents }: typeof Quote.Type) => {
   if (status === "declined") return Reply.decline("risk_outside_guidelines")
   if (premium_cents === undefined) return Reply.pending(number, { poll_after_ms: 2_000 })
-  return Reply.offers([{ offer_ref: number, premium: Money.cents(premium_cents), term_months: 12 }])
+  return Reply.offers([{ offer_ref: number, premium: premium_cents, term_months: 12 }])
 }
 
 /** A carrier with an API key, which answers by polls. */

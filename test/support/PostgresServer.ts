@@ -1,8 +1,9 @@
-import { execFile, execFileSync, spawn } from "node:child_process"
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process"
 import {
   appendFileSync,
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,7 +16,7 @@ import {
 import { createRequire } from "node:module"
 import { createServer, Socket } from "node:net"
 import { tmpdir, userInfo } from "node:os"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
 
 /*
@@ -53,17 +54,6 @@ const ownBinaries = (): string => {
   return binariesOf(join(dirname(embedded), "../../", binaries_package))
 }
 
-const binaries = (): { readonly postgres: string; readonly initdb: string; readonly pg_ctl: string } => {
-  const folder = process.env[binaries_variable] ?? ownBinaries()
-  const binary = (file: string) => {
-    const path = join(folder, file)
-    const isExecutable = process.platform === "win32" || (statSync(path).mode & 0o111) === 0o111
-    if (!isExecutable) chmodSync(path, 0o755)
-    return path
-  }
-  return { postgres: binary("postgres"), initdb: binary("initdb"), pg_ctl: binary("pg_ctl") }
-}
-
 const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
 
 /** PostgreSQL does not run as root: there it runs as the user postgres, who is made where there is none. */
@@ -76,6 +66,60 @@ const owner = (): { readonly uid?: number; readonly gid?: number } => {
     execFileSync("useradd", ["-g", "postgres", "postgres"])
   }
   return { uid: idOf("-u"), gid: idOf("-g") }
+}
+
+/** Who runs PostgreSQL, and where: in a folder that every user can enter. */
+const asOwner = () => ({ ...owner(), cwd: "/" })
+
+/** Whether the user who runs PostgreSQL can enter a folder, or run a file. */
+const isOpenToOwner = (path: string): boolean =>
+  owner().uid === undefined || spawnSync("test", ["-x", path], asOwner()).status === 0
+
+/** Makes a temporary folder that the user who runs PostgreSQL can enter. The temporary folder of root may be private. */
+export const temporaryFolder = (): string => {
+  const parent = [tmpdir(), "/tmp", "/var/tmp"].find((folder) => isOpenToOwner(folder))
+  if (parent === undefined) {
+    throw new Error(
+      "PostgreSQL cannot run: the user postgres can enter no temporary folder. Set TMPDIR to one that it can."
+    )
+  }
+  const folder = mkdtempSync(join(parent, "quotewire-postgres-"))
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+let usable: string | null = null
+
+/** The folder of the binaries. They are copied if the user who runs PostgreSQL cannot reach them, as in the home of root. */
+export const binariesFolder = (): string => {
+  if (usable !== null) return usable
+  const folder = process.env[binaries_variable] ?? ownBinaries()
+  for (const name of ["postgres", "initdb", "pg_ctl"]) {
+    const path = join(folder, name)
+    const isExecutable = process.platform === "win32" || (statSync(path).mode & 0o111) === 0o111
+    if (!isExecutable) chmodSync(path, 0o755)
+  }
+  usable = isOpenToOwner(join(folder, "postgres")) ? folder : reachableCopy(folder)
+  return usable
+}
+
+const reachableCopy = (folder: string): string => {
+  const copy = temporaryFolder()
+  endWithThisProcess([], copy)
+  cpSync(dirname(folder), copy, { recursive: true, verbatimSymlinks: true })
+  return join(copy, basename(folder))
+}
+
+/** Runs a program of PostgreSQL as the user who is allowed to. */
+const runBinary = (name: "initdb" | "pg_ctl", args: ReadonlyArray<string>) =>
+  run(join(binariesFolder(), name), args, asOwner())
+
+/** Throws one sentence if PostgreSQL cannot run on this machine. */
+export const checkBinaries = (): void => {
+  const { status, stderr, error } = spawnSync(join(binariesFolder(), "postgres"), ["--version"], asOwner())
+  if (status === 0) return
+  const reason = error?.message ?? String(stderr).trim()
+  throw new Error(`PostgreSQL cannot run: ${reason}. Set ${binaries_variable} to the folder of binaries that can.`)
 }
 
 const freePort = (): Promise<number> =>
@@ -102,6 +146,8 @@ export interface ServerOptions {
   /** Where its data is; whoever names it ends the server. Unless told a temporary folder, and the server ends with this process. */
   readonly folder?: string
   readonly settings?: Readonly<Record<string, string>>
+  /** Texts of files in its data folder, by their names, such as `pg_hba.conf`. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 /** One PostgreSQL with data of its own. Its superuser is `postgres`, with the password `secret`. */
@@ -116,8 +162,8 @@ export class PostgresServer {
   }
 
   /** Makes a server and starts it. */
-  static async start({ durable, folder, settings }: ServerOptions): Promise<PostgresServer> {
-    const home = folder ?? mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
+  static async start({ durable, folder, settings, files = {} }: ServerOptions): Promise<PostgresServer> {
+    const home = folder ?? temporaryFolder()
     if (folder === undefined) endWithThisProcess([home], home)
     const data = join(home, "data")
     mkdirSync(data, { recursive: true })
@@ -127,15 +173,19 @@ export class PostgresServer {
       chownSync(data, user.uid, user.gid)
     }
     const passwordFile = join(home, "password")
-    await run("sh", ["-c", `echo secret > "${passwordFile}"`], user)
+    await run("sh", ["-c", `echo secret > "${passwordFile}"`], asOwner())
     const flags = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    await run(binaries().initdb, ["--pgdata", data, `--pwfile=${passwordFile}`, ...flags], user)
+    await runBinary("initdb", ["--pgdata", data, `--pwfile=${passwordFile}`, ...flags])
     const all = {
       ...(durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
       max_connections: "200",
       ...settings
+    }
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(data, name), text, { mode: 0o600 })
+      if (user.uid !== undefined && user.gid !== undefined) chownSync(join(data, name), user.uid, user.gid)
     }
     const port = await freePort()
     appendFileSync(join(data, "postgresql.conf"), linesOf({ ...all, port: `${port}` }))
@@ -152,16 +202,16 @@ export class PostgresServer {
   /** Starts it after it was stopped, on the same port; answers when it takes connections. It outlives this process. */
   async startAgain(): Promise<void> {
     const log = join(this.folder, "log")
-    await run(binaries().pg_ctl, ["start", "-D", join(this.folder, "data"), "-l", log, "-w"], owner())
+    await runBinary("pg_ctl", ["start", "-D", join(this.folder, "data"), "-l", log, "-w"])
   }
 
   /** Copies its data as they are now into the folder of another server. They are usable with the log that was written meanwhile. */
   async copyData(folder: string): Promise<void> {
     const [from, to] = [join(this.folder, "data"), join(folder, "data")]
-    await run("mkdir", ["-p", "-m", "700", to], owner())
-    // Files that vanish meanwhile are no failure, but cp says so with its exit code.
+    await run("mkdir", ["-p", "-m", "700", to], asOwner())
+    // cp exits with an error if files vanish while it copies. That is not a failure.
     const copy = `cp -Rp "$0/." "$1" 2>/dev/null; cd "$1" && test -f PG_VERSION && rm -rf postmaster.pid pg_wal/*`
-    await run("sh", ["-c", copy, from, to], owner())
+    await run("sh", ["-c", copy, from, to], asOwner())
   }
 
   /** Starts a server on data that were copied. It goes through the archived log to the end of the backup, and only reads until then. */
@@ -189,6 +239,20 @@ export class PostgresServer {
     return server
   }
 
+  /** Starts a standby on a copy of its data, which follows it through a port of this machine. Stops it for the copy. */
+  async startStandby(folder: string, port: number): Promise<PostgresServer> {
+    await this.stop("fast")
+    await this.copyData(folder)
+    await this.startAgain()
+    const standby = new PostgresServer(folder, await freePort())
+    const primary_conninfo = `host=127.0.0.1 port=${port} user=postgres password=secret`
+    const data = join(folder, "data")
+    appendFileSync(join(data, "postgresql.conf"), linesOf({ port: `${standby.port}`, primary_conninfo }))
+    await run("touch", [join(data, "standby.signal")], owner())
+    await standby.startAgain()
+    return standby
+  }
+
   /** Stops it: `fast` ends sessions properly, `immediate` is a crash. */
   stop(mode: "fast" | "immediate" = "immediate"): Promise<unknown> {
     return stopIn(this.folder, mode)
@@ -201,16 +265,17 @@ export class PostgresServer {
 }
 
 const stopIn = (folder: string, mode: "fast" | "immediate"): Promise<unknown> =>
-  run(binaries().pg_ctl, ["stop", "-D", join(folder, "data"), "-m", mode, "-w"], owner())
+  runBinary("pg_ctl", ["stop", "-D", join(folder, "data"), "-m", mode, "-w"])
 
 // The pipe closes however this process ends. Postgres ends at once on SIGQUIT, and takes a moment.
 const watch = `cat > /dev/null
 for server in "$@"; do
   read -r pid < "$server/data/postmaster.pid" && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
 done
+umount -l "$0" 2> /dev/null
 rm -rf "$0"`
 
-/** Ends servers when this process is no more, even where it is killed, and removes a folder that holds them. */
+/** Ends servers when this process is no more, even where it is killed, and removes a folder that holds them, which may be a mount. */
 export const endWithThisProcess = (servers: ReadonlyArray<string>, folder: string): void => {
   const child = spawn("sh", ["-c", watch, folder, ...servers], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
   child.unref()

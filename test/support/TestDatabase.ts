@@ -15,6 +15,12 @@ import { folder_variable, PostgresServer, type ServerName } from "./PostgresServ
 
 const patience_ms = 60_000
 
+const failureFile = (folder: string): string => join(folder, "failure")
+
+/** Why a server of the run in a folder did not start, or null. */
+export const startFailure = (folder: string): string | null =>
+  existsSync(failureFile(folder)) ? readFileSync(failureFile(folder), "utf8") : null
+
 /** Starts a server of the run, or waits for whoever is starting it. */
 const ownServer = async (folder: string, name: ServerName): Promise<PostgresServer> => {
   const portFile = join(folder, `${name}_port`)
@@ -22,12 +28,19 @@ const ownServer = async (folder: string, name: ServerName): Promise<PostgresServ
     mkdirSync(join(folder, name))
   } catch {
     for (let waited_ms = 0; !existsSync(portFile); waited_ms += 50) {
-      if (waited_ms > patience_ms) throw new Error("The PostgreSQL of this run has not started")
+      const failure = startFailure(folder)
+      if (failure !== null) throw new Error(failure)
+      if (waited_ms > patience_ms) throw new Error("The PostgreSQL of this run did not start within a minute.")
       await setTimeout(50)
     }
     return new PostgresServer(join(folder, name), Number(readFileSync(portFile, "utf8")))
   }
-  const server = await PostgresServer.start({ durable: false, folder: join(folder, name) })
+  const server = await PostgresServer.start({ durable: false, folder: join(folder, name) }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    const failure = `The tests' PostgreSQL did not start: ${reason.trim().split("\n").join(" ")}`
+    writeFileSync(failureFile(folder), failure)
+    throw new Error(failure)
+  })
   writeFileSync(portFile, `${server.port}`)
   return server
 }

@@ -1,17 +1,39 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync, watch } from "node:fs"
 import { join } from "node:path"
-import { endWithThisProcess, folder_variable, removeIn, serverNames } from "./PostgresServer.ts"
+import type { TestProject } from "vitest/node"
+import {
+  binaries_variable,
+  binariesFolder,
+  checkBinaries,
+  endWithThisProcess,
+  folder_variable,
+  removeIn,
+  serverNames,
+  temporaryFolder
+} from "./PostgresServer.ts"
+import { startFailure } from "./TestDatabase.ts"
 
-/** Gives a run of tests a folder for its servers; the first test that needs one starts it there. Answers how to end them. */
-export const setup = () => {
-  const folder = mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
-  // Its servers may run as another user.
-  chmodSync(folder, 0o755)
+/**
+ * Gives a run of tests a folder for its servers; the first test that needs one starts it there. Returns how to stop them.
+ * If PostgreSQL cannot run, or a server does not start, the run ends at once.
+ */
+export const setup = (project: TestProject) => {
+  checkBinaries()
+  process.env[binaries_variable] = binariesFolder()
+  const folder = temporaryFolder()
   process.env[folder_variable] = folder
   const servers = serverNames.map((name) => join(folder, name))
   endWithThisProcess(servers, folder)
+  const watcher = watch(folder, () => {
+    const failure = startFailure(folder)
+    if (failure === null) return
+    watcher.close()
+    console.error(failure)
+    process.exitCode = 1
+    void project.vitest.cancelCurrentRun("test-failure")
+  })
   return async () => {
+    watcher.close()
     for (const server of servers) await removeIn(server)
     rmSync(folder, { recursive: true, force: true })
   }

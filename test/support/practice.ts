@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { assert } from "@effect/vitest"
 import {
   type Carrier,
@@ -26,7 +27,10 @@ export const callback_secret = "a secret that both sides know"
 /** Tokens are kept for the process, and carriers of other tests may have had the same port. */
 let worlds = 0
 
-export type Terms = Partial<CarrierDefinition.LineTerms>
+/** The same key for all services, so that one reads what another has stored. */
+const seal_key = Redacted.make(new Uint8Array(randomBytes(Seal.key_bytes)))
+
+export type Terms = Partial<CarrierDefinition.LineTerms<"renters">>
 export type AdapterAt = (base_url: string, terms?: Terms) => Carrier.CarrierAdapter
 type Environment = "sandbox" | "live"
 
@@ -68,8 +72,7 @@ const startService = async ({ adapter, carrier, client, closing, storage, time, 
     carriers: [adapter],
     fictional_carriers: false,
     cryptography: NodeCrypto.layer,
-    // The same key for all services, so that one reads what another has stored.
-    seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] }),
+    seal_keys: Layer.succeed(Seal.SealKeys, { keys: [seal_key] }),
     exchange_recording: { live: "all" }
   })
   closing.defer(async () => {

@@ -64,6 +64,7 @@ export interface Manifest {
   readonly exports?: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 /** Reads a `package.json`; `folder` is from the root of the repository. */

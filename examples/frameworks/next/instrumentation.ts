@@ -1,13 +1,5 @@
 /** Called once when the server starts, and not by `next build`. */
 export const register = async (): Promise<void> => {
-  if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const { quotewire } = await import("./lib/quotewire")
-  const service = quotewire()
-  // Long polls return at once, and the server can stop.
-  process.once("SIGTERM", () => service.close())
-
-  // A first key, to try it.
-  const { id: organization_id } = await service.createOrganization("Shop")
-  const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })
-  console.log(`key: ${key}`)
+  // Next also builds this file for the Edge runtime, and leaves out what the condition excludes there.
+  if (process.env.NEXT_RUNTIME === "nodejs") await import("./lib/start")
 }

@@ -1,11 +1,15 @@
 import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
-import * as Presenter from "./Presenter.ts"
-import { variableOf, verbose } from "./Settings.ts"
+import { printable } from "./carriers/CarrierText.ts"
+import { CommandFailed, WrongUsage } from "./settings/CommandErrors.ts"
+import { variableOf, verbose } from "./settings/Settings.ts"
+import * as Presenter from "./terminal/Presenter.ts"
+import { errorStyle } from "./terminal/Style.ts"
 import { version } from "./version.ts"
 
-/** The subcommands, in the order of the help. Each is a module of its own, so that a process loads only the one that it runs. */
+/**
+ * The subcommands, in the order of the help. Each is its own module, so that a process loads only the one that it runs.
+ */
 const subcommands = {
   dev: async () => (await import("./commands/dev.ts")).dev,
   serve: async () => (await import("./commands/serve.ts")).serve,
@@ -16,25 +20,33 @@ const subcommands = {
   events: async () => (await import("./commands/events.ts")).events,
   quotes: async () => (await import("./commands/quotes.ts")).quotes,
   requests: async () => (await import("./commands/requests.ts")).requests,
+  login: async () => (await import("./commands/profiles.ts")).login,
+  logout: async () => (await import("./commands/profiles.ts")).logout,
+  profiles: async () => (await import("./commands/profiles.ts")).profiles,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   organizations: async () => (await import("./commands/organizations.ts")).organizations,
   keys: async () => (await import("./commands/keys.ts")).keys,
   connections: async () => (await import("./commands/connections.ts")).connections,
+  consumers: async () => (await import("./commands/consumers.ts")).consumers,
   carriers: async () => (await import("./commands/carriers.ts")).carriers,
   erase: async () => (await import("./commands/erase.ts")).erase,
+  seal: async () => (await import("./commands/seal.ts")).seal,
   cells: async () => (await import("./commands/cells.ts")).cells
 }
 
 const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
 
-/** The subcommand that is called. Help, completions, and suggestions for a mistyped word need all of them; the version none. */
+/**
+ * The subcommand that is called. Help, completions and suggestions for a mistyped word need all subcommands;
+ * `--version` needs none.
+ */
 const needed = ([word = "", ...rest]: ReadonlyArray<string>) => {
   if (word === "--version" && rest.length === 0) return []
   const isOne = isSubcommand(word) && !rest.some((argument) => argument.startsWith("--completions"))
   return isOne ? [subcommands[word]] : Object.values(subcommands)
 }
 
-/** The command, with those of its subcommands that these arguments need. */
+/** The command with the subcommands that these arguments need. */
 export const load = (args: ReadonlyArray<string>) =>
   Effect.map(
     Effect.promise(() => Promise.all(needed(args).map((subcommand) => subcommand()))),
@@ -49,7 +61,7 @@ export const load = (args: ReadonlyArray<string>) =>
 // Standard output is for the results of a command.
 const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** Runs the command, and says in one sentence why it failed. It never repeats an argument. */
+/** Runs the command. If it fails, prints one sentence that says why and never repeats an argument. */
 export const run = (args: ReadonlyArray<string>) =>
   Effect.flatMap(load(args), (quotewire) => Command.runWith(quotewire, { version })(args)).pipe(
     Effect.provideService(CliConfig.CliConfig, {
@@ -64,7 +76,10 @@ const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: 
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
   // Messages of other errors may repeat their input.
   const isOwn = error instanceof CommandFailed || error instanceof WrongUsage
-  yield* Console.error(`quotewire: ${isOwn ? error.message : "The command failed. Use --verbose to see where."}`)
+  const { red } = yield* errorStyle
+  yield* Console.error(
+    red(`quotewire: ${isOwn ? printable(error.message) : "The command failed. Use --verbose to see where."}`)
+  )
   if (args.includes("--verbose") || (yield* isVerbose)) yield* Console.error(framesOf(cause))
 })
 

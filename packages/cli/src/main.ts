@@ -1,12 +1,12 @@
-// Compiles schemas to code if the runtime allows it. This affects the whole process and every schema that has not been used
-// yet, so it belongs at the start of a program, and never into a library.
+// Compiles schemas to code if the runtime allows it. This affects the whole process and every schema that has not been
+// used yet, so it belongs at the start of a program, never in a library.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Option } from "effect"
 import { CliError } from "effect/cli"
-import { WrongUsage } from "./CommandErrors.ts"
 import { run } from "./Program.ts"
 import * as Role from "./processes/Role.ts"
+import { WrongUsage } from "./settings/CommandErrors.ts"
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
@@ -16,7 +16,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   return CliError.isCliError(error) ? 2 : 1
 }
 
-/** A stop takes ten seconds at most, whatever is still running; half a second is left for the exit itself. */
+/** Stopping takes at most ten seconds, whatever is still running; half a second is left for the exit itself. */
 const longest_stop_ms = 9_500
 
 const forceExit = () => {
@@ -39,7 +39,7 @@ run(process.argv.slice(2)).pipe(
     disableErrorReporting: true,
     teardown: (exit, end) => {
       end(exitCode(exit))
-      // The channel to its primary would keep a worker running.
+      // The channel to the primary would keep a worker running.
       if (Role.role() !== "alone") process.exit(exitCode(exit))
     }
   })

@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { runInProcess } from "./support/inProcess.ts"
 import { run } from "./support/program.ts"
+import { server as listening } from "./support/servedHost.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -50,6 +51,16 @@ const server = Effect.acquireRelease(
   ({ host }) => Effect.promise(() => new Promise((closed) => host.close(closed)))
 )
 
+const failing = pathOf("support/failing.carriers.ts")
+
+/** A carrier's server that always fails. */
+const broken = Effect.map(
+  listening((_, response) => {
+    response.writeHead(500, { "content-type": "application/json" }).end('{"error":"it broke"}')
+  }),
+  ({ address }) => ({ url: address })
+)
+
 const acme = ["--carrier", "naic:12345", "--facts", facts]
 
 describe("carriers test", () => {
@@ -65,7 +76,7 @@ describe("carriers test", () => {
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* run(careless)
-      assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 2 of 5 cases failed.\n"])
+      assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 3 of 6 cases failed.\n"])
       assert.match(
         told.stdout,
         /^ {2}FAIL {2}renters: answers an ask.*\n {8}ask returned.*\n {8}- offers\.0\.premium\./m
@@ -113,6 +124,27 @@ describe("carriers test", () => {
     })
   )
 
+  it.live("refuses to record a cassette that cannot be played back, and says why", () =>
+    Effect.gen(function* () {
+      const { url } = yield* server
+      for (const command of [["test"], ["ask", "--line", "renters"]]) {
+        const none = join(folder, "fickle.cassette.json")
+        const args = ["carriers", ...command, module, "--carrier", "naic:88888", "--cassette", none, "--record"]
+        const { code, stderr } = yield* run(args, { TRIAL_URL: url })
+        assert.strictEqual(code, 1)
+        assert.match(
+          stderr,
+          /^quotewire: The recording cannot be played back, so no cassette is written\. In the case "renters: /m
+        )
+        assert.match(
+          stderr,
+          /The cassette expects another body, which differs at message_id\. .*add what changes at each run/
+        )
+        assert.isFalse(existsSync(none))
+      }
+    })
+  )
+
   it.live("records no cassette of a carrier with which nothing is exchanged", () =>
     Effect.gen(function* () {
       const none = join(folder, "none.cassette.json")
@@ -135,7 +167,12 @@ describe("carriers test", () => {
       2,
       /lines\.violin: .* list it in the option lines\.\n$/
     ],
-    ["an unknown carrier", [module, "--carrier", secret], 2, /--carrier must be one of naic:12345, naic:99999\.\n$/],
+    [
+      "an unknown carrier",
+      [module, "--carrier", secret],
+      2,
+      /--carrier must be one of naic:12345, naic:99999, naic:88888\.\n$/
+    ],
     ["several carriers with a connection", [module], 2, /Choose one with --carrier\.\n$/],
     ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has faults\./],
     ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must hold an object/],
@@ -163,7 +200,10 @@ describe("carriers ask", () => {
         stdout,
         /^1 offer in \d+ ms\noffer {2}189\.00 USD {2}for 12 months {2}Q-.*\nPOST 127\.0\.0\.1:\d+\/quotes {2}200 in/
       )
-      assert.match(stdout, /^> \{"key":"[\w-]+","producer":"4711","email":"\[redacted\]"\}\n< \{"number":/m)
+      assert.match(
+        stdout,
+        /^> application\/json, \d+ bytes\n> \{"key":"[\w-]+","producer":"4711","email":"\[redacted\]"\}\n< application\/json, \d+ bytes\n< \{"number":/m
+      )
       assert.notMatch(stdout, /ada@|Zq7x/)
       const text = readFileSync(recorded, "utf8")
       assert.strictEqual(Cassette.parse(JSON.parse(text)).exchanges.length, 1)
@@ -185,7 +225,10 @@ describe("carriers ask", () => {
       const args = ["carriers", "ask", module, ...acme, "--cassette", kept, "--record"]
       const lost = yield* run(args, { ...env, TRIAL_URL: "http://127.0.0.1:1" })
       assert.strictEqual(lost.code, 1)
-      assert.match(lost.stderr, /^quotewire: The carrier has not answered\. No cassette is written\.\n$/m)
+      assert.match(
+        lost.stderr,
+        /^quotewire: The carrier could not be reached \(TransportError ECONNREFUSED\): carrier_error\. No cassette is written\.\n$/m
+      )
       assert.strictEqual(readFileSync(kept, "utf8"), '"a good cassette"')
     })
   )
@@ -211,6 +254,20 @@ describe("carriers ask", () => {
           "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or give all of its values on standard input.\n"
         ]
       )
+    })
+  )
+
+  it.live("reports the carrier's answer, and never a missing one, if the carrier answers with an error", () =>
+    Effect.gen(function* () {
+      const { url } = yield* broken
+      const ask = (carrier: string) => run(["carriers", "ask", failing, "--carrier", carrier], { TRIAL_URL: url })
+      const { code, stderr, stdout } = yield* ask("naic:77777")
+      assert.strictEqual(code, 1)
+      assert.match(stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}500 in \d+ ms$/m)
+      assert.match(stderr, /^quotewire: The carrier answered 500 after \d+ ms: carrier_error\.$/m)
+      const given_up = yield* ask("naic:66666")
+      assert.match(given_up.stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}given up before there was an answer$/m)
+      assert.match(given_up.stderr, /^quotewire: The answer of the adapter cannot be used\.$/m)
     })
   )
 

@@ -6,10 +6,11 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
+import { generateSealKey } from "@quotewire/core"
 import { Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { freshDatabase } from "../../../test/support/TestDatabase.ts"
-import { load } from "../src/ConfigFile.ts"
+import { load } from "../src/config/ConfigFile.ts"
 import { host, launch, run } from "./support/program.ts"
 
 const node_modules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
@@ -186,7 +187,7 @@ describe("a configuration file that cannot be used", () => {
       says: [
         "quotewire.config.ts: The configuration is not valid:",
         "  carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.",
-        "  carriers.1.carrier.id: Must be another id than that of carriers.0.",
+        "  carriers.1.carrier.id: Must differ from the id of carriers.0.",
         "  carriers.2.carrier.id: This field is required.",
         "  carriers.2.carrier.name: This field is required.",
         "  carriers.2.carrier.registry_ids: This field is required.",
@@ -256,7 +257,7 @@ describe("a configuration file that cannot be used", () => {
       const cwd = yield* folder({ "quotewire.config.ts": "export default 1" })
       const env = {
         QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
-        QUOTEWIRE_SEAL_KEYS: `${"A".repeat(43)}=`
+        QUOTEWIRE_SEAL_KEYS: generateSealKey()
       }
       const organization = `org_${"0".repeat(26)}`
       for (const args of [
@@ -370,30 +371,27 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live(
-    "asks its carriers in live, and counts them for keys and readiness",
-    () =>
-      Effect.gen(function* () {
-        const env = yield* database
-        const cwd = yield* folder(withAcme)
-        const { organization_id } = JSON.parse((yield* run(["organizations", "create", "Acme", "--json"], env)).stdout)
-        const scope = ["--organization", organization_id, "--environment", "live", "--kind", "server", "--json"]
-        const uncounted = yield* run(["keys", "create", ...scope], env)
-        assert.match(JSON.parse(uncounted.stdout).warnings.join(), /no live carriers.* with --config\.$/)
-        const made = yield* run(["keys", "create", ...scope], env, cwd)
-        assert.deepStrictEqual([Object.keys(JSON.parse(made.stdout)), made.stderr], [["key_id", "key"], ""])
+  it.live("asks its carriers in live, and counts them for keys and readiness", () =>
+    Effect.gen(function* () {
+      const env = yield* database
+      const cwd = yield* folder(withAcme)
+      const { organization_id } = JSON.parse((yield* run(["organizations", "create", "Acme", "--json"], env)).stdout)
+      const scope = ["--organization", organization_id, "--environment", "live", "--kind", "server", "--json"]
+      const uncounted = yield* run(["keys", "create", ...scope], env)
+      assert.match(JSON.parse(uncounted.stdout).warnings.join(), /no live carriers.* with --config\.$/)
+      const made = yield* run(["keys", "create", ...scope], env, cwd)
+      assert.deepStrictEqual([Object.keys(JSON.parse(made.stdout)), made.stderr], [["key_id", "key"], ""])
 
-        const ready = yield* host(["serve", "--port", "0", "--json"], env, cwd)
-        const { base_url } = JSON.parse(ready.output())
-        const health = yield* Effect.promise(async () => (await fetch(`${base_url}/health/ready`)).json())
-        assert.deepStrictEqual(health.environments, ["sandbox", "live"])
-        const carriers = yield* answered(base_url, JSON.parse(made.stdout).key)
-        assert.deepStrictEqual(ids(carriers), ["naic:12345"])
-        ready.child.kill("SIGTERM")
-        const { stderr } = yield* Effect.promise(() => ready.ended)
-        assert.match(stderr, /sandbox="\d+ carriers \(.*naic:12345\)" live="1 carrier \(naic:12345\)"/)
-        assert.notInclude(stderr, "no live carriers")
-      }),
-    90_000
+      const ready = yield* host(["serve", "--port", "0", "--json"], env, cwd)
+      const { base_url } = JSON.parse(ready.output())
+      const health = yield* Effect.promise(async () => (await fetch(`${base_url}/health/ready`)).json())
+      assert.deepStrictEqual(health.environments, ["sandbox", "live"])
+      const carriers = yield* answered(base_url, JSON.parse(made.stdout).key)
+      assert.deepStrictEqual(ids(carriers), ["naic:12345"])
+      ready.child.kill("SIGTERM")
+      const { stderr } = yield* Effect.promise(() => ready.ended)
+      assert.match(stderr, /sandbox="\d+ carriers \(.*naic:12345\)" live="1 carrier \(naic:12345\)"/)
+      assert.notInclude(stderr, "no live carriers")
+    })
   )
 })

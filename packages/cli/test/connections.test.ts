@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
+import { generateSealKey } from "@quotewire/core"
 import { Effect } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { secret } from "./support/connections.config.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
 const config = fileURLToPath(new URL("support/connections.config.ts", import.meta.url))
-const seal_keys = Buffer.alloc(32, 1).toString("base64")
+const seal_keys = generateSealKey()
 
 /** A database with an organization. */
 const world = Effect.gen(function* () {
@@ -25,6 +26,27 @@ const done = (ran: Ran) => {
   assert.strictEqual(ran.how, "done", ran.err)
   return ran.out
 }
+
+/** Characters that a terminal would obey or hide. */
+const hostile = "A\u001b[2J\u0007\u202eB\u{e0041}\u009b"
+const shown = "A\\u{1b}[2J\\u{7}\\u{202e}B\\u{e0041}\\u{9b}"
+
+describe("names from outside", () => {
+  it.live("are printed with hidden characters escaped, for organizations and connections", () =>
+    Effect.gen(function* () {
+      const { connections, organization, place, url } = yield* world
+      const env = { QUOTEWIRE_DATABASE_URL: url }
+      done(yield* runInProcess(["organizations", "create", hostile], env))
+      const organizations = done(yield* runInProcess(["organizations", "list"], env))
+      const input = JSON.stringify({ producer_code: hostile, api_key: secret })
+      const set = done(yield* connections("set", place, input))
+      for (const text of [organizations, set, done(yield* connections("list", organization))]) {
+        assert.notMatch(text, /[^\P{Cc}\n]|\p{DI}/u)
+      }
+      assert.include(organizations, `  ${shown}`)
+    })
+  )
+})
 
 describe("quotewire connections", () => {
   it.live("sets, lists, tests and removes a connection, and never shows its secret", () =>
@@ -49,7 +71,9 @@ describe("quotewire connections", () => {
       const listed = json(yield* connections("list", [...organization, "--json"]))
       assert.deepStrictEqual([listed.connections.length, listed.connections[0].last_test.outcome], [1, "ok"])
       const line = done(yield* connections("list", organization))
-      assert.match(line, /^naic:12345 {2}live {2}usable {2}producer_code="4711" {2}api_key=\(secret\) {2}set .* ok$/)
+      assert.match(line, /^naic:12345 {2}live {2}usable {2}producer_code="4711" {2}api_key=\(secret\) {2}set .* ok$/m)
+      assert.notMatch(line, /naic:12345 {2}live {2}missing/)
+      assert.match(line, /^naic:12345 {2}sandbox {2}missing {2}needs producer_code, api_key$/m)
       const bodies = yield* Effect.promise(() =>
         statements(url, "select * from quotewire.record where kind = 'connection'")
       )
@@ -59,11 +83,17 @@ describe("quotewire connections", () => {
         carrier_id: "naic:12345",
         environment: "live"
       })
-      assert.deepStrictEqual(json(yield* connections("list", [...organization, "--json"])), { connections: [] })
+      assert.deepStrictEqual(json(yield* connections("list", [...organization, "--json"])), {
+        connections: [],
+        missing: ["naic:12345", "naic:99999"].flatMap((carrier_id) =>
+          ["sandbox", "live"].map((environment) => ({ carrier_id, environment, fields: ["producer_code", "api_key"] }))
+        )
+      })
       const none = yield* connections("list", organization)
-      assert.deepStrictEqual([done(none), none.err], ["", "The organization has no connections."])
+      assert.strictEqual(none.err, "The organization has no connections.")
+      assert.include(done(none), "naic:99999  live  missing  needs producer_code, api_key")
       for (const command of ["test", "remove"]) {
-        assert.strictEqual((yield* connections(command, place)).err, "quotewire: There is no such connection.")
+        assert.strictEqual((yield* connections(command, place)).err, "quotewire: No such connection.")
       }
       assert.notInclude([...said, line].join(), secret)
     })
@@ -103,7 +133,7 @@ describe("quotewire connections", () => {
         [place, `${good}\n${secret}=1`, /^The values: Every name .* Known: producer_code, api_key\.$/],
         [at(secret), good, `--carrier: There is no such carrier. ${known}`],
         [[...place, ...nobody], good, /--organization .* must be given once/],
-        [[...place.slice(2), ...nobody], good, "There is no such organization."],
+        [[...place.slice(2), ...nobody], good, "No such organization."],
         [[...place, secret], "", /^Too many arguments/],
         [[...place, `api_key=${secret}`], "", /^Too many arguments/],
         [[...place, `--api-key=${secret}`], "", /^There is no such flag/],
@@ -131,7 +161,7 @@ describe("quotewire connections", () => {
       assert.notInclude(out + err, "hunter22")
       const untested = [...organization, "--carrier", "naic:99999", "--environment", "live"]
       done(yield* connections("set", untested, "producer_code=1\napi_key=2"))
-      assert.match(done(yield* connections("test", untested)), /no way to try/)
+      assert.match(done(yield* connections("test", untested)), /cannot be tested/)
     })
   )
 
@@ -139,7 +169,7 @@ describe("quotewire connections", () => {
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))
-      const other_keys = { QUOTEWIRE_SEAL_KEYS: Buffer.alloc(32, 2).toString("base64") }
+      const other_keys = { QUOTEWIRE_SEAL_KEYS: generateSealKey() }
       for (const [command, args] of [
         ["set", place],
         ["test", place],
@@ -151,7 +181,7 @@ describe("quotewire connections", () => {
         const missing = yield* runInProcess(["connections", command, ...args], {
           QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"
         })
-        assert.match(missing.err, /^--seal-keys is required\. /)
+        assert.match(missing.err, /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); make /)
         assert.deepStrictEqual([wrong.how, missing.how], ["failed", "wrong usage"])
       }
     })

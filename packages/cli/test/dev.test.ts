@@ -1,11 +1,13 @@
 import { once } from "node:events"
-import { readFile } from "node:fs/promises"
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { connect } from "node:net"
+import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import manifest from "../package.json" with { type: "json" }
 import { version } from "../src/version.ts"
+import { temporaryFolder } from "./support/folder.ts"
 import { host, launch, program, run } from "./support/program.ts"
 
 /** Sends a report without the second half of its body; answers when the host has its head. */
@@ -112,23 +114,20 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "answers a request that was half sent at SIGTERM when the rest arrives, and ends within ten seconds if it never does",
+    "answers a request that was half sent at SIGTERM when the rest arrives, and ends although another never arrives whole",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])
         const { base_url, keys } = JSON.parse(started.output())
         const begin = () => halfSent(base_url, keys.server, JSON.stringify({ kind: "bug", summary: "It is half sent" }))
         const [late, never] = yield* Effect.promise(() => Promise.all([begin(), begin()]))
-        const signalled_at = Date.now()
         started.child.kill("SIGTERM")
         late.sendRest()
         // All of it has arrived, so it is judged: two fields are missing.
         assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
         assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 .*\r\nretry-after: \d/is)
         assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
-        assert.isBelow(Date.now() - signalled_at, 10_000)
-      }),
-    30_000
+      })
   )
 
   it.live("applies its configured limits, by the address that a trusted proxy reports", () =>
@@ -201,6 +200,31 @@ describe("quotewire", () => {
       assert.strictEqual(code, 1)
       assert.strictEqual(stderr, "quotewire: Needs Node 22.19 or newer; this is 20.20.2.\n")
     })
+  )
+
+  it.live("tells in one sentence which Effect it needs if another one is installed", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const packages = join(folder, "node_modules")
+      const command = join(packages, "@quotewire", "cli")
+      yield* Effect.promise(async () => {
+        for (const part of ["bin", "dist", "package.json"]) {
+          await cp(join(dirname(program), "..", part), join(command, part), { recursive: true })
+        }
+        for (const [name, installed] of [["@quotewire/core", version] as const, ["effect", "4.0.6"] as const]) {
+          await mkdir(join(packages, name), { recursive: true })
+          await writeFile(
+            join(packages, name, "package.json"),
+            JSON.stringify({ name, version: installed, main: "a.js" })
+          )
+          await writeFile(join(packages, name, "a.js"), "")
+        }
+      })
+      const ended = yield* Effect.promise(() => launch([join(command, "bin", "quotewire.js"), "--version"]).ended)
+      const { effect } = manifest.peerDependencies
+      const sentence = `quotewire: Needs effect ${effect}, but found 4.0.6: run npm install effect@${effect}.\n`
+      assert.deepStrictEqual(ended, { code: 1, stdout: "", stderr: sentence })
+    }).pipe(Effect.scoped)
   )
 
   it.live("leaves out the request log and feedback if a flag or the environment says so", () =>

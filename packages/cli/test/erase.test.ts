@@ -1,12 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type ErasureReport, embed, Seal } from "@quotewire/core"
+import { type ErasureReport, embed, generateSealKey } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
-const key = new Uint8Array(32).fill(1)
-const seal_keys = Buffer.from(key).toString("base64")
+const seal_keys = generateSealKey()
 const receipt = "receipt-of-ada"
 
 /** A database with an organization, and a host that answers calls on it. */
@@ -16,7 +15,7 @@ const world = Effect.gen(function* () {
     Effect.sync(() =>
       embed({
         storage: PgStorage.layer({ url: Redacted.make(url) }),
-        seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(key)] })
+        seal_keys: [seal_keys]
       })
     ),
     ({ close }) => Effect.promise(close)
@@ -57,6 +56,31 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 }
 
 describe("quotewire erase", () => {
+  it.live("needs nobody to name for a dry run, and somebody for an erasure", () =>
+    Effect.gen(function* () {
+      const { env, quotewire, start } = yield* world
+      const id = yield* start(receipt)
+      const dry = report(yield* runInProcess(["erase", id, "--dry-run", "--json"], env))
+      assert.deepInclude(dry, { dry_run: true, erased: 0, to_erase: 1 })
+      const found = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { dry_run: true }))
+      assert.strictEqual(found.to_erase, 1)
+      const refused = yield* runInProcess(["erase", id], env)
+      assert.notStrictEqual(refused.how, "done")
+      assert.include(refused.err, "--by is required, except with --dry-run")
+      for (const options of [{}, { dry_run: false }]) {
+        // As a JavaScript program can call it.
+        const given: Parameters<typeof quotewire.erase>[1] = JSON.parse(JSON.stringify(options))
+        const error = yield* Effect.promise(() =>
+          quotewire.erase({ quote_request_id: id }, given).then(
+            () => null,
+            (error: { readonly field_errors?: unknown }) => error
+          )
+        )
+        assert.deepStrictEqual(error?.field_errors, [{ path: "by", message: "This field is required." }])
+      }
+    }).pipe(Effect.scoped)
+  )
+
   it.live("erases one request, and says what went and what remains", () =>
     Effect.gen(function* () {
       const { advance, client, env, erase, quotewire, start, url } = yield* world
@@ -66,7 +90,7 @@ describe("quotewire erase", () => {
       assert.isAbove(quotes.length, 0)
       const [{ price } = assert.fail("There is no quote")] = quotes
       assert.include(JSON.stringify(quotes), "Wuschelbart")
-      const dry = report(yield* erase(["--request", id, "--dry-run", "--json"]))
+      const dry = report(yield* erase([id, "--dry-run", "--json"]))
       assert.deepInclude(dry, { dry_run: true, erased: 0, to_erase: 1 })
       const rows = (kind: string) =>
         Effect.promise(() => statements(url, `select * from quotewire.record where kind = '${kind}'`))
@@ -83,7 +107,12 @@ describe("quotewire erase", () => {
       assert.lengthOf(yield* older, 0)
       const after = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
       assert.notInclude(JSON.stringify(after), "Wuschelbart")
-      assert.deepStrictEqual(after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price, price)
+      // The carrier's texts are erased, its prices remain.
+      const remains = after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price
+      assert.deepStrictEqual(remains, { ...price, billing_cycle: null })
+      const dryAgain = report(yield* erase(["--dry-run", "--json", id]))
+      assert.deepInclude(dryAgain, { dry_run: true, already_erased: 1 })
+      assert.deepStrictEqual(report(yield* erase(["--request", id, "--dry-run", "--json"])), dryAgain)
       const again = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { by: "another" }))
       assert.deepInclude(again.requests[0], { outcome: "already_erased", by: "ticket 4711" })
       const shown = yield* runInProcess(["requests", "show", id], env)
@@ -116,13 +145,14 @@ describe("quotewire erase", () => {
       const unknown = `qreq_${"0".repeat(26)}`
       const nobody = ["--organization", `org_${"0".repeat(26)}`, "--environment", "live"]
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string, Ran["how"], RegExp]> = [
-        [[], "", "wrong usage", /Give --request or --receipt-stdin, and not both\.$/],
+        [[], "", "wrong usage", /Give the id of a quote request or --receipt-stdin, and not both\.$/],
         [["--request", unknown, "--receipt-stdin"], "", "wrong usage", /and not both\.$/],
         [["--request", "secret"], "", "wrong usage", /--request must be an id such as qreq_01/],
         [["--receipt-stdin"], receipt, "wrong usage", /needs --organization and --environment\.$/],
-        [["--receipt-stdin", receipt], "", "wrong usage", /Too many arguments/],
+        [["--receipt-stdin", receipt], "", "wrong usage", /<id> must be an id such as qreq_01/],
+        [[unknown, "--request", unknown], "", "wrong usage", /and not both\.$/],
         [["--receipt-stdin", ...place], " \n", "failed", /must hold one receipt, of 1 to 128 characters\.$/],
-        [["--receipt-stdin", ...nobody], receipt, "failed", /There is no such organization\.$/]
+        [["--receipt-stdin", ...nobody], receipt, "failed", /No such organization\.$/]
       ]
       for (const [args, input, how, message] of wrong) {
         const ran = yield* erase(args, input)

@@ -13,7 +13,7 @@ import { start } from "./support/program.ts"
 let server: PostgresServer
 beforeAll(async () => {
   server = await PostgresServer.start({ durable: false, settings: { wal_level: "logical" } })
-}, 60_000)
+})
 afterAll(() => server.remove())
 
 /** A file with one cell, in one database of the server, that moves to another one. */

@@ -63,102 +63,94 @@ interface Named {
 }
 
 describe("a line of one's own", () => {
-  it.live(
-    "is served over REST, from its capabilities to the click on a quote",
-    () =>
-      Effect.gen(function* () {
-        const { client } = yield* started
-        const { capabilities } = (yield* client.send("GET", "/v1/capabilities?line=bicycle")).body
-        assert.deepInclude(capabilities, {
-          line: "bicycle",
-          coverage_codes: ["theft", "deductible"],
-          subject_kinds: ["bicycle"]
-        })
-        assert.deepStrictEqual(
-          capabilities.required_facts.map(({ path }: { readonly path: string }) => path),
-          ["home.state", "home.zip", "bicycle.value_usd"]
-        )
-        assert.deepInclude(capabilities.states, { code: "TX", available: true, carriers: 1 })
-        assert.include(capabilities.scenarios, "cannot_start")
+  it.live("is served over REST, from its capabilities to the click on a quote", () =>
+    Effect.gen(function* () {
+      const { client } = yield* started
+      const { capabilities } = (yield* client.send("GET", "/v1/capabilities?line=bicycle")).body
+      assert.deepInclude(capabilities, {
+        line: "bicycle",
+        coverage_codes: ["theft", "deductible"],
+        subject_kinds: ["bicycle"]
+      })
+      assert.deepStrictEqual(
+        capabilities.required_facts.map(({ path }: { readonly path: string }) => path),
+        ["home.state", "home.zip", "bicycle.value_usd"]
+      )
+      assert.deepInclude(capabilities.states, { code: "TX", available: true, carriers: 1 })
+      assert.include(capabilities.scenarios, "cannot_start")
 
-        const refused = yield* client.send("POST", "/v1/quote-requests", {
-          ...start,
-          application: { home: { state: "NY", zip: "75201" }, bicycle: { value_usd: 1 } }
-        })
-        assert.strictEqual(refused.status, 422)
-        assert.deepStrictEqual(
-          refused.body.error.field_errors.map(({ path }: { readonly path: string }) => path),
-          ["application.bicycle.value_usd", "application.home.zip"]
-        )
+      const refused = yield* client.send("POST", "/v1/quote-requests", {
+        ...start,
+        application: { home: { state: "NY", zip: "75201" }, bicycle: { value_usd: 1 } }
+      })
+      assert.strictEqual(refused.status, 422)
+      assert.deepStrictEqual(
+        refused.body.error.field_errors.map(({ path }: { readonly path: string }) => path),
+        ["application.bicycle.value_usd", "application.home.zip"]
+      )
 
-        let { id, status, version } = (yield* client.send("POST", "/v1/quote-requests", start)).body
-        while (status === "in_progress") {
-          const read = yield* client.send("GET", `/v1/quote-requests/${id}?since_version=${version}`)
-          ;({ status, version } = read.body.quote_request)
-        }
-        const { quote_request, quotes } = (yield* client.send("GET", `/v1/quote-requests/${id}`)).body
-        assert.deepInclude(quote_request, { line: "bicycle", status: "completed" })
-        assert.lengthOf(quotes, 1)
-        assert.deepStrictEqual(quotes[0].price.premium, premium)
-        assert.deepStrictEqual(
-          quotes[0].evidence.assumptions.map(({ path }: { readonly path: string }) => path),
-          ["application.billing_preference", "application.deductible_usd", "application.effective_date"]
-        )
+      let { id, status, version } = (yield* client.send("POST", "/v1/quote-requests", start)).body
+      while (status === "in_progress") {
+        const read = yield* client.send("GET", `/v1/quote-requests/${id}?since_version=${version}`)
+        ;({ status, version } = read.body.quote_request)
+      }
+      const { quote_request, quotes } = (yield* client.send("GET", `/v1/quote-requests/${id}`)).body
+      assert.deepInclude(quote_request, { line: "bicycle", status: "completed" })
+      assert.lengthOf(quotes, 1)
+      assert.deepStrictEqual(quotes[0].price.premium, premium)
+      assert.deepStrictEqual(
+        quotes[0].evidence.assumptions.map(({ path }: { readonly path: string }) => path),
+        ["application.billing_preference", "application.deductible_usd", "application.effective_date"]
+      )
 
-        const { events } = (yield* client.send("GET", "/v1/events")).body
-        assert.deepStrictEqual([...new Set(events.map(({ line }: { readonly line: string }) => line))], ["bicycle"])
-        assert.include(
-          events.map(({ type }: { readonly type: string }) => type),
-          "quote.created"
-        )
-        const listed = (yield* client.send("GET", "/v1/quote-requests?line=bicycle")).body
-        assert.lengthOf(listed.quote_requests, 1)
+      const { events } = (yield* client.send("GET", "/v1/events")).body
+      assert.deepStrictEqual([...new Set(events.map(({ line }: { readonly line: string }) => line))], ["bicycle"])
+      assert.include(
+        events.map(({ type }: { readonly type: string }) => type),
+        "quote.created"
+      )
+      const listed = (yield* client.send("GET", "/v1/quote-requests?line=bicycle")).body
+      assert.lengthOf(listed.quote_requests, 1)
 
-        const { url } = quotes[0].next_actions.find(({ type }: { readonly type: string }) =>
-          type.startsWith("continue")
-        )
-        const clicked = yield* Effect.promise(() => fetch(url))
-        assert.strictEqual(clicked.status, 200)
-        assert.include(yield* Effect.promise(() => clicked.text()), "The sandbox ends here")
-      }),
-    60_000
+      const { url } = quotes[0].next_actions.find(({ type }: { readonly type: string }) => type.startsWith("continue"))
+      const clicked = yield* Effect.promise(() => fetch(url))
+      assert.strictEqual(clicked.status, 200)
+      assert.include(yield* Effect.promise(() => clicked.text()), "The sandbox ends here")
+    })
   )
 
-  it.live(
-    "is in the documents and in the tools, and an agent gets quotes for it",
-    () =>
-      Effect.gen(function* () {
-        const { client } = yield* started
-        const document = (yield* client.send("GET", "/openapi.json")).body
-        const names = ["personal_auto", "renters", "pet", "bicycle"]
-        const { BicycleApplication, Line, StartInput } = document.components.schemas
-        assert.deepStrictEqual(Line.enum, names)
-        assert.deepStrictEqual(Object.keys(StartInput.discriminator.mapping), names)
-        assert.include(Object.keys(BicycleApplication.properties), "home")
+  it.live("is in the documents and in the tools, and an agent gets quotes for it", () =>
+    Effect.gen(function* () {
+      const { client } = yield* started
+      const document = (yield* client.send("GET", "/openapi.json")).body
+      const names = ["personal_auto", "renters", "pet", "bicycle"]
+      const { BicycleApplication, Line, StartInput } = document.components.schemas
+      assert.deepStrictEqual(Line.enum, names)
+      assert.deepStrictEqual(Object.keys(StartInput.discriminator.mapping), names)
+      assert.include(Object.keys(BicycleApplication.properties), "home")
 
-        const { tools } = yield* client.message("tools/list", {})
-        const capabilitiesTool = tools.find(({ name }: Named) => name === "get_capabilities")
-        assert.deepStrictEqual(capabilitiesTool.inputSchema.properties.line.enum, names)
-        assert.include(capabilitiesTool.inputSchema.properties.line.description, "bicycle (bicycles)")
-        const { instructions } = yield* client.message("initialize", {
-          protocolVersion: "2025-06-18",
-          capabilities: {},
-          clientInfo: { name: "test", version: "1" }
-        })
-        assert.include(instructions, "bicycles (bicycle)")
+      const { tools } = yield* client.message("tools/list", {})
+      const capabilitiesTool = tools.find(({ name }: Named) => name === "get_capabilities")
+      assert.deepStrictEqual(capabilitiesTool.inputSchema.properties.line.enum, names)
+      assert.include(capabilitiesTool.inputSchema.properties.line.description, "bicycle (bicycles)")
+      const { instructions } = yield* client.message("initialize", {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "test", version: "1" }
+      })
+      assert.include(instructions, "bicycles (bicycle)")
 
-        const wrong = yield* client.tool("start_quote_request", { ...start, application: { ...application, home: {} } })
-        assert.strictEqual(wrong.isError, true)
-        assert.include(wrong.structuredContent.error.field_errors[0].path, "application.home.state")
-        const { structuredContent } = yield* client.tool("start_quote_request", start)
-        let read = structuredContent
-        while (read.status === "in_progress") {
-          const got = yield* client.tool("get_quote_request", { id: structuredContent.id, since_version: read.version })
-          read = got.structuredContent.quote_request
-        }
-        const { quotes } = (yield* client.tool("get_quote_request", { id: structuredContent.id })).structuredContent
-        assert.deepStrictEqual(quotes[0].price.premium, premium)
-      }),
-    60_000
+      const wrong = yield* client.tool("start_quote_request", { ...start, application: { ...application, home: {} } })
+      assert.strictEqual(wrong.isError, true)
+      assert.include(wrong.structuredContent.error.field_errors[0].path, "application.home.state")
+      const { structuredContent } = yield* client.tool("start_quote_request", start)
+      let read = structuredContent
+      while (read.status === "in_progress") {
+        const got = yield* client.tool("get_quote_request", { id: structuredContent.id, since_version: read.version })
+        read = got.structuredContent.quote_request
+      }
+      const { quotes } = (yield* client.tool("get_quote_request", { id: structuredContent.id })).structuredContent
+      assert.deepStrictEqual(quotes[0].price.premium, premium)
+    })
   )
 })

@@ -20,7 +20,12 @@ const server = Effect.acquireRelease(
   Effect.promise(
     () =>
       new Promise<{ readonly base_url: string; readonly close: () => void }>((resolve) => {
-        const host = createServer((_, response) => {
+        const host = createServer(({ url = "" }, response) => {
+          if (url.startsWith("/terms")) {
+            response.writeHead(200, { "content-type": "application/xml" })
+            response.end("<terms><zip>10001</zip></terms>")
+            return
+          }
           response.writeHead(503, { "content-type": "application/json", "set-cookie": "hidden=1" })
           response.end(JSON.stringify({ problem: "rating engine down\u001b[2J" }))
         })
@@ -34,7 +39,7 @@ const server = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-/** A carrier that posts the facts to its server, and takes every answer as an outage. */
+/** A carrier that exchanges XML and JSON with its server, and takes every answer as an outage. */
 const acme = (base_url: string): Carrier.CarrierAdapter => ({
   carrier: { id: "acme", name: "Acme", registry_ids: [] },
   environments: ["live"],
@@ -57,6 +62,10 @@ const acme = (base_url: string): Carrier.CarrierAdapter => ({
   ask: () =>
     Effect.gen(function* () {
       const client = yield* CarrierTransport
+      const terms = HttpClientRequest.post(`${base_url}/terms`).pipe(
+        HttpClientRequest.bodyText("<ask><applicant>Ada</applicant></ask>", "application/xml")
+      )
+      yield* Effect.flatMap(client.execute(terms), ({ text }) => text)
       const body = { applicant: { first_name: "Ada" }, zip: "10001" }
       const request = HttpClientRequest.post(`${base_url}/quotes?token=hidden`).pipe(
         HttpClientRequest.bearerToken("hidden"),
@@ -110,10 +119,16 @@ describe("quotewire requests show", () => {
       assert.match(plain.stdout, / {2}exchange {3}ask acme, try 1: unavailable \(maintenance\) in \d+ ms\n/)
       assert.match(plain.stdout, /\n +POST 127\.0\.0\.1:\d+\/quotes\?token {2}503 in \d+ ms\n/)
       assert.match(plain.stdout, / {2}event {6}quote_request\.failed evt_/)
+      assert.match(plain.stdout, /\n +> application\/json, \d+ bytes\n/)
+      assert.match(
+        plain.stdout,
+        /POST 127\.0\.0\.1:\d+\/terms {2}200 in \d+ ms\n +> application\/xml, 37 bytes\n +< application\/xml, 31 bytes\n/
+      )
       assert.notMatch(plain.stdout, /rating engine|10001|Ada|hidden/)
 
       const full = yield* run(["requests", "show", id, "--bodies"], env)
       assert.include(full.stdout, '> {"applicant":"[redacted]","zip":"10001"}')
+      assert.include(full.stdout, "> <ask><applicant>[redacted]</applicant></ask>")
       assert.include(full.stdout, "rating engine down")
       assert.notMatch(full.stdout, /Ada|hidden|\p{Cc}\[/u)
 
@@ -132,7 +147,7 @@ describe("quotewire requests show", () => {
       const unknown = yield* run(["requests", "show", `qreq_${"0".repeat(26)}`], env)
       assert.deepStrictEqual(
         [unknown.code, unknown.stdout, unknown.stderr],
-        [1, "", "quotewire: There is no such quote request.\n"]
+        [1, "", "quotewire: No such quote request.\n"]
       )
       const wrong = yield* run(["requests", "show", "no-id"], env)
       assert.strictEqual(wrong.code, 2)

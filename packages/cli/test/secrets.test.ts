@@ -1,12 +1,12 @@
 import { createServer } from "node:net"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiKey } from "@quotewire/core"
-import { ConfigProvider, Console, Effect, Exit } from "effect"
-import { CliOutput, Command, type HelpDoc } from "effect/cli"
+import { ApiKey, generateSealKey } from "@quotewire/core"
+import { ConfigProvider, Console, Effect, Exit, Layer, Stdio, Stream } from "effect"
 import { afterAll, beforeAll } from "vitest"
-import { load, run } from "../src/Program.ts"
-import { variableOf } from "../src/Settings.ts"
+import { run } from "../src/Program.ts"
+import { variableOf } from "../src/settings/Settings.ts"
+import { type Leaf, leavesBelow } from "./support/help.ts"
 
 /*
  * Whatever is typed may be a key, or hold a password. So nothing that a command was given is ever printed, whichever
@@ -37,7 +37,7 @@ const wrong = [
   `${secret}\n    at ${secret}`
 ]
 
-const seal_keys = Buffer.alloc(32, 1).toString("base64")
+const seal_keys = generateSealKey()
 
 /** A port that is taken: no host starts. */
 const blocker = createServer()
@@ -75,50 +75,18 @@ interface Attempt {
   readonly env: Record<string, string>
 }
 
+const stdin = Stdio.layerTest({ stdin: Stream.fromIterable(wrong.map((value) => new TextEncoder().encode(value))) })
+
 const played = Effect.fnUntraced(function* ({ args, env }: Attempt) {
   const said: Array<string> = []
   const exit = yield* run(args).pipe(
     Effect.provideService(Console.Console, recorder(said)),
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...environment(), ...env } })),
-    Effect.provide(NodeServices.layer),
+    Effect.provide(Layer.merge(NodeServices.layer, stdin)),
     Effect.exit
   )
   return { exit, said: said.join("\n") }
 })
-
-/** A command that does something, and what it takes. */
-interface Leaf {
-  readonly path: ReadonlyArray<string>
-  readonly flags: ReadonlyArray<HelpDoc.FlagDoc>
-  readonly args: ReadonlyArray<HelpDoc.ArgDoc>
-}
-
-const helpOf = Effect.fnUntraced(function* (path: ReadonlyArray<string>) {
-  let help: HelpDoc.HelpDoc | undefined
-  const presenter: CliOutput.Presenter = {
-    present: (event) =>
-      Effect.sync(() => {
-        if (event._tag === "Help") help = event.helpDoc
-      })
-  }
-  const args = [...path, "--help"]
-  yield* Effect.flatMap(load(args), (quotewire) => Command.runWith(quotewire, { version: "" })(args)).pipe(
-    Effect.provideService(CliOutput.Presenter, presenter),
-    Effect.provide(NodeServices.layer)
-  )
-  return help ?? assert.fail(`no help for ${path.join(" ")}`)
-})
-
-const leavesBelow = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Leaf>> =>
-  Effect.gen(function* () {
-    const help = yield* Effect.orDie(helpOf(path))
-    const names = (help.subcommands ?? []).flatMap(({ commands }) => commands.map(({ name }) => name))
-    if (names.length === 0) {
-      const flags = [...help.flags, ...(help.inheritedFlags ?? []), ...(help.globalFlags ?? [])]
-      return [{ path, flags, args: help.args ?? [] }]
-    }
-    return (yield* Effect.forEach(names, (name) => leavesBelow([...path, name]))).flat()
-  })
 
 /** What arguments take that are ids. */
 const ids: Readonly<Record<string, string>> = {

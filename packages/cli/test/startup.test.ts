@@ -31,7 +31,7 @@ const service =
 describe("a process", () => {
   it("that forwards to a host does not load the service, its hosts and its storages", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
-    assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/Bridge.js")))
+    assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/serving/Bridge.js")))
     assert.deepStrictEqual(
       loaded.filter((url) => service.test(url)),
       []

@@ -61,7 +61,7 @@ describe("a host whose carrier's code", () => {
       let { quote_request } = yield* read
       while (quote_request.status === "in_progress") quote_request = (yield* read).quote_request
       assert.strictEqual(quote_request.carriers[0].outcome, "declined")
-      assert.match(log(), /A promise was rejected, and no code waited for it.*TypeError.*quotewire\.config\.mjs:\d+/)
+      assert.match(log(), /Unhandled promise rejection.*TypeError.*quotewire\.config\.mjs:\d+/)
       assert.notInclude(log(), "10001")
     })
   )
@@ -71,7 +71,7 @@ describe("a host whose carrier's code", () => {
       const { ended } = yield* asked("setTimeout(() => { throw fail() }, 0)")
       const { code, stderr } = yield* Effect.promise(() => ended)
       assert.strictEqual(code, 1)
-      assert.match(stderr, /An error was thrown outside of any call.*TypeError.*quotewire\.config\.mjs:\d+/)
+      assert.match(stderr, /Uncaught error outside any call.*TypeError.*quotewire\.config\.mjs:\d+/)
       assert.notInclude(stderr, "10001")
     })
   )

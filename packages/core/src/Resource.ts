@@ -1,4 +1,4 @@
-/** The resources of api.md under their names: what operations take and answer, as schemas and types. */
+/** The resources of the API under their names: what operations take and answer, as schemas and types. */
 
 export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/FinishedCall.ts"
 export { EventPage } from "./events/EventPage.ts"
@@ -9,13 +9,8 @@ export { QuoteRequest } from "./quoting/QuoteRequest.ts"
 export { CancelResult, QuoteRequestPage, QuoteRequestWithQuotes } from "./quoting/QuoteRequestViews.ts"
 export { StartedQuoteRequest, StartInput } from "./quoting/Start.ts"
 export { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
-export { Delivery, DeliveryEntry } from "./webhooks/deliveries/Delivery.ts"
-export { SubscriptionHealth } from "./webhooks/deliveries/EndpointHealth.ts"
-export { EventSubscription } from "./webhooks/subscriptions/EventSubscription.ts"
-export {
-  DeliveryPage,
-  ReplayResult,
-  SubscriptionPage,
-  TestEvent,
-  TestResult
-} from "./webhooks/subscriptions/SubscriptionViews.ts"
+export { DeliveryPage, ReplayResult, TestEvent, TestResult } from "./webhooks/deliveries/DeliveryViews.ts"
+export { Delivery, DeliveryEntry } from "./webhooks/records/Delivery.ts"
+export { SubscriptionHealth } from "./webhooks/records/EndpointHealth.ts"
+export { EventSubscription } from "./webhooks/records/EventSubscription.ts"
+export { SubscriptionPage } from "./webhooks/subscriptions/SubscriptionViews.ts"

@@ -1,8 +1,9 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
 import type { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual, Seal } from "./access/Seal.ts"
+import type { SealedRows } from "./access/SealedRows.ts"
 import type { Workspaces } from "./access/Workspaces.ts"
 import type { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { type Mailbox, Mailboxes } from "./calls/Mailboxes.ts"
@@ -10,6 +11,7 @@ import type { RequestLog } from "./calls/RequestLog.ts"
 import type { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
 import type { Connections } from "./carriers/Connections.ts"
+import type { Circuits } from "./carriers/health/Circuits.ts"
 import type { Consumers } from "./consuming/Consumers.ts"
 import type { Events } from "./events/Events.ts"
 import type { Feedback } from "./feedback/Feedback.ts"
@@ -28,21 +30,23 @@ import type { Timelines } from "./timeline/Timelines.ts"
 import type { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import type { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import * as ApiError from "./wire/ApiError.ts"
+import { InvalidArgument } from "./wire/Argument.ts"
 import type { Ids } from "./wire/Ids.ts"
 
 /*
- * What hosts need of a running service, besides calling operations: links, callbacks, signatures, readiness, keys.
+ * What hosts need from a running service, besides calling operations: links, callbacks, signatures, readiness, keys.
  */
 
 export type { Destination, Mailbox }
 
-/** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
+/** Every service of the core. Hosts use no service directly: the functions that they call need all of them. */
 export type Services =
   | Access
   | Allowance
   | IdempotentCalls
   | CarrierAdapters
   | Carriers
+  | Circuits
   | Connections
   | Consumers
   | Deliveries
@@ -61,6 +65,7 @@ export type Services =
   | Runner
   | Sandbox
   | Seal
+  | SealedRows
   | LongPolls
   | Timelines
   | Workspaces
@@ -78,7 +83,9 @@ const tryLater: Destination = {
   message: "Try again in a minute."
 }
 
-/** Accepts a carrier's callback, unparsed. False if it is not genuine. Fails if the carrier must send it again later. */
+/**
+ * Accepts a carrier's callback, unparsed. False if it is not genuine. Fails if the carrier must send it again later.
+ */
 export const carrierCallback = (
   carrier_id: string,
   callback: CarrierCallback
@@ -111,11 +118,14 @@ export const seal = (purpose: string, text: string): Effect.Effect<string, never
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Seal, (seal) => Effect.orElseSucceed(seal.open(purpose, sealed), () => null))
 
-/** Sends a message to the host that waits for it, whichever that is. A mailbox takes one message and drops all later ones. */
+/**
+ * Sends a message to the host that waits for it, whichever host that is, and returns whether the mailbox took it. A
+ * mailbox takes one message and drops all later ones.
+ */
 export const sendMessage = (
   mailbox: Mailbox,
   text: string
-): Effect.Effect<void, ApiError.ApiError<"service_unavailable">, Services> =>
+): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
   Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.send(mailbox, text)).pipe(
     Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
@@ -127,8 +137,8 @@ export const receiveMessage = (mailbox: Mailbox, wait_ms: number): Effect.Effect
   Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, wait_ms))
 
 /**
- * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that this
- * process lacks. Otherwise a sentence that says what is wrong.
+ * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that
+ * this process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const seal = yield* Seal
@@ -175,6 +185,35 @@ export const createKey = Effect.fnUntraced(function* (options: Parameters<Access
 
 const noCarriers = (environment: Environment): string =>
   `This program has no ${environment} carriers: quote requests with this key end without quotes, unless another program with its own carriers serves the same storage.`
+
+/** The organization and environment that callers without a key act in. */
+export interface Keyless {
+  /** The id of an organization of the storage, as `createOrganization` returns it. */
+  readonly organization_id: string
+  /** `sandbox` by default. */
+  readonly environment?: Environment
+}
+
+/**
+ * Admits callers without a key to the agent endpoint of one host. Dies if the storage has no such organization or is
+ * unavailable.
+ */
+export const admitKeyless = ({
+  environment = "sandbox",
+  organization_id
+}: Keyless): Layer.Layer<never, never, Services> =>
+  Layer.effect(
+    KeylessWorkspace,
+    Effect.gen(function* () {
+      const organizations = yield* Effect.orDie((yield* Access).listOrganizations)
+      const organization = organizations.find(({ id }) => id === organization_id)
+      if (organization === undefined) {
+        const message = "keyless.organization_id must name an organization of this storage."
+        return yield* Effect.die(new InvalidArgument({ message }))
+      }
+      return { organization_id: organization.id, environment, workspace_id: organization.workspaces[environment] }
+    })
+  )
 
 /**
  * Whether someone can call in live although this host has no live carrier: with a live key, or without a key if keyless

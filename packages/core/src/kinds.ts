@@ -1,18 +1,20 @@
 import * as Directory from "./access/Directory.ts"
-import * as NewestSealKey from "./access/NewestSealKey.ts"
+import * as SealKeysInUse from "./access/SealKeysInUse.ts"
 import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Mailboxes from "./calls/Mailboxes.ts"
 import * as Revision from "./calls/Revision.ts"
-import * as CarrierHealth from "./carriers/CarrierHealth.ts"
 import * as Connection from "./carriers/Connection.ts"
+import * as CarrierHealth from "./carriers/health/CarrierHealth.ts"
 import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as Consumer from "./consuming/Consumer.ts"
 import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
+import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
+import * as EarlyCallback from "./quoting/asking/EarlyCallback.ts"
 import * as Erasure from "./quoting/erasing/Erasure.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
@@ -22,11 +24,11 @@ import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
 import * as Cell from "./storage/Cell.ts"
 import * as Kind from "./storage/Kind.ts"
-import * as Delivery from "./webhooks/deliveries/Delivery.ts"
-import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
 import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
 import * as StoredAnswers from "./webhooks/deliveries/StoredAnswers.ts"
-import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.ts"
+import * as Delivery from "./webhooks/records/Delivery.ts"
+import * as EndpointHealth from "./webhooks/records/EndpointHealth.ts"
+import * as EventSubscription from "./webhooks/records/EventSubscription.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
@@ -38,7 +40,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Directory.organizationKind,
   Directory.keyKind,
   Workspaces.kind,
-  NewestSealKey.kind,
+  SealKeysInUse.kind,
   Connection.kind,
   CarrierHealth.kind,
   Revision.pinKind,
@@ -53,6 +55,8 @@ export const kinds: Kind.Kinds = Kind.registry([
   Quote.offerKind,
   BegunAsk.kind,
   AskRef.kind,
+  EarlyCallback.kind,
+  CircuitNote.kind,
   Exchange.kind,
   Start.requestKeyKind,
   Start.applicationKind,

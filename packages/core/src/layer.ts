@@ -3,8 +3,9 @@ import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Access } from "./access/Access.ts"
 import { Allowance, AllowanceLimits } from "./access/Allowance.ts"
 import type { Limits } from "./access/Limits.ts"
-import * as NewestSealKey from "./access/NewestSealKey.ts"
-import { Seal, SealKeys, withSealing } from "./access/Seal.ts"
+import { givingUp, Seal, SealKeys, withSealing } from "./access/Seal.ts"
+import { SealedRows } from "./access/SealedRows.ts"
+import * as SealKeysInUse from "./access/SealKeysInUse.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
 import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
@@ -14,6 +15,7 @@ import { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
 import { CarrierClient } from "./carriers/CarrierClient.ts"
 import { Connections } from "./carriers/Connections.ts"
+import { Circuits } from "./carriers/health/Circuits.ts"
 import { ExchangeRecording, OnCarrierExchange } from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
 import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
@@ -41,6 +43,7 @@ import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { withDeliveries } from "./webhooks/deliveries/Publishing.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
+import { checkVersion } from "./wire/EffectCopy.ts"
 import { Ids } from "./wire/Ids.ts"
 import { PublicUrl } from "./wire/PublicUrl.ts"
 
@@ -63,7 +66,7 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 )
 
 /**
- * The lines of a configuration, for the reference `Lines`: everything beside and above the layer uses them.
+ * The lines of a configuration, as the reference `Lines` for everything beside and above this layer.
  *
  * Building the layer fails if the configuration is wrong, with every fault in one message.
  */
@@ -76,8 +79,8 @@ export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   )
 
 /**
- * The carriers of a configuration: the fictional ones, unless it leaves them out, and its own after them. The lines of the
- * configuration come with them.
+ * The carriers of a configuration: the fictional ones, unless it leaves them out, followed by its own. They include the
+ * lines of the configuration.
  *
  * Building the layer fails if the configuration is wrong, with every fault in one message.
  */
@@ -93,7 +96,10 @@ export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidCo
     )
   )
 
-/** How a configuration reaches carriers, and what it keeps of the exchanges with them. What it leaves out is as by default. */
+/**
+ * How a configuration reaches carriers, and what it keeps of the exchanges with them. Omitted options have their
+ * defaults.
+ */
 export const exchanges = ({
   carrier_transport = Layer.empty,
   exchange_recording,
@@ -139,25 +145,45 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
     })
   )
 
-// Checks, before anything is sealed, that the seal keys are those of the storage.
+/** Checks that nobody can guess the seal keys. */
+const strongKeys = Effect.flatMap(SealKeys, SealKeysInUse.checkStrength)
+
+// Before anything is sealed, checks that nobody can guess the seal keys, and that they match the storage.
 const checkedSeal = Layer.effect(
   Seal,
   Effect.gen(function* () {
     const seal = yield* Seal
-    yield* NewestSealKey.checkNewestKey(yield* Storage, seal)
-    return seal
+    yield* strongKeys
+    return givingUp(seal, yield* SealKeysInUse.register(yield* Storage, seal))
   })
 ).pipe(Layer.provide(Seal.layer))
 
-/** The connections of organizations only, for a program that manages them. They are sealed, so it needs the seal keys. */
+/**
+ * The connections of organizations only, for a program that manages them. They are sealed, so it needs the seal keys.
+ */
 export const connections: Layer.Layer<
   Connections,
-  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  SealKeysInUse.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | CarrierAdapters | Cryptography
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
-// Every change passes here, so events always get their deliveries and bodies that can hold facts are always sealed. Changes of
-// jobs that run together are staged before.
+/**
+ * The consumers only, for a program that shows them and their parked events. They are not sealed, so it needs no seal
+ * keys.
+ */
+export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.SecureRandom> = Consumers.layer.pipe(
+  Layer.provide(Ids.layer),
+  Layer.provide(Workspaces.layer)
+)
+
+/**
+ * The circuits of carriers only, for a program that shows and closes them. They are not sealed, so it needs no seal
+ * keys.
+ */
+export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
+
+// Every change passes through here, so events always get their deliveries, and bodies that can hold facts are always
+// sealed. Changes of jobs that run in a batch are staged first.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
@@ -166,10 +192,12 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
-/** Erasures of persons' data only, for a program that runs them. They open what is sealed, so it needs the seal keys. */
+/**
+ * Erasures of persons' data only, for a program that runs them. They open what is sealed, so it needs the seal keys.
+ */
 export const erasures: Layer.Layer<
   Erasures,
-  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  SealKeysInUse.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | Cryptography
 > = Erasures.layer(kinds).pipe(
   Layer.provide(Ids.layer),
@@ -178,6 +206,10 @@ export const erasures: Layer.Layer<
   Layer.provide(Revisions.layer),
   Layer.provide(Workspaces.layer)
 )
+
+/** What is sealed only, for a program that reseals it with the newest key. */
+export const sealedRows: Layer.Layer<SealedRows, SealKeysInUse.SealKeysRefused, Storage | SealKeys | Cryptography> =
+  SealedRows.layer(kinds).pipe(Layer.provide(Seal.layer), Layer.provide(Layer.effectDiscard(strongKeys)))
 
 // A carrier with terms for a line that this host does not offer is never asked for it.
 const knownCarriers = Layer.effect(
@@ -188,7 +220,7 @@ const knownCarriers = Layer.effect(
     for (const { carrier, lines: terms } of adapters.filter(({ simulation }) => simulation === undefined)) {
       const unknown = Object.keys(terms).filter((name) => !lines.has(name))
       if (unknown.length === 0) continue
-      yield* Effect.logWarning("A carrier is not asked for lines that this host does not offer").pipe(
+      yield* Effect.logWarning("A carrier has lines that this host does not offer").pipe(
         Effect.annotateLogs({ carrier_id: carrier.id, lines: unknown.join(", ") })
       )
     }
@@ -199,12 +231,12 @@ const knownCarriers = Layer.effect(
 /**
  * The whole core on top of a storage.
  *
- * It runs no jobs: add `worker` in a process that should. Building the layer fails if the storage was sealed with other
- * keys than the seal keys it is given.
+ * It runs no jobs: add `worker` in a process that should. Building the layer fails if the storage was sealed with keys
+ * other than the given seal keys.
  */
 export const layer: Layer.Layer<
   Services,
-  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  SealKeysInUse.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
 > = Sandbox.layer.pipe(
   Layer.provideMerge(Runner.layer),
@@ -234,23 +266,25 @@ export const layer: Layer.Layer<
       LongPolls.layer
     )
   ),
-  // Jobs and clicks use one client, because it counts the calls that are under way with each carrier.
+  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
   Layer.provide(CarrierClient.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
-  Layer.provideMerge(Connections.layer),
+  Layer.provideMerge(Layer.mergeAll(Connections.layer, Circuits.layer, SealedRows.layer(kinds))),
   Layer.provideMerge(checkedSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(knownCarriers),
   // Calls, hosts and services use the same lines and the same public address.
-  Layer.provideMerge(Layer.merge(Layer.effect(Lines, Lines), Layer.effect(PublicUrl, PublicUrl)))
+  Layer.provideMerge(Layer.merge(Layer.effect(Lines, Lines), Layer.effect(PublicUrl, PublicUrl))),
+  Layer.provideMerge(Layer.effectDiscard(checkVersion()))
 )
 
 /**
- * Other rate limits for some callers of a service, such as those of one host.
+ * Different rate limits for some callers of a service, such as those of one host.
  *
- * Their calls count together with those of all other callers on the storage. Tests and replays keep the limit of the service.
+ * Their calls count together with those of all other callers on the storage. Tests and replays keep the limit of the
+ * service.
  */
 export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
   Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))

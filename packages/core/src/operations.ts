@@ -37,7 +37,7 @@ const sandboxServer: Operation.Authority = { callers: server, environment: "sand
 
 const page = { limit: "integer", cursor: "string" } as const
 
-/** Reads what a line offers: states, facts, consents, codes (api.md, GET /v1/capabilities). */
+/** Reads what a line offers: states, facts, consents, codes (api.md, Capabilities). */
 export const getCapabilities = Operation.make({
   name: "get_capabilities",
   summary: "Read what a line offers",
@@ -62,7 +62,7 @@ export const getCapabilities = Operation.make({
   })
 })
 
-/** Starts a quote request (api.md, POST /v1/quote-requests). */
+/** Starts a quote request (api.md, Start). */
 export const startQuoteRequest = Operation.make({
   name: "start_quote_request",
   summary: "Start a quote request",
@@ -90,7 +90,7 @@ export const startQuoteRequest = Operation.make({
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
 })
 
-/** Reads a quote request with its quotes, and waits for a change (api.md, GET /v1/quote-requests/{id}). */
+/** Reads a quote request with its quotes, and waits for a change (api.md, Waiting). */
 export const getQuoteRequest = Operation.make({
   name: "get_quote_request",
   summary: "Read a quote request with its quotes",
@@ -113,7 +113,7 @@ export const getQuoteRequest = Operation.make({
   run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.get(call, input))
 })
 
-/** Lists quote requests, newest first (api.md, GET /v1/quote-requests). */
+/** Lists quote requests, newest first (api.md, Listing quote requests). */
 export const listQuoteRequests = Operation.make({
   name: "list_quote_requests",
   summary: "List quote requests",
@@ -142,7 +142,7 @@ export const listQuoteRequests = Operation.make({
   run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.list(call, input))
 })
 
-/** Cancels a quote request that is still queued (api.md, POST /v1/quote-requests/{id}/cancel). */
+/** Cancels a quote request that is still queued (api.md, Cancellation). */
 export const cancelQuoteRequest = Operation.make({
   name: "cancel_quote_request",
   summary: "Cancel a quote request",
@@ -159,7 +159,7 @@ export const cancelQuoteRequest = Operation.make({
   run: (call, { id }) => Effect.flatMap(QuoteRequests, (requests) => requests.cancel(call, id))
 })
 
-/** Reads a quote (api.md, GET /v1/quotes/{id}). */
+/** Reads a quote (api.md, Quote record). */
 export const getQuote = Operation.make({
   name: "get_quote",
   summary: "Read a quote",
@@ -182,7 +182,7 @@ export const getQuote = Operation.make({
   run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
 })
 
-/** Reads the event feed (api.md, GET /v1/events). */
+/** Reads the event feed (api.md, Event feed). */
 export const listEvents = Operation.make({
   name: "list_events",
   summary: "Read the event feed",
@@ -231,7 +231,7 @@ export const listSandboxScenarios = Operation.make({
   run: () => Effect.map(Lines, (lines) => Json.encode(catalogueOf(lines)))
 })
 
-/** Selects the scenario for starts that name none (api.md, POST /v1/sandbox/scenarios). */
+/** Selects the scenario for starts that name none (api.md, Scenarios). */
 export const selectScenario = Operation.make({
   name: "select_scenario",
   summary: "Select a scenario",

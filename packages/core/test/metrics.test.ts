@@ -1,19 +1,9 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { noLimits } from "../src/access/Limits.ts"
+import { apart, measured } from "./measured.ts"
 import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
 import { answered, confirmed, create, sendTest, testWebhooks } from "./webhooks/support.ts"
-
-/** What is measured, as `name label=value` with its number; histograms are none of the core's. */
-const measured = Effect.map(Metric.snapshot, (metrics) =>
-  metrics.flatMap(({ id, attributes, type, state }) => {
-    const labels = Object.entries(attributes ?? {}).map(([name, value]) => ` ${name}=${value}`)
-    const value = type === "Counter" ? Number(state.count) : type === "Gauge" ? Number(state.value) : null
-    return value === null ? [] : [`${id}${labels.join("")}: ${value}`]
-  })
-)
-
-const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, new Map())
 
 describe("the metrics of the core", () => {
   testWebhooks(

@@ -1,11 +1,11 @@
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import * as Addresses from "./host/Addresses.ts"
-import * as Api from "./host/Api.ts"
 import * as Handler from "./node/Handler.ts"
 import * as ScalarScript from "./node/ScalarScript.ts"
 import * as Server from "./node/Server.ts"
+import * as Api from "./routes/Api.ts"
 
-export { CannotListen } from "./node/Server.ts"
+export { CannotListen, Host } from "./node/Server.ts"
 
 /** Settings of the API inside an existing server. */
 export interface HandlerSettings<R>
@@ -33,24 +33,18 @@ export const handler = Effect.fnUntraced(function* <R>(
   return yield* Handler.make(routes, { ...settings, docs_url, public_path })
 })
 
-/** The listening host, with its bound address. */
-export class Host extends Context.Service<
-  Host,
-  { readonly host: string; readonly port: number; readonly base_url: string }
->()("@quotewire/http/Host") {}
-
 /**
  * Serves the API until its scope closes, then stops within ten seconds.
  *
  * Stopping accepts no new connections and returns pending long polls at once. Running requests finish; those that exceed the
  * grace period are answered with `service_unavailable`. Each connection ends with its next answer or after a moment.
  */
-export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, Server.CannotListen, Api.Services<R>> =>
-  Layer.effect(Host, serve(settings))
+export const layer = <R>(settings: Settings<R>): Layer.Layer<Server.Host, Server.CannotListen, Api.Services<R>> =>
+  Layer.effect(Server.Host, serve(settings))
 
 const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
   const server = yield* Server.listen(settings)
   const { base_url } = yield* Addresses.checked({ ...settings, base_url: settings.base_url ?? server.url })
   yield* server.attach(yield* handler({ ...settings, base_url }))
-  return Host.of({ host: server.host, port: server.port, base_url })
+  return Server.Host.of({ host: server.host, port: server.port, base_url })
 })

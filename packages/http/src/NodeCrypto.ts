@@ -5,8 +5,8 @@ import { Effect, Layer } from "effect"
 import { type Digest, Mac, type SecureRandom } from "effect/crypto"
 
 /**
- * AES-256-GCM and HMAC, synchronously: for the short texts that are sealed here a thread pool costs more than it saves, and
- * so does every copy of their bytes.
+ * AES-256-GCM and HMAC, synchronous and without copies: for the short texts that are sealed here, a thread pool or a
+ * copy costs more than it saves.
  */
 const textCrypto: TextCrypto.TextCrypto["Service"] = {
   keyed: (keys) => {
@@ -57,7 +57,9 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
 
 const keys = new WeakMap<Uint8Array, KeyObject>()
 
-/** HMAC that makes the key object of a key once, because that takes several times as long as signing a short text. */
+/**
+ * HMAC. Creates the key object of each key only once, because that takes several times as long as signing a short text.
+ */
 const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
   const made = keys.get(key) ?? createSecretKey(key)
   keys.set(key, made)

@@ -76,29 +76,36 @@ describe("pipelined requests whose answers are not read", () => {
     Effect.gen(function* () {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
-      yield* wire.write(get("/gate") + get("/small").repeat(4_000) + last)
-      // Its answer comes when what came before it has been looked at.
+      yield* wire.write(get("/gate") + get("/small").repeat(25) + last)
+      // Its answer comes after everything sent before it was read.
       yield* Wire.exchange(port, last)
-      assert.isAtMost(noted.started, 32)
+      assert.isBelow(noted.started, 25)
       yield* open
       const text = yield* wire.closed
-      assert.strictEqual(answersIn(text), 4_002)
+      assert.strictEqual(answersIn(text), 27)
       assert.match(text, /gate(?!.*gate).*small$/s)
-      assert.strictEqual(noted.started, 4_003)
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+      assert.strictEqual(noted.started, 28)
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("take turns with those of other connections", () =>
+  it.live("close their connection if there are many, and no more of them are answered", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
-      const [burst, other] = yield* Effect.all([Wire.open(port), Wire.open(port)])
-      yield* burst.write(get("/small").repeat(1_000) + last)
-      yield* other.write(get("/small"))
-      yield* other.until(/small$/)
-      // A thousand requests that have arrived together do not all come first.
-      assert.isBelow(noted.started, 1_000)
-      assert.strictEqual(answersIn(yield* burst.closed), 1_001)
-    }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(20_000))
+      const shapes = [
+        get("/small"),
+        get("/unknown"),
+        get("/large"),
+        `POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`,
+        `POST /small HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`
+      ]
+      for (const shape of shapes) {
+        const wire = yield* Wire.open(port)
+        yield* wire.write(shape.repeat(400))
+        yield* wire.closed
+      }
+      assert.isBelow(noted.started, 32 * shapes.length)
+      assert.strictEqual(answersIn(yield* Wire.exchange(port, last)), 1)
+    }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("end when the caller hangs up, also behind a pending answer", () =>
@@ -109,7 +116,7 @@ describe("pipelined requests whose answers are not read", () => {
       yield* Wire.exchange(port, last)
       wire.socket.destroy()
       yield* hungUp
-    }).pipe(Effect.provide(services), Effect.timeout(5_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("are answered before a refusal of a later one", () =>
@@ -122,7 +129,7 @@ describe("pipelined requests whose answers are not read", () => {
       yield* Deferred.succeed(gate, undefined)
       const text = yield* wire.closed
       assert.deepStrictEqual(text.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 400"])
-    }).pipe(Effect.scoped, Effect.timeout(10_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 })
 
@@ -133,10 +140,10 @@ describe("unread answers", () => {
         read_timeout_ms: 300,
         max_unread_bytes: Number.MAX_SAFE_INTEGER
       })
-      yield* sendUnread(port, get("/large").repeat(1_000))
+      yield* sendUnread(port, get("/large").repeat(20))
       yield* closed(sockets[0])
-      assert.isAtMost(noted.started, 32)
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+      assert.isBelow(noted.started, 20)
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("close their connection, too, if they were made in pieces", () =>
@@ -144,7 +151,7 @@ describe("unread answers", () => {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       yield* sendUnread(port, get("/streamed"))
       yield* closed(sockets[0])
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("close their connection if the caller has closed its side", () =>
@@ -153,7 +160,7 @@ describe("unread answers", () => {
       const socket = yield* sendUnread(port, get("/large"))
       socket.end()
       yield* closed(sockets[0])
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("do not close a connection whose answer is still pending", () =>
@@ -167,7 +174,7 @@ describe("unread answers", () => {
       assert.strictEqual(noted.started, 3)
       yield* open
       assert.strictEqual(answersIn(yield* wire.closed), 3)
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
   it.live("close the connections with the most unread bytes if there are too many in all", () =>
@@ -183,7 +190,7 @@ describe("unread answers", () => {
       yield* sendUnread(port, get("/large").repeat(2))
       yield* closed(sockets[1])
       assert.isFalse(sockets[0]?.destroyed)
-    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 })
 
@@ -212,6 +219,6 @@ describe("a refused connection", () => {
         Effect.andThen(Effect.sleep(20)),
         Effect.repeat({ until: () => socket.closed })
       )
-    }).pipe(Effect.scoped, Effect.timeout(5_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 })

@@ -13,7 +13,7 @@ const post = (keys: Keys, ...headers: ReadonlyArray<string>): string =>
 
 /** Waits for something that another fibre brings about. */
 const eventually = (isTrue: () => boolean) =>
-  Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(3_000), Effect.orDie)
+  Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)
 
 /** The caller did nothing wrong as far as the host can see, so it is told to send the request again. */
 const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.parse>) => {
@@ -65,7 +65,7 @@ describe("large bodies", () => {
       const { status, text } = Wire.parse(yield* wire.closed)
       assert.strictEqual(status, 413)
       assert.strictEqual(JSON.parse(text).error.code, "request_too_large")
-    }).pipe(Effect.scoped, Effect.timeout(10_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
   it.live("are refused with an answer that reaches a caller that sends everything before it reads", () =>
@@ -150,7 +150,7 @@ describe("connections", () => {
       const wire = yield* Wire.open(port)
       yield* wire.write("GET /v1/things/th_1 HTTP/1.1\r\nHost:")
       assertToldToRetry(Wire.parse(yield* wire.closed))
-    }).pipe(Effect.scoped, Effect.timeout(10_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 })
 
@@ -166,7 +166,7 @@ describe("broken requests", () => {
       assert.strictEqual(text.match(/HTTP\/1\.1/g)?.length, 1, text)
       assert.strictEqual(Wire.parse(text).status, 400)
       assert.deepStrictEqual(notes.all(), [])
-    }).pipe(Effect.scoped, Effect.timeout(10_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
   it.live("whose body does not arrive are answered once, and may be sent again", () =>
@@ -177,7 +177,7 @@ describe("broken requests", () => {
       const text = yield* wire.closed
       assert.strictEqual(text.match(/HTTP\/1\.1/g)?.length, 1, text)
       assertToldToRetry(Wire.parse(text))
-    }).pipe(Effect.scoped, Effect.timeout(10_000))
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
   it.live("with a full URL as their target are accepted", () =>
@@ -296,14 +296,12 @@ describe("stopping", () => {
   it.live("does not wait for idle connections", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const { keys, port } = yield* start().pipe(Scope.provide(scope))
+      const { keys, port } = yield* start({ drain_ms: 3_600_000 }).pipe(Scope.provide(scope))
       const idle = yield* Wire.open(port)
       yield* idle.write(head(keys, "GET /v1/things/th_1"))
       yield* idle.until(/\}$/)
-      const before = Date.now()
       yield* Scope.close(scope, Exit.void)
       yield* idle.closed
-      assert.isBelow(Date.now() - before, 1_000)
-    }).pipe(Effect.scoped)
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 })

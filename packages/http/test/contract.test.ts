@@ -58,7 +58,7 @@ const codesOf = (name: string): ReadonlyArray<string> =>
 const common = ["authentication_failed", "invalid_input", "rate_limited", "internal_error", "service_unavailable"]
 const command = ["invalid_json", "request_too_large"]
 
-/** What the specification lists of each operation (api.md, Endpoints), by code. */
+/** What the specification lists of each operation (api.md, Error codes), by code. */
 const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
   get_event_delivery: ["invalid_version", "forbidden", "not_found"],
   replay_event_delivery: ["invalid_version", ...command, "forbidden", "not_found", "conflict"],

@@ -150,6 +150,6 @@ describe("embedding", () => {
         answers.map((text) => Wire.parse(text).status),
         [200, 504, 200]
       )
-    }).pipe(Effect.provide(services), Effect.timeout(3_000))
+    }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 })

@@ -140,7 +140,7 @@ describe("a host's hook that fails", () => {
       for (let call = 0; call < 3; call++) {
         assert.strictEqual((yield* host.send("GET", "/v1/things/th_1")).status, 200)
       }
-      const logged = lines.filter((line) => line.startsWith("onAnswered has failed"))
+      const logged = lines.filter((line) => line.startsWith("onAnswered failed"))
       assert.lengthOf(logged, 3)
       assert.match(logged[0] ?? "", /metrics\.test\.ts:\d+:\d+/)
     }).pipe(Effect.scoped)

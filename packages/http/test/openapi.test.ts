@@ -15,9 +15,9 @@ const at = (...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((node, name) => (Predicate.isObject(node) ? node[name] : undefined), document)
 
 describe("the OpenAPI document", () => {
-  it("passes Redocly and Spectral without a warning", { timeout: 60_000 }, async () => {
-    for (const { code, printed } of await lint(document))
-      assert.isTrue(code === 0 && !/warning/i.test(printed), printed)
+  it("passes Redocly without a warning", async () => {
+    const { code, printed } = await lint(document)
+    assert.isTrue(code === 0 && !/warning/i.test(printed), printed)
   })
 
   it.live("is served by the host, for its own address", () =>

@@ -1,17 +1,17 @@
 import { Argument, operations, Quotewire, type Storage } from "@quotewire/core"
 import { Schema } from "effect"
-import type * as RequestState from "./asking/RequestState.ts"
-import type * as StreamedForm from "./asking/StreamedForm.ts"
-import * as Endpoint from "./Endpoint.ts"
-import * as Tool from "./Tool.ts"
-import * as Tools from "./Tools.ts"
+import * as Tools from "./catalogue/Tools.ts"
+import type * as RequestState from "./forms/RequestState.ts"
+import type * as StreamedForm from "./forms/StreamedForm.ts"
+import * as Endpoint from "./serving/Endpoint.ts"
+import * as Tool from "./tools/Tool.ts"
 
-/** What the endpoint needs: everything that `Quotewire.layer` and a storage provide. */
+/** The services that the endpoint needs: everything that `Quotewire.layer` and a storage provide. */
 type Services = Quotewire.Services | Storage.Storage
 
-/** What a program adds to the agent endpoint. */
+/** Options of the agent endpoint. */
 export interface McpOptions {
-  /** Tools beside those of the service. */
+  /** Tools in addition to those of the service. */
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
   /** The version that the server reports; that of this package by default. */
   readonly version?: string
@@ -20,7 +20,10 @@ export interface McpOptions {
 /** The version of this package; a test keeps it equal. */
 const package_version = "0.1.0"
 
-/** Lets tools show the person forms: signs and seals the state of a call that asks, with the seal keys, which all hosts share. */
+/**
+ * Lets tools show forms: signs and seals the state of a call that asks the person, with the seal keys, which all hosts
+ * share.
+ */
 export const asking: RequestState.Crypto<Quotewire.Services> = {
   sign: (text) => Quotewire.sign("mcp_state", text),
   isSigned: (text, signature) => Quotewire.isSigned("mcp_state", text, signature),
@@ -28,13 +31,13 @@ export const asking: RequestState.Crypto<Quotewire.Services> = {
   open: (sealed) => Quotewire.unseal("mcp_state", sealed)
 }
 
-/** Brings the answer to a form from the host that receives it to the host that waits for it, through storage. */
+/** Passes the answer to a form through storage, from the host that receives it to the host that waits for it. */
 export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
   send: Quotewire.sendMessage,
   receive: Quotewire.receiveMessage
 }
 
-/** Keeps signatures of sessions and of states apart: a signature made for one purpose is not valid for another. */
+/** Separates signatures of sessions from those of states: a signature for one purpose is not valid for the other. */
 const session_purpose = "mcp_session"
 
 const checked = Argument.checker(

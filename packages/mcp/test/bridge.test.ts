@@ -19,6 +19,7 @@ const bridgeTo = (respond: (body: string) => Effect.Effect<Response>) => {
   )
 }
 
+const closed = { action: "cancel" } as const
 const silent = { ask: () => Effect.never, notify: () => Effect.void }
 
 /** An answer with these messages as events. */
@@ -32,7 +33,34 @@ const eventsOf = (...messages: ReadonlyArray<object>) =>
 const form = { message: "Well?", requestedSchema: { type: "object", properties: {}, required: [] } }
 const asks = { jsonrpc: "2.0", id: "form-1", method: "elicitation/create", params: form }
 
+/** JSON text that is nested too deep to serialize again. */
+const deep = `${"[".repeat(60_000)}${"]".repeat(60_000)}`
+
 describe("a bridge", () => {
+  for (const [what, text, type] of [
+    ["an answer", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"","data":${deep}}}`, "application/json"],
+    ["an error of HTTP", `{"error":{"code":"internal_error","message":"","more":${deep}}}`, "application/json"],
+    ["a notification", `data: {"jsonrpc":"2.0","method":"a","params":{"a":${deep}}}\n\n`, "text/event-stream"],
+    [
+      "a form",
+      `data: {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"a":${deep}}}\n\n`,
+      "text/event-stream"
+    ]
+  ] as const) {
+    it.effect(`answers a call although the host sends ${what} that is nested without end`, () =>
+      Effect.gen(function* () {
+        const headers = { "content-type": type }
+        const answer = yield* bridgeTo(() => Effect.succeed(new Response(text, { headers })))
+        const writing = {
+          ask: (form: object) => Effect.sync(() => JSON.stringify(form)).pipe(Effect.as(closed)),
+          notify: (_: string, params: object) => Effect.asVoid(Effect.sync(() => JSON.stringify(params)))
+        }
+        const said = yield* answer({ id: 7, method: "tools/call", params: {} }, writing)
+        assert.strictEqual(JSON.parse(said ?? "").id, 7)
+      })
+    )
+  }
+
   it.effect("answers a call that the host does not answer for two minutes, and drops a notification", () =>
     Effect.gen(function* () {
       const answer = yield* bridgeTo(() => Effect.never)
@@ -44,7 +72,7 @@ describe("a bridge", () => {
       )
       yield* TestClock.adjust("2 minutes")
       const [called, notified] = yield* Fiber.join(both)
-      assert.strictEqual(JSON.parse(called ?? "").error.message, "The host at http://127.0.0.1:1 gives no answer.")
+      assert.strictEqual(JSON.parse(called ?? "").error.message, "Cannot reach the host at http://127.0.0.1:1.")
       assert.isNull(notified)
     })
   )
@@ -64,7 +92,7 @@ describe("a bridge", () => {
         )
         const notify = (method: string, params: object) => Effect.sync(() => void told.push({ method, params }))
         const text = yield* answer({ id: 1, method: "tools/call", params: {} }, { ...silent, notify })
-        assert.include(text, "gives no answer")
+        assert.include(text, "Cannot reach the host")
         assert.deepStrictEqual(told, [{ method: progress.method, params: progress.params }])
         assert.deepInclude(JSON.parse(sent[1] ?? ""), { id: 7 })
         assert.strictEqual(JSON.parse(sent[1] ?? "").error.code, -32601)
@@ -96,14 +124,64 @@ describe("a bridge", () => {
     ["no message", "<html>"],
     ["a message that is no answer", '{"jsonrpc":"2.0"}'],
     ["the answer to another call", JSON.stringify({ ...result, id: 2 })],
-    ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'],
-    ["more than 32 MiB", JSON.stringify(result) + " ".repeat(33 * 1024 * 1024)]
+    ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}']
   ] as const) {
     it.effect(`answers a call if the host sends ${what}`, () =>
       Effect.gen(function* () {
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(text)))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
         assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host has answered with HTTP 200." }])
+      })
+    )
+  }
+
+  const large = JSON.stringify({ ...result, more: "a".repeat(33 * 1024 * 1024) })
+  const json = { "content-type": "application/json" }
+  const events = { "content-type": "text/event-stream" }
+  for (const [what, headers, text, chunk] of [
+    ["JSON in one chunk", json, large, large.length],
+    ["blanks after JSON", json, JSON.stringify(result) + " ".repeat(33 * 1024 * 1024), 65_536],
+    ["an event in one chunk", events, `data: ${large}\n\n`, Number.POSITIVE_INFINITY],
+    ["an event in chunks", events, `data: ${large}\n\n`, 65_536]
+  ] as const) {
+    it.effect(`says that an answer is too large if the host sends more than 32 MiB as ${what}`, () =>
+      Effect.gen(function* () {
+        const bytes = new TextEncoder().encode(text)
+        const size = Math.min(chunk, bytes.length)
+        const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+          bytes.subarray(at * size, (at + 1) * size)
+        )
+        const body = Stream.toReadableStream(Stream.fromIterable(chunks))
+        const answer = yield* bridgeTo(() => Effect.sync(() => new Response(body, { headers })))
+        const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
+        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host's answer is larger than 32 MiB." }])
+      })
+    )
+  }
+
+  for (const [what, requests] of [
+    ["requests", Array.from({ length: 5_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "roots/list" }))],
+    ["forms", Array.from({ length: 5_000 }, (_, i) => ({ ...asks, id: `form-${i}` }))],
+    ["a request whose id is very long", [{ jsonrpc: "2.0", id: "a".repeat(1_000_000), method: "roots/list" }]]
+  ] as const) {
+    it.effect(`ends a call in which the host sends ${what} without end`, () =>
+      Effect.gen(function* () {
+        const sent: Array<string> = []
+        const answer = yield* bridgeTo((body) =>
+          Effect.sync(() => {
+            if (JSON.parse(body).method !== undefined) return eventsOf(...requests, result)
+            sent.push(body)
+            return new Response(null, { status: 202 })
+          })
+        )
+        const text = yield* answer(call, { ...silent, ask: () => Effect.succeed(closed) })
+        const { error, id } = JSON.parse(text ?? "")
+        assert.deepStrictEqual(
+          [id, error],
+          [1, { code: -32000, message: "The host sends too many requests, or one that cannot be answered." }]
+        )
+        assert.isAtMost(sent.length, 16)
+        assert.isBelow(sent.join("").length, 16 * 1_024)
       })
     )
   }
@@ -125,6 +203,25 @@ describe("a bridge", () => {
         Effect.sync(() => new Response(open, { headers: { "content-type": "text/event-stream" } }))
       )
       assert.deepStrictEqual(JSON.parse((yield* answer(call, silent)) ?? ""), result)
+    })
+  )
+
+  it.effect("answers few forms at a time, however many a host sends without taking the answers", () =>
+    Effect.gen(function* () {
+      let open = 0
+      const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))
+      const answer = yield* bridgeTo((body) =>
+        Effect.suspend(() => {
+          if (JSON.parse(body).method !== undefined) return Effect.succeed(eventsOf(...forms, result))
+          open += 1
+          return Effect.never
+        })
+      )
+      const calling = yield* Effect.forkChild(answer(call, { ...silent, ask: () => Effect.succeed(closed) }))
+      yield* TestClock.adjust("1 second")
+      assert.isAtLeast(open, 1)
+      assert.isAtMost(open, 10)
+      yield* Fiber.interrupt(calling)
     })
   )
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { defineCarrier, Reply } from "@quotewire/core"
+import { defineCarrier, type FactPath, Reply } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -45,7 +45,7 @@ const answering = (question: { readonly requestState: string; readonly inputRequ
 const agreeing = { action: "accept", content: { agree: true } }
 
 /** A carrier that makes no offer without this fact. */
-const needing = (need: string) =>
+const needing = (need: FactPath<"renters">) =>
   defineCarrier({
     id: "naic:00000",
     name: "Needy Mutual",

@@ -257,26 +257,60 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts as a call against the limits, however often it is sent", () =>
+  const twoCallsAMinute = {
+    limits: {
+      ...Allowance.noLimits,
+      keyless: { ...Allowance.noLimits.keyless, other: { per_minute: 2, per_day: null } }
+    }
+  }
+
+  it.effect("costs nothing the first time, because its call has paid, and counts as a call each time after that", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
         const calling = yield* begin(start)
         const { id } = yield* next(calling)
-        const statuses = yield* Effect.forEach([1, 2, 3], () =>
+        const statuses = yield* Effect.forEach([1, 2, 3, 4], () =>
           Effect.map(answer(id, agreeing), ({ status }) => status)
         )
-        assert.deepStrictEqual(statuses, [202, 202, 429])
+        assert.deepStrictEqual(statuses, [202, 202, 202, 429])
         assert.isFalse((yield* resultOf(calling)).isError)
         // What is no answer to a form costs nothing.
         assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
       }),
-      {
-        limits: {
-          ...Allowance.noLimits,
-          keyless: { ...Allowance.noLimits.keyless, other: { per_minute: 2, per_day: null } }
-        }
-      }
+      twoCallsAMinute
+    )
+  )
+
+  it.effect("is taken even if the caller's calls are used up", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        const other = yield* begin({ ...start, request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c13" })
+        const { id: other_id } = yield* next(other)
+        while ((yield* answer(other_id, agreeing)).status !== 429) yield* Effect.yieldNow
+        assert.strictEqual((yield* answer(id, agreeing)).status, 202)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      }),
+      twoCallsAMinute
+    )
+  )
+
+  it.effect("counts as a call if it comes too late", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        yield* Fiber.interrupt(calling.fiber)
+        const statuses = yield* Effect.forEach([1, 2, 3], () =>
+          Effect.map(answer(id, agreeing), ({ status }) => status)
+        )
+        assert.deepStrictEqual(statuses, [202, 202, 429])
+      }),
+      twoCallsAMinute
     )
   )
 
@@ -308,7 +342,7 @@ describe("the answer to a form", () => {
         const { answer, begin } = yield* connected(forms, { as: "platform" })
         const calling = yield* begin(withoutFact)
         const { id } = yield* next(calling)
-        yield* Effect.forEach([1, 2], () => answer(id, told))
+        yield* Effect.forEach([1, 2, 3], () => answer(id, told))
         yield* resultOf(calling)
         yield* TestClock.adjust("1 second")
         const { structuredContent } = yield* call("list_api_requests", {})

@@ -200,10 +200,10 @@ describe("the arguments of a tool", () => {
       const before = yield* call("get_capabilities", { insurance_line: "renters" }, "server")
       assert.strictEqual(before.structuredContent.capabilities.line, "renters")
       const both = yield* call("get_capabilities", { insurance_line: "renters", line: "pet" }, "server")
-      assert.deepStrictEqual(wrongOf(both), ["insurance_line: This field is called line now."])
+      assert.deepStrictEqual(wrongOf(both), ["insurance_line: This field is now called line."])
       yield* TestClock.adjust(1_000)
       const after = yield* call("get_capabilities", { insurance_line: "renters" }, "server")
-      assert.deepStrictEqual(wrongOf(after), ["insurance_line: This field is called line now."])
+      assert.deepStrictEqual(wrongOf(after), ["insurance_line: This field is now called line."])
       assert.isFalse((yield* call("get_capabilities", { line: "renters" }, "server")).isError)
     }).pipe(
       Effect.provide(

@@ -1,23 +1,83 @@
 import type { Ids, Job, Storage } from "@quotewire/core"
-import { Lane, type StoredJob } from "./Lane.ts"
-import { Heap } from "./Ordered.ts"
+import { type Compare, SortedList } from "./SortedList.ts"
 
-interface Lanes {
+const never = Number.POSITIVE_INFINITY
+
+interface StoredJob {
+  readonly lane: Lane
+  readonly number: number
+  readonly kind: Job.JobKind
+  /** In workspace time, so that moving the workspace's clock changes no job. */
+  readonly due_at: number
+  readonly payload: string
+  /** How often it was claimed. */
+  lease: number
+  expired_leases: number
+  /** In real time. Only changed while the job is not leased. */
+  lease_ends_at: number
+}
+
+type DueTime = Pick<StoredJob, "due_at" | "number">
+const byDueTime: Compare<DueTime> = (first, second) => first.due_at - second.due_at || first.number - second.number
+
+type LeaseEnd = Pick<StoredJob, "lease_ends_at" | "number">
+const byLeaseEnd: Compare<LeaseEnd> = (first, second) =>
+  first.lease_ends_at - second.lease_ends_at || first.number - second.number
+
+/** The jobs of one workspace, and its clock. */
+interface WorkspaceJobs {
+  readonly id: Ids.WorkspaceId
+  /** Workspace time minus real time. */
   clock_offset_ms: number
-  ordered: Lane | null
-  unordered: Lane | null
-  readonly named: Map<string, Lane>
+  /** By key. None is empty. */
+  readonly lanes: Map<string, Lane>
 }
 
-const allOf = (lanes: Lanes): ReadonlyArray<Lane> =>
-  [lanes.ordered, lanes.unordered, ...lanes.named.values()].filter((lane) => lane !== null)
+const ordered_key = "ordered"
+const namedKey = (name: string): string => `lane ${name}`
+const keyOf = ({ lane, ordered }: Job.JobQueue): string =>
+  ordered ? ordered_key : lane === undefined ? "others" : namedKey(lane.name)
 
-/** What a claim covers: all workspaces, or the ordered jobs of one. */
-interface Scope {
-  /** The lane to claim from next, if its first job is due by then. */
-  readonly ready: (now: number) => Lane | undefined
-  readonly expired_leases: () => Lane | undefined
+/** Jobs of one workspace that are claimed by one rule: its ordered jobs, those of a named lane, or all others. */
+class Lane {
+  readonly workspace: WorkspaceJobs
+  readonly queue: Job.JobQueue
+  readonly waiting = new SortedList<DueTime, StoredJob>(byDueTime)
+  readonly leased = new Set<StoredJob>()
+  /** When its next job can be claimed, in real time. Like `number`, only changed while the lane is not in a list. */
+  ready_at = never
+  /** The number of that job. */
+  number = 0
+
+  constructor(workspace: WorkspaceJobs, { lane, ordered }: Job.JobQueue) {
+    this.workspace = workspace
+    this.queue = { ordered, ...(lane !== undefined && { lane }) }
+  }
+
+  /** When the first waiting job is due, in real time. */
+  get due_at(): number {
+    return (this.waiting.first?.due_at ?? never) - this.workspace.clock_offset_ms
+  }
+
+  /** Whether no more jobs can be claimed until some of the leased ones are done. */
+  get isFull(): boolean {
+    const { lane, ordered } = this.queue
+    return ordered ? this.leased.size > 0 : lane !== undefined && this.leased.size >= lane.limit
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting.first === undefined && this.leased.size === 0
+  }
+
+  /** All jobs, waiting and leased. */
+  get jobs(): ReadonlyArray<StoredJob> {
+    return [...this.waiting.upwards(), ...this.leased]
+  }
 }
+
+type ReadyTime = Pick<Lane, "ready_at" | "number">
+const byReadyTime: Compare<ReadyTime> = (first, second) =>
+  first.ready_at - second.ready_at || first.number - second.number
 
 /**
  * Due jobs of all workspaces.
@@ -26,77 +86,23 @@ interface Scope {
  * due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
  */
 export class JobQueue {
-  private readonly workspaces = new Map<Ids.WorkspaceId, Lanes>()
-  /** Jobs that were claimed and not released. They can still be finished after their lease has ended. */
+  private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
+  /** Lanes with waiting jobs that are not full. */
+  private readonly ready = new SortedList<ReadyTime, Lane>(byReadyTime)
+  /** The same for urgent lanes, which are claimed first. */
+  private readonly urgent = new SortedList<ReadyTime, Lane>(byReadyTime)
+  private readonly leased = new SortedList<LeaseEnd, StoredJob>(byLeaseEnd)
+  /** Jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */
   private readonly held = new Map<number, StoredJob>()
-  private readonly ready = readyLanes()
-  /** Urgent lanes, which are claimed first. */
-  private readonly urgent = readyLanes()
-  private readonly expired_leases = new Heap<Lane>({
-    before: (first, second) => first.lease_expires_at < second.lease_expires_at,
-    place: (lane, slot) => {
-      lane.lease_slot = slot
-    }
-  })
-  private readonly everywhere: Scope = {
-    ready: (now) => {
-      const urgent = this.urgent.peek()
-      return urgent !== undefined && urgent.ready_at <= now ? urgent : this.ready.peek()
-    },
-    expired_leases: () => this.expired_leases.peek()
-  }
   private last_number = 0
 
-  /** How many jobs a workspace has, waiting and leased. */
-  size(workspace_id: Ids.WorkspaceId): number {
-    const lanes = this.workspaces.get(workspace_id)
-    return lanes === undefined ? 0 : allOf(lanes).reduce((size, lane) => size + lane.size, 0)
-  }
-
   add(workspace_id: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
-    for (const { kind, due_at, ordered, payload, lane: named = null } of jobs) {
-      const lane = named === null ? this.lane(workspace_id, ordered) : this.namedLane(workspace_id, named)
-      this.last_number += 1
-      lane.waiting.push({
-        lane,
-        number: this.last_number,
-        kind,
-        due_at,
-        payload,
-        lease: 0,
-        expired_leases: 0,
-        lease_ends_at: 0,
-        leased: false,
-        slot: -1
-      })
+    for (const job of jobs) {
+      const lane = this.lane(workspace_id, job)
+      const { due_at, kind, payload } = job
+      const number = ++this.last_number
+      lane.waiting.insert({ lane, number, kind, due_at, payload, lease: 0, expired_leases: 0, lease_ends_at: 0 })
       this.refresh(lane)
-    }
-  }
-
-  /** Whether no job is leased, and none is due at this real time. */
-  isIdle(now: number): boolean {
-    for (const lanes of this.workspaces.values()) {
-      if (allOf(lanes).some(({ due_at, leased }) => leased.size > 0 || (due_at !== null && due_at <= now))) return false
-    }
-    return true
-  }
-
-  /** When the next waiting job of a workspace is due, in real time; null if none waits. */
-  nextDueAt(workspace_id: Ids.WorkspaceId): number | null {
-    const lanes = this.workspaces.get(workspace_id)
-    return lanes === undefined ? null : earliest(allOf(lanes).map(({ due_at }) => due_at))
-  }
-
-  /** Adds all jobs, waiting and leased, to an empty queue, in the same order and with the clocks of their workspaces. */
-  copyTo(copy: JobQueue): void {
-    for (const [workspace_id, lanes] of this.workspaces) {
-      copy.moveClock(workspace_id, lanes.clock_offset_ms)
-      const jobs = allOf(lanes).flatMap(({ leased, waiting }) => [...waiting.all, ...leased.all])
-      jobs.sort((first, second) => first.number - second.number)
-      for (const { due_at, kind, lane, payload } of jobs) {
-        const job = { due_at, kind, ordered: lane.ordered, payload }
-        copy.add(workspace_id, [lane.named === null ? job : { ...job, lane: lane.named }])
-      }
     }
   }
 
@@ -105,188 +111,225 @@ export class JobQueue {
     return this.find(lease) !== undefined
   }
 
+  /** Removes a job. */
   finish(lease: Job.Lease): void {
     const job = this.find(lease)
     if (job === undefined) return
+    const { lane } = job
     this.held.delete(job.number)
-    job.lane.drop(job)
-    this.refresh(job.lane)
-    this.forgetIfEmpty(job.lane)
+    if (lane.leased.delete(job)) this.leased.remove(job)
+    else lane.waiting.remove(job)
+    this.refresh(lane)
+    if (lane.isEmpty) lane.workspace.lanes.delete(keyOf(lane.queue))
   }
 
-  release(lease: Job.Lease): void {
-    const job = this.find(lease)
-    if (job === undefined) return
-    this.held.delete(job.number)
-    if (job.leased) job.lane.release(job)
-    this.refresh(job.lane)
+  /** Lets jobs be claimed again. Lost leases are ignored. */
+  release(leases: ReadonlyArray<Job.Lease>): void {
+    for (const lease of leases) {
+      const job = this.find(lease)
+      if (job === undefined) continue
+      this.held.delete(job.number)
+      if (job.lane.leased.has(job)) this.endLease(job)
+    }
   }
 
   moveClock(workspace_id: Ids.WorkspaceId, clock_offset_ms: number): void {
-    const lanes = this.lanes(workspace_id)
-    lanes.clock_offset_ms = clock_offset_ms
-    for (const lane of allOf(lanes)) {
-      lane.clock_offset_ms = clock_offset_ms
-      this.refresh(lane)
-    }
+    const workspace = this.workspace(workspace_id)
+    workspace.clock_offset_ms = clock_offset_ms
+    for (const lane of workspace.lanes.values()) this.refresh(lane)
   }
 
   /** Whether an ordered job of a workspace is due before a workspace time, except those that are finished. */
   hasOrderedBefore(workspace_id: Ids.WorkspaceId, due_before: number, finished: ReadonlyArray<Job.Lease>): boolean {
-    const lane = this.workspaces.get(workspace_id)?.ordered ?? null
-    if (lane === null) return false
+    const lane = this.orderedLane(workspace_id)
+    if (lane === undefined) return false
     const numbers = new Set(finished.map(({ number }) => number))
-    const isEarlier = ({ due_at, number }: StoredJob) => due_at < due_before && !numbers.has(number)
-    return lane.waiting.all.some(isEarlier) || lane.leased.all.some(isEarlier)
+    const isOpen = ({ due_at, number }: DueTime) => due_at < due_before && !numbers.has(number)
+    // Most often the first one is open, so the rest is not read.
+    for (const job of lane.waiting.downwards({ due_at: due_before, number: 0 })) if (isOpen(job)) return true
+    return [...lane.leased].some(isOpen)
   }
 
-  claim({ now, lease_ms, limit, workspace_id, ahead_ms }: Storage.ClaimQuery): Storage.JobClaim {
-    const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
-    for (
-      let lane = scope.expired_leases();
-      lane !== undefined && lane.lease_expires_at <= now;
-      lane = scope.expired_leases()
-    ) {
-      lane.expireLeases(now)
-      this.refresh(lane)
+  claim(query: Storage.ClaimQuery): Storage.JobClaim {
+    for (let job = this.leased.first; job !== undefined && job.lease_ends_at <= query.now; job = this.leased.first) {
+      this.endLease(job)
     }
-    const taken: Array<StoredJob> = []
-    const closed: Array<Lane> = []
-    while (taken.length < limit) {
-      const lane = scope.ready(now)
-      if (lane === undefined || lane.ready_at > now + (ahead_ms ?? 0)) break
-      lane.take(limit, taken, ahead_ms === undefined ? null : now + ahead_ms)
-      this.refresh(lane)
-      // The lane is full until some of the claimed jobs are done.
-      if (lane.isFull) closed.push(lane)
-    }
-    const lease_ends_at = now + lease_ms
-    const next_due_at = earliest([
-      scope.ready(now)?.ready_at ?? null,
-      workspace_id === undefined ? (this.urgent.peek()?.ready_at ?? null) : null,
-      scope.expired_leases()?.lease_expires_at ?? null,
-      ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
-    ])
-    for (const job of taken) {
-      if (this.held.has(job.number)) job.expired_leases += 1
-      job.lane.lease(job, lease_ends_at)
-      this.held.set(job.number, job)
-      this.refresh(job.lane)
-    }
-    const lane = workspace_id === undefined ? null : (this.workspaces.get(workspace_id)?.ordered ?? null)
-    return { jobs: taken.map(claimed), next_due_at, busy: lane !== null && lane.leased.size > 0 }
+    return query.workspace_id === undefined
+      ? this.claimAny(query)
+      : this.claimOrdered(query, this.orderedLane(query.workspace_id))
   }
 
   /** Erases the jobs of a workspace, waiting and leased, and returns how many. The clock stays. */
   erase(workspace_id: Ids.WorkspaceId): number {
-    const lanes = this.workspaces.get(workspace_id)
-    if (lanes === undefined) return 0
-    const erased = this.size(workspace_id)
-    for (const lane of allOf(lanes)) {
-      for (const job of lane.waiting.all) this.held.delete(job.number)
-      for (const job of lane.leased.all) this.held.delete(job.number)
-      this.leave(this.readyOf(lane), lane.ready_slot)
-      this.leave(this.expired_leases, lane.lease_slot)
+    const lanes = this.workspaces.get(workspace_id)?.lanes ?? new Map<string, Lane>()
+    const jobs = [...lanes.values()].flatMap((lane) => lane.jobs)
+    for (const lane of lanes.values()) this.orderOf(lane).remove(lane)
+    for (const job of jobs) {
+      if (job.lane.leased.has(job)) this.leased.remove(job)
+      this.held.delete(job.number)
     }
-    lanes.ordered = null
-    lanes.unordered = null
-    lanes.named.clear()
-    return erased
+    lanes.clear()
+    return jobs.length
   }
 
-  private find(lease: Job.Lease): StoredJob | undefined {
-    const job = this.held.get(lease.number)
-    return job?.lease === lease.lease && job.lane.workspace_id === lease.workspace_id ? job : undefined
+  hasJobs(workspace_id: Ids.WorkspaceId): boolean {
+    return (this.workspaces.get(workspace_id)?.lanes.size ?? 0) > 0
   }
 
-  private lanes(workspace_id: Ids.WorkspaceId): Lanes {
-    const found = this.workspaces.get(workspace_id)
-    if (found !== undefined) return found
-    const lanes: Lanes = { clock_offset_ms: 0, ordered: null, unordered: null, named: new Map() }
-    this.workspaces.set(workspace_id, lanes)
-    return lanes
+  /** The first jobs of a named lane, waiting and leased, by due time. */
+  list({ lane, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
+    const jobs = this.workspaces.get(workspace_id)?.lanes.get(namedKey(lane))?.jobs ?? []
+    return jobs
+      .toSorted(byDueTime)
+      .slice(0, limit)
+      .map(({ due_at, kind, lease, payload }) => ({ due_at, kind, lease, payload }))
   }
 
-  private lane(workspace_id: Ids.WorkspaceId, ordered: boolean): Lane {
-    const lanes = this.lanes(workspace_id)
-    const name = ordered ? "ordered" : "unordered"
-    const lane = lanes[name] ?? new Lane(workspace_id, ordered, lanes.clock_offset_ms)
-    lanes[name] = lane
+  /** Whether no job is leased, and none is due at this real time. */
+  isIdle(now: number): boolean {
+    return this.leased.first === undefined && this.ready_at > now
+  }
+
+  /** When the next waiting job of a workspace is due, in real time; null if none waits. */
+  nextDueAt(workspace_id: Ids.WorkspaceId): number | null {
+    const lanes = this.workspaces.get(workspace_id)?.lanes.values() ?? []
+    return earliest(Array.from(lanes, ({ due_at }) => due_at))
+  }
+
+  /** A queue with the same jobs in the same order, none of them leased, and the same clocks. */
+  copy(): JobQueue {
+    const copy = new JobQueue()
+    for (const { id, clock_offset_ms, lanes } of this.workspaces.values()) {
+      copy.moveClock(id, clock_offset_ms)
+      const jobs = [...lanes.values()]
+        .flatMap((lane) => lane.jobs)
+        .sort((first, second) => first.number - second.number)
+      copy.add(
+        id,
+        jobs.map(({ due_at, kind, lane, payload }) => ({ due_at, kind, payload, ...lane.queue }))
+      )
+    }
+    return copy
+  }
+
+  /** Claims from the lanes of all workspaces, one after another. */
+  private claimAny(query: Storage.ClaimQuery): Storage.JobClaim {
+    const { now, lease_ms, limit } = query
+    const earlier_lease_ends_at = this.leased.first?.lease_ends_at ?? never
+    const jobs: Array<Job.ClaimedJob> = []
+    /** When the lanes that this claim has filled may give more. */
+    const full: Array<number> = []
+    while (jobs.length < limit) {
+      const lane = [this.urgent.first, this.ready.first].find((first) => first !== undefined && first.ready_at <= now)
+      if (lane === undefined) break
+      jobs.push(...this.claimFrom(lane, { ...query, limit: limit - jobs.length }))
+      if (lane.isFull) full.push(Math.max(lane.due_at, now + lease_ms))
+    }
+    return { jobs, next_due_at: earliest([this.ready_at, earlier_lease_ends_at, ...full]), busy: false }
+  }
+
+  /** Claims from the ordered jobs of one workspace. */
+  private claimOrdered(query: Storage.ClaimQuery, lane: Lane | undefined): Storage.JobClaim {
+    if (lane === undefined) return { jobs: [], next_due_at: null, busy: false }
+    if (lane.isFull) {
+      return {
+        jobs: [],
+        next_due_at: earliest(Array.from(lane.leased, ({ lease_ends_at }) => lease_ends_at)),
+        busy: true
+      }
+    }
+    const jobs = this.claimFrom(lane, query)
+    const next_due_at = lane.isFull ? Math.max(lane.due_at, query.now + query.lease_ms) : lane.due_at
+    return { jobs, next_due_at: earliest([next_due_at]), busy: lane.isFull }
+  }
+
+  /** An ordered lane gives all jobs with the earliest due time, or all that are due within `ahead_ms`; any other lane one. */
+  private claimFrom(lane: Lane, { now, lease_ms, limit, ahead_ms }: Storage.ClaimQuery): ReadonlyArray<Job.ClaimedJob> {
+    const due_by = ahead_ms === undefined ? Math.min(lane.due_at, now) : now + ahead_ms
+    const most = lane.queue.ordered ? limit : 1
+    const jobs: Array<StoredJob> = []
+    for (let job = lane.waiting.first; job !== undefined && lane.due_at <= due_by; job = lane.waiting.first) {
+      if (jobs.length === most) break
+      lane.waiting.remove(job)
+      if (this.held.has(job.number)) job.expired_leases += 1
+      job.lease += 1
+      job.lease_ends_at = now + lease_ms
+      lane.leased.add(job)
+      this.leased.insert(job)
+      this.held.set(job.number, job)
+      jobs.push(job)
+    }
+    this.refresh(lane)
+    return jobs.map(claimed)
+  }
+
+  /** Returns a leased job to the waiting ones. Its due time does not change. */
+  private endLease(job: StoredJob): void {
+    const { lane } = job
+    lane.leased.delete(job)
+    this.leased.remove(job)
+    lane.waiting.insert(job)
+    this.refresh(lane)
+  }
+
+  /** When the first job can be claimed, in real time. */
+  private get ready_at(): number {
+    return Math.min(this.urgent.first?.ready_at ?? never, this.ready.first?.ready_at ?? never)
+  }
+
+  private find({ lease, number, workspace_id }: Job.Lease): StoredJob | undefined {
+    const job = this.held.get(number)
+    return job?.lease === lease && job.lane.workspace.id === workspace_id ? job : undefined
+  }
+
+  private orderedLane(workspace_id: Ids.WorkspaceId): Lane | undefined {
+    return this.workspaces.get(workspace_id)?.lanes.get(ordered_key)
+  }
+
+  private workspace(id: Ids.WorkspaceId): WorkspaceJobs {
+    const workspace = this.workspaces.get(id) ?? { id, clock_offset_ms: 0, lanes: new Map<string, Lane>() }
+    this.workspaces.set(id, workspace)
+    return workspace
+  }
+
+  private lane(workspace_id: Ids.WorkspaceId, queue: Job.JobQueue): Lane {
+    const workspace = this.workspace(workspace_id)
+    const key = keyOf(queue)
+    const lane = workspace.lanes.get(key) ?? new Lane(workspace, queue)
+    workspace.lanes.set(key, lane)
     return lane
   }
 
-  private namedLane(workspace_id: Ids.WorkspaceId, named: Job.JobLane): Lane {
-    const lanes = this.lanes(workspace_id)
-    const lane = lanes.named.get(named.name) ?? new Lane(workspace_id, false, lanes.clock_offset_ms, named)
-    lanes.named.set(named.name, lane)
-    return lane
-  }
-
-  /** Removes an empty lane, because subscriptions come and go. */
-  private forgetIfEmpty(lane: Lane): void {
-    if (lane.named !== null && lane.size === 0) this.workspaces.get(lane.workspace_id)?.named.delete(lane.named.name)
-  }
-
-  private readyOf(lane: Lane): Heap<Lane> {
-    return lane.named?.urgent === true ? this.urgent : this.ready
-  }
-
-  private orderedOf(workspace_id: Ids.WorkspaceId): Scope {
-    const lane = this.workspaces.get(workspace_id)?.ordered ?? undefined
-    return {
-      ready: () => (lane !== undefined && lane.ready_slot >= 0 ? lane : undefined),
-      expired_leases: () => (lane !== undefined && lane.lease_slot >= 0 ? lane : undefined)
-    }
-  }
-
-  /** Moves a lane to where its jobs now belong. */
+  /** Moves a lane to where it belongs after a change of its jobs. */
   private refresh(lane: Lane): void {
-    const due_at = lane.due_at
-    const ready = this.readyOf(lane)
-    if (due_at === null || lane.isFull) {
-      this.leave(ready, lane.ready_slot)
-    } else if (lane.ready_slot < 0 || lane.ready_at !== due_at) {
-      lane.ready_at = due_at
-      this.enter(ready, lane, lane.ready_slot)
-    }
-    const lease_expires_at = lane.leased.peek()?.lease_ends_at
-    if (lease_expires_at === undefined) {
-      this.leave(this.expired_leases, lane.lease_slot)
-    } else if (lane.lease_slot < 0 || lane.lease_expires_at !== lease_expires_at) {
-      lane.lease_expires_at = lease_expires_at
-      this.enter(this.expired_leases, lane, lane.lease_slot)
-    }
+    const first = lane.isFull ? undefined : lane.waiting.first
+    const ready_at = first === undefined ? never : lane.due_at
+    const number = first?.number ?? 0
+    if (ready_at === lane.ready_at && number === lane.number) return
+    const lanes = this.orderOf(lane)
+    lanes.remove(lane)
+    lane.ready_at = ready_at
+    lane.number = number
+    if (first !== undefined) lanes.insert(lane)
   }
 
-  private enter(heap: Heap<Lane>, lane: Lane, slot: number): void {
-    if (slot < 0) heap.push(lane)
-    else heap.moved(lane, slot)
-  }
-
-  private leave(heap: Heap<Lane>, slot: number): void {
-    if (slot >= 0) heap.remove(slot)
+  private orderOf({ queue }: Lane): SortedList<ReadyTime, Lane> {
+    return queue.lane?.urgent === true ? this.urgent : this.ready
   }
 }
 
-const readyLanes = () =>
-  new Heap<Lane>({
-    before: (first, second) => first.ready_at < second.ready_at,
-    place: (lane, slot) => {
-      lane.ready_slot = slot
-    }
-  })
+const earliest = (moments: ReadonlyArray<number>): number | null => {
+  const first = moments.reduce((one, other) => Math.min(one, other), never)
+  return first === never ? null : first
+}
 
-const earliest = (moments: ReadonlyArray<number | null>): number | null =>
-  moments.reduce((first, moment) => (first === null || (moment !== null && moment < first) ? moment : first), null)
-
-const claimed = (job: StoredJob): Job.ClaimedJob => ({
-  workspace_id: job.lane.workspace_id,
-  number: job.number,
-  lease: job.lease,
-  expired_leases: job.expired_leases,
-  kind: job.kind,
-  due_at: job.due_at,
-  ordered: job.lane.ordered,
-  payload: job.payload,
-  ...(job.lane.named !== null && { lane: job.lane.named })
+const claimed = ({ due_at, expired_leases, kind, lane, lease, number, payload }: StoredJob): Job.ClaimedJob => ({
+  workspace_id: lane.workspace.id,
+  number,
+  lease,
+  expired_leases,
+  kind,
+  due_at,
+  payload,
+  ...lane.queue
 })

@@ -1,7 +1,7 @@
-import { type Change, Hints, type Ids, type Job, kinds, type Page, Storage } from "@quotewire/core"
+import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { JobQueue } from "./JobQueue.ts"
-import { SortedList } from "./Ordered.ts"
+import { compareText, SortedList } from "./SortedList.ts"
 import { Workspace } from "./Workspace.ts"
 
 /**
@@ -43,11 +43,14 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
           if (refusal !== null) return Effect.fail(refusal)
           return hints.notify(Hints.hintsOf(change, kinds))
         }),
-      get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
-      page: (query) => Effect.sync(() => store.page(query)),
-      feed: (query) => Effect.sync(() => store.feed(query)),
-      claim: (query) => Effect.sync(() => store.claim(query)),
-      release: (leases) => Effect.sync(() => store.release(leases)),
+      get: ({ workspace_id, kind, id, version }) =>
+        Effect.sync(() => Option.fromUndefinedOr(store.workspace(workspace_id).table(kind).get(id, version))),
+      page: (query) => Effect.sync(() => store.workspace(query.workspace_id).table(query.kind).page(query)),
+      feed: ({ workspace_id, after, limit }) =>
+        Effect.sync(() => store.workspace(workspace_id).feed.read(after, limit)),
+      claim: (query) => Effect.sync(() => store.jobs.claim(query)),
+      lane: (query) => Effect.sync(() => store.jobs.list(query)),
+      release: (leases) => Effect.sync(() => store.jobs.release(leases)),
       erase: (erasure) =>
         Effect.suspend(() => {
           const erased = store.erase(erasure)
@@ -58,14 +61,13 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
             erased
           )
         }),
-      addCounts: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
+      rewrite: (workspace_id, rewrites) => Effect.sync(() => store.rewrite(workspace_id, rewrites)),
+      addCounts: (now, tallies) => Effect.sync(() => store.counts.add(now, tallies)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
       ready: Effect.void
     })
   })
-
-const byId = (first: Workspace, second: Workspace): number => (first.id < second.id ? -1 : first.id > second.id ? 1 : 0)
 
 /**
  * Everything that is stored, as plain data.
@@ -73,147 +75,131 @@ const byId = (first: Workspace, second: Workspace): number => (first.id < second
  * Its methods are synchronous, so nothing else runs meanwhile: they need no locks, and every change is atomic.
  */
 class Store {
+  readonly jobs: JobQueue
+  readonly counts: Counts
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
-  private readonly inOrder = new SortedList<Workspace>(byId)
-  readonly jobs = new JobQueue()
-  private readonly counts = new Counts()
+  private readonly inOrder = new SortedList<Pick<Workspace, "id">, Workspace>((first, second) =>
+    compareText(first.id, second.id)
+  )
+
+  constructor(jobs = new JobQueue(), counts = new Counts()) {
+    this.jobs = jobs
+    this.counts = counts
+  }
 
   copy(): Store {
-    const copy = new Store()
-    for (const [id, workspace] of this.workspaces) {
-      const copied = workspace.copy()
-      copy.workspaces.set(id, copied)
-      copy.inOrder.insert(copied)
-    }
-    this.jobs.copyTo(copy.jobs)
-    this.counts.copyTo(copy.counts)
+    const copy = new Store(this.jobs.copy(), this.counts.copy())
+    for (const workspace of this.workspaces.values()) copy.add(workspace.copy())
     return copy
   }
 
-  /** Checks all rules before it writes anything. Returns why the change is refused, or null if it is stored. */
+  /** Checks every rule before it writes anything. Returns why the change is refused, or null if it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
-    // Leases first: if a lease is lost, the result is dropped, so it need not be decided again.
-    const lost = change.finishes.find((lease) => !this.jobs.holds(lease))
-    if (lost !== undefined) return new Storage.LeaseLost({ lease: lost })
-    const { finishes, none_due_before, workspace_id } = change
-    if (none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)) {
-      return new Storage.VersionConflict({ kind: "workspace", id: workspace_id })
-    }
-    const conflict = this.firstConflict(change)
-    if (conflict !== undefined) return new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
+    // Leases first: whoever has lost one drops the result, and need not decide again.
+    const refusal =
+      this.lostLease(change) ?? this.passedJob(change) ?? this.changedRecord(change) ?? this.wrongVersion(change)
+    if (refusal !== undefined) return refusal
 
-    const workspace = this.workspace(change.workspace_id)
+    const { clock_offset_ms, workspace_id } = change
+    const workspace = this.workspaces.get(workspace_id) ?? this.add(new Workspace(workspace_id))
     for (const record of change.writes) workspace.write(record)
     for (const event of change.events) workspace.feed.append(event)
     for (const lease of change.finishes) this.jobs.finish(lease)
-    if (change.clock_offset_ms !== null) this.jobs.moveClock(change.workspace_id, change.clock_offset_ms)
-    if (change.jobs.length > 0) this.jobs.add(change.workspace_id, change.jobs)
+    if (clock_offset_ms !== null) this.jobs.moveClock(workspace_id, clock_offset_ms)
+    this.jobs.add(workspace_id, change.jobs)
     return null
   }
 
-  get(key: Storage.RecordKey): Change.StoredRecord | undefined {
-    return this.workspaces.get(key.workspace_id)?.get(key)
-  }
-
-  page(query: Page.RecordQuery): Page.RecordPage {
-    return this.workspaces.get(query.workspace_id)?.page(query) ?? { records: [], next: null }
-  }
-
-  feed(query: Page.FeedQuery): Page.FeedPage {
-    return (
-      this.workspaces.get(query.workspace_id)?.feed.read(query.after, query.limit) ?? { events: [], erased_through: 0 }
-    )
-  }
-
-  claim(query: Storage.ClaimQuery): Storage.JobClaim {
-    return this.jobs.claim(query)
-  }
-
-  release(leases: ReadonlyArray<Job.Lease>): void {
-    for (const lease of leases) this.jobs.release(lease)
+  /** A workspace, for reading: an empty one if nothing is stored of it. */
+  workspace(id: Ids.WorkspaceId): Workspace {
+    return this.workspaces.get(id) ?? new Workspace(id)
   }
 
   erase(erasure: Storage.Erasure): Storage.Erased | Storage.VersionConflict {
-    const workspace = this.workspaces.get(erasure.workspace_id)
-    const expects = erasure.what === "workspace" ? (erasure.expects ?? []) : []
-    const changed = expects.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
-    if (changed !== undefined) return new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
-    if (workspace === undefined) return { records: {}, events: 0, jobs: 0 }
-    switch (erasure.what) {
+    const { what, workspace_id } = erasure
+    const refusal =
+      what === "workspace" ? this.changedRecord({ workspace_id, expects: erasure.expects ?? [] }) : undefined
+    if (refusal !== undefined) return refusal
+    const none: Storage.Erased = { records: {}, events: 0, jobs: 0 }
+    const workspace = this.workspace(workspace_id)
+    switch (what) {
       case "workspace":
         return {
           records: workspace.eraseForReset(),
           events: workspace.feed.eraseAll(),
-          jobs: this.jobs.erase(workspace.id)
+          jobs: this.jobs.erase(workspace_id)
         }
       case "records":
-        return {
-          records: workspace.eraseRecords(erasure.kind, erasure.created_before, erasure.limit),
-          events: 0,
-          jobs: 0
-        }
+        return { ...none, records: workspace.eraseRecords(erasure.kind, erasure.created_before, erasure.limit) }
       case "children":
-        return {
-          records: workspace.eraseChildren(erasure.kind, erasure.parent, erasure.versions),
-          events: 0,
-          jobs: 0
-        }
+        return { ...none, records: workspace.eraseChildren(erasure.kind, erasure.parent, erasure.versions) }
       case "events":
-        return { records: {}, events: workspace.feed.eraseBefore(erasure.occurred_before, erasure.limit), jobs: 0 }
+        return { ...none, events: workspace.feed.eraseBefore(erasure.occurred_before, erasure.limit) }
     }
   }
 
-  tally(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {
-    return this.counts.add(now, tallies)
+  /** Replaces the bodies that are still as they were read, and returns how many. */
+  rewrite(workspace_id: Ids.WorkspaceId, rewrites: ReadonlyArray<Storage.Rewrite>): number {
+    const workspace = this.workspace(workspace_id)
+    return rewrites.filter((rewrite) => workspace.table(rewrite.kind).rewrite(rewrite)).length
   }
 
+  /** The workspaces that have data: ids after the given one, in order. */
   workspaceIds(after: Ids.WorkspaceId | null, limit: number): ReadonlyArray<Ids.WorkspaceId> {
     const ids: Array<Ids.WorkspaceId> = []
-    this.inOrder.upwards(
-      ({ id }) => (after === null || id > after ? 1 : id < after ? -1 : 0),
-      (workspace) => {
-        if (ids.length >= limit) return false
-        if (workspace.holdsAnything || this.jobs.size(workspace.id) > 0) ids.push(workspace.id)
-        return true
-      }
-    )
+    for (const workspace of this.inOrder.upwards(after === null ? null : { id: after })) {
+      if (ids.length >= limit) break
+      if (!workspace.isEmpty || this.jobs.hasJobs(workspace.id)) ids.push(workspace.id)
+    }
     return ids
   }
 
-  /**
-   * The first expected record with another version, otherwise the first write that does not follow the stored version. A
-   * second write of the same record never follows.
-   */
-  private firstConflict({ workspace_id, expects, writes }: Change.Change): Change.Expectation | undefined {
-    const workspace = this.workspaces.get(workspace_id)
-    const changed = expects.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
-    if (changed !== undefined) return changed
-    const seen = new Set<string>()
-    return writes.find(({ kind, id, version }, at) => {
-      if ((workspace?.version(kind, id) ?? 0) !== version - 1) return true
-      // A set of ids is cheaper than one of combined keys. Different kinds rarely share an id.
-      if (seen.has(id)) return writes.slice(0, at).some((before) => before.id === id && before.kind === kind)
-      seen.add(id)
-      return false
-    })
+  private lostLease({ finishes }: Change.Change): Storage.LeaseLost | undefined {
+    const lease = finishes.find((lease) => !this.jobs.holds(lease))
+    return lease && new Storage.LeaseLost({ lease })
   }
 
-  private workspace(id: Ids.WorkspaceId): Workspace {
-    const found = this.workspaces.get(id)
-    if (found !== undefined) return found
-    const workspace = new Workspace(id)
-    this.workspaces.set(id, workspace)
+  /** An ordered job that the change would pass. */
+  private passedJob({ finishes, none_due_before, workspace_id }: Change.Change): Storage.VersionConflict | undefined {
+    const isPassed = none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)
+    return isPassed ? new Storage.VersionConflict({ kind: "workspace", id: workspace_id }) : undefined
+  }
+
+  /** The first record that does not have its expected version. */
+  private changedRecord({ expects, workspace_id }: Pick<Change.Change, "expects" | "workspace_id">) {
+    const workspace = this.workspace(workspace_id)
+    const changed = expects.find(({ kind, id, version }) => workspace.table(kind).version(id) !== version)
+    return changed && new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
+  }
+
+  /** The first write that does not follow the stored version. A second write of one record never does. */
+  private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
+    const workspace = this.workspace(workspace_id)
+    const written = new Set<string>()
+    const conflict = writes.find(({ kind, id, version }) => {
+      const key = `${kind} ${id}`
+      const follows = workspace.table(kind).version(id) === version - 1 && !written.has(key)
+      written.add(key)
+      return !follows
+    })
+    return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
+  }
+
+  private add(workspace: Workspace): Workspace {
+    this.workspaces.set(workspace.id, workspace)
     this.inOrder.insert(workspace)
     return workspace
   }
 }
 
-/** Counts, grouped by the end of their windows, so that ended ones are dropped together. */
+/** Counts that hosts share, grouped by the end of their windows, so that those that ended are dropped together. */
 class Counts {
   private readonly byEnd = new Map<number, Map<string, number>>()
 
-  copyTo(copy: Counts): void {
+  copy(): Counts {
+    const copy = new Counts()
     for (const [end, counts] of this.byEnd) copy.byEnd.set(end, new Map(counts))
+    return copy
   }
 
   /** Adds to counts, and returns their totals. */

@@ -1,19 +1,19 @@
 import { Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import { markOf } from "./cells/CellState.ts"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as DatabaseClock from "./database/DatabaseClock.ts"
-import { lostAtStart, type Opened, type Options, open } from "./opening/open.ts"
+import { lostAtStart, markOf, type Opened, type Options, open } from "./opening/open.ts"
 
 export { DatabaseRefused, type RefusalReason } from "./connection/DatabaseRefused.ts"
-export { migrate, type SchemaStatus, status } from "./migrations/Schema.ts"
+export { migrate } from "./migrations/PlainSchema.ts"
+export { type SchemaStatus, status } from "./migrations/Schema.ts"
 export type { Options } from "./opening/open.ts"
 
 /**
  * A storage in a PostgreSQL database. Run `migrate` first.
  *
- * The layer fails with `DatabaseRefused` if the database cannot be used. If the database is lost later, calls fail with
- * `StorageUnavailable` within a time limit.
+ * The layer fails with `DatabaseRefused` if the database is unusable. If the database becomes unavailable later, calls
+ * fail with `StorageUnavailable` within a time limit.
  *
  * @example
  * program.pipe(Effect.provide(PgStorage.layer({ url: Redacted.make("postgres://localhost/quotewire") })))
@@ -27,7 +27,7 @@ export const layer = (options: Options): Layer.Layer<Storage.Storage, DatabaseRe
 /**
  * Like `layer`, and provides the database's clock instead of the host's.
  *
- * Then all hosts of a database use one clock: no lease ends early, and no job is late, because a host's clock is wrong.
+ * Then all hosts of a database share one clock, so a wrong host clock cannot end a lease early or delay a job.
  */
 export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effectContext(
@@ -38,7 +38,7 @@ export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, D
     )
   )
 
-/** Opens a database that is not a cell among others, and uses it. */
+/** Opens and uses a database that is not one of several cells. */
 const opened = <A>(
   options: Options,
   use: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
@@ -46,7 +46,7 @@ const opened = <A>(
   Effect.gen(function* () {
     const database = yield* open(options)
     const cell = yield* markOf(database.storage)
-    if (cell !== null) return yield* isCell(cell)
+    if (cell !== null) return yield* isCell(cell.name)
     return yield* use(database)
   }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.fail(lostAtStart)))
 

@@ -1,3 +1,2 @@
-export * as PgCells from "./PgCells.ts"
 export * as PgStorage from "./PgStorage.ts"
 export { type PostgresOptions, postgres } from "./postgres.ts"

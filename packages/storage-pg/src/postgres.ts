@@ -1,14 +1,16 @@
 import { Argument, type Storage } from "@quotewire/core"
 import { Effect, Layer, Redacted } from "effect"
-import { address_form, addressOf, DatabaseRefused } from "./connection/DatabaseRefused.ts"
-import * as DatabaseSchema from "./migrations/Schema.ts"
+import { address_form, addressOf } from "./connection/Address.ts"
+import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as PgStorage from "./PgStorage.ts"
 
 /** Options of `postgres`. */
 export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
   /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
-  /** Whether to update the schema at the start; false by default: then the service does not start on an outdated schema. */
+  /**
+   * Whether to migrate the schema at the start; false by default, so the service does not start on an outdated schema.
+   */
   readonly migrate?: boolean
 }
 
@@ -17,7 +19,7 @@ const checked = Argument.checker("postgres")
 /**
  * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
  *
- * If the database cannot be used, the service does not start, and the error says why (`DatabaseRefused`).
+ * If the database is unusable, the service does not start, and the error says why (`DatabaseRefused`).
  *
  * @example
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })
@@ -27,7 +29,7 @@ export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, D
   if (typeof url !== "string" || addressOf(url) === null) return Layer.effectContext(Effect.fail(wrongUrl))
   const database = { ...options, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
-  return migrate ? Layer.unwrap(Effect.as(DatabaseSchema.migrate(database), storage)) : storage
+  return migrate ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
 }
 
 const wrongUrl = new DatabaseRefused({

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Change, Storage } from "@quotewire/core"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as CellList from "../src/cells/CellList.ts"
-import { markOf, WrongCell } from "../src/cells/CellState.ts"
+import { WrongCell } from "../src/cells/CellState.ts"
 import * as Cells from "../src/cells/Cells.ts"
+import { markOf } from "../src/opening/open.ts"
 import { type All, claimed, contents, lost, placedIn, work } from "./support/cellCalls.ts"
 import { fourInMemory, join, memory, names } from "./support/cells.ts"
 import { type Port, workspace } from "./support/hosts.ts"
@@ -79,7 +80,15 @@ describe("adding a cell", () => {
         { name: "one", room: 1 },
         { name: "two", room: 3 }
       ])
-      assert.deepStrictEqual([yield* markOf(home.storage), yield* markOf(other.storage)], ["one", "two"])
+      const marks = [yield* markOf(home.storage), yield* markOf(other.storage)]
+      assert.deepStrictEqual(
+        marks.map((mark) => [mark?.name, mark?.first]),
+        [
+          ["one", "one"],
+          ["two", "one"]
+        ]
+      )
+      assert.strictEqual(marks[0]?.map, marks[1]?.map)
     })
   )
 

@@ -193,7 +193,7 @@ describe("callers of a batcher", () => {
         "c fails: Error: a defect",
         "d fails: Error: a defect",
         "only the first",
-        "f fails: Error: A batch was sent that did not answer all items",
+        "f fails: Error: A batch did not answer all of its items",
         "g is sent",
         "h is sent"
       ])

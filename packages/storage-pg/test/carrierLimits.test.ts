@@ -4,7 +4,7 @@ import { Clock, Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { CarrierClient } from "../../core/src/carriers/CarrierClient.ts"
-import type { CallToCarrier } from "../../core/src/carriers/CarrierLimits.ts"
+import type { CallToCarrier } from "../../core/src/carriers/health/CarrierLimits.ts"
 import { eventuallyIn, open } from "./support/hosts.ts"
 
 const rate_per_minute = 40
@@ -77,7 +77,7 @@ describe("three hosts on one database", () => {
       const minutes = 3
       for (let minute = 0; minute < minutes; minute++) {
         const asks = hosts.flatMap((client) =>
-          Array.from({ length: rate_per_minute }, () => client.ask(of, Effect.succeed(true)))
+          Array.from({ length: rate_per_minute }, () => client.ask(of, Effect.succeed(true), Effect.succeed(true)))
         )
         yield* Effect.all(asks, { concurrency: "unbounded" })
         yield* TestClock.adjust("61 seconds")
@@ -98,7 +98,9 @@ describe("three hosts on one database", () => {
       )
       const of = callTo(() => waiting, { max_concurrent: 2 })
       const asking = Effect.forEach(
-        hosts.flatMap((client) => Array.from({ length: 10 }, () => client.ask(of, Effect.succeed(true)))),
+        hosts.flatMap((client) =>
+          Array.from({ length: 10 }, () => client.ask(of, Effect.succeed(true), Effect.succeed(true)))
+        ),
         (ask) =>
           Effect.map(ask, ({ _tag }) => {
             if (_tag === "no_room") refused++
@@ -111,7 +113,7 @@ describe("three hosts on one database", () => {
       yield* answers.open
       yield* Fiber.join(fiber)
       const [one] = hosts
-      const freed = yield* one?.ask(of, Effect.succeed(true)) ?? assert.fail()
+      const freed = yield* one?.ask(of, Effect.succeed(true), Effect.succeed(true)) ?? assert.fail()
       assert.strictEqual(freed._tag, "replied")
     })
   )
@@ -121,11 +123,14 @@ describe("three hosts on one database", () => {
       const [one, two, three_] = yield* three
       const of = callTo(() => Effect.succeed(Reply.unavailable("carrier_error")))
       const place = { ...of, ...of.ask }
-      assert.isFalse(yield* two?.isOpen(place) ?? assert.fail())
-      yield* Effect.forEach(Array.from({ length: 20 }), () => one?.ask(of, Effect.succeed(true)) ?? assert.fail())
-      assert.isTrue(yield* two?.isOpen(place) ?? assert.fail())
+      assert.isNull(yield* two?.openCircuit(place) ?? assert.fail())
+      yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => one?.ask(of, Effect.succeed(true), Effect.succeed(true)) ?? assert.fail()
+      )
+      assert.isNotNull(yield* two?.openCircuit(place) ?? assert.fail())
       yield* TestClock.adjust("1 minute")
-      assert.isFalse(yield* three_?.isOpen(place) ?? assert.fail())
+      assert.isNull(yield* three_?.openCircuit(place) ?? assert.fail())
     })
   )
 })

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Storage } from "@quotewire/core"
 import { StorageContract, StorageModel } from "@quotewire/core/testing"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Layer } from "effect"
 import { emptyAll, FourCells } from "./support/cells.ts"
 

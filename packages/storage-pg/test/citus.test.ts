@@ -1,23 +1,26 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Storage } from "@quotewire/core"
 import { StorageContract, StorageModel } from "@quotewire/core/testing"
-import { PgCells, PgStorage } from "@quotewire/storage-pg"
-import { Effect, Exit, Fiber, Redacted, Schema } from "effect"
+import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
+import { Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Client } from "pg"
 import { PostgresServer } from "../../../test/support/PostgresServer.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
 import {
   type CitusSchema,
+  cellsOf,
   citus_url,
   emptyAll,
   emptySchema,
+  migrate,
   needed,
   oneCell,
   scopedSchema,
   twoCells
 } from "./support/citus.ts"
-import { eventually, open, workspace } from "./support/hosts.ts"
+import { eventually, workspace } from "./support/hosts.ts"
 import { openCells } from "./support/moves.ts"
 
 /** A claim so late that every cell is asked: what was known about the emptied ones is forgotten. */
@@ -63,7 +66,7 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
   it.live("a cell moves to another server while it is written, and no change is refused or lost", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
-      const storage = yield* open(cell.options)
+      const storage = yield* openCells(cellsOf(cell))
       let written = 0
       const writing = yield* Effect.suspend(() => storage.commit(write(written))).pipe(
         Effect.tap(() => Effect.sync(() => written++)),
@@ -132,7 +135,7 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
   it.live("a migration that waits for a table does not stop the calls of hosts", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
-      const storage = yield* open(cell.options)
+      const storage = yield* openCells(cellsOf(cell))
       const { host, port } = yield* serverOf(cell)
       const url = new URL(cell.url)
       url.host = `${host}:${port}`
@@ -148,7 +151,7 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
         serves_from: known,
         statements: ["alter table quotewire.event add column note text"]
       }
-      const migrating = yield* PgStorage.migrate(cell.options).pipe(
+      const migrating = yield* migrate(cell).pipe(
         Effect.provideService(KnownMigrations, [...migrations, next]),
         Effect.forkChild
       )
@@ -167,18 +170,32 @@ describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
       const { options } = yield* scopedSchema
       const sql = `create function ${options.schema}.later() returns integer language plpgsql as $$ begin return 1; end $$`
       yield* query(sql)
-      const refusal = yield* Effect.flip(open(options))
+      const refusal = yield* Effect.flip(openCells(cellsOf({ options })))
       assert.strictEqual(refusal.reason, "half_made_schema")
       assert.match(refusal.message, /not all of its functions: run quotewire migrate/)
-      yield* PgStorage.migrate(options)
-      yield* open(options)
+      yield* migrate({ options })
+      yield* openCells(cellsOf({ options }))
+    })
+  )
+
+  it.live("is refused by a storage without cells", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedSchema
+      const refusals = [
+        yield* Effect.flip(Layer.build(PgStorage.layer(options))),
+        yield* Effect.flip(PgStorage.migrate(options))
+      ]
+      assert.deepStrictEqual(
+        refusals.map(({ reason }) => reason),
+        ["cell", "cell"]
+      )
     })
   )
 
   it.live("reports an internal error as a fault, not as a database that is unavailable for now", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
-      const storage = yield* open(options)
+      const storage = yield* openCells(cellsOf({ options }))
       const [found] = yield* query(`select pg_get_functiondef('${options.schema}.lock_workspaces_1'::regproc) as text`)
       const failing = String(found?.text).replace("begin", "begin raise exception 'broken' using errcode = 'XX000';")
       yield* query(failing)

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Event, embed, Ids, Seal, Storage } from "@quotewire/core"
+import { Change, Event, embed, Ids, Storage } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventuallyIn } from "./support/hosts.ts"
 
-const seal_keys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] })
+const seal_keys = World.sealKeys(0)
 
 /** A process on the database. Once it is dead, its calls of storage never end. */
 const host = (options: PgStorage.Options) =>

@@ -11,7 +11,7 @@ let server: PostgresServer
 beforeAll(async () => {
   // Commits wait for the disk, since this one crashes.
   server = await PostgresServer.start({ durable: true })
-}, 60_000)
+})
 afterAll(() => server.remove())
 
 let databases = 0
@@ -170,31 +170,28 @@ describe("a host whose database crashes", () => {
 })
 
 describe("a statement that takes too long", () => {
-  it.effect(
-    "is cancelled: its caller gets unavailable, and nothing of it is stored",
-    () =>
-      Effect.gen(function* () {
-        const options = yield* fresh
-        const storage = yield* open(options)
-        yield* storage.commit(step(0, 1))
-        yield* Effect.promise(async () => {
-          const holder = new Client(Redacted.value(options.url))
-          await holder.connect()
-          await holder.query("begin")
-          await holder.query("select from quotewire.workspace for update")
-          try {
-            await Effect.runPromise(unavailable(storage.commit(step(0, 2))))
-            await Effect.runPromise(storage.commit(step(1, 1)))
-          } finally {
-            await holder.query("rollback")
-            await holder.end()
-          }
-        })
-        const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
-        assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
-        yield* storage.commit(step(0, 2))
-      }),
-    60_000
+  it.effect("is cancelled: its caller gets unavailable, and nothing of it is stored", () =>
+    Effect.gen(function* () {
+      const options = yield* fresh
+      const storage = yield* open(options)
+      yield* storage.commit(step(0, 1))
+      yield* Effect.promise(async () => {
+        const holder = new Client(Redacted.value(options.url))
+        await holder.connect()
+        await holder.query("begin")
+        await holder.query("select from quotewire.workspace for update")
+        try {
+          await Effect.runPromise(unavailable(storage.commit(step(0, 2))))
+          await Effect.runPromise(storage.commit(step(1, 1)))
+        } finally {
+          await holder.query("rollback")
+          await holder.end()
+        }
+      })
+      const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
+      assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
+      yield* storage.commit(step(0, 2))
+    })
   )
 })
 

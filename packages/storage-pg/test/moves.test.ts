@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
@@ -287,8 +287,8 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const [cell] = cells
       assert.deepStrictEqual(yield* PgCells.checkMove(cells, "home"), [])
       yield* sql(new_url, "create schema eu_1", "create table eu_1.event ()")
-      assert.match((yield* PgCells.checkMove(cells, "home")).join(), /has a schema of that name already/)
-      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /has a schema of that name already/)
+      assert.match((yield* PgCells.checkMove(cells, "home")).join(), /already has a schema with that name/)
+      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /already has a schema with that name/)
       yield* sql(new_url, "drop schema eu_1 cascade")
 
       // The server of all other tests has no logical log.

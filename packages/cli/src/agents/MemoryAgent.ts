@@ -2,21 +2,21 @@ import { Access, operations, Quotewire } from "@quotewire/core"
 import type { ServiceApi } from "@quotewire/http"
 import { asking, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { Console, Context, Deferred, Effect, Layer } from "effect"
-import { WrongUsage } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
 import * as SandboxConnections from "../carriers/SandboxConnections.ts"
-import * as Host from "../Host.ts"
-import type { HostSettings } from "../HostSettings.ts"
-import * as MemoryService from "../MemoryService.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Host from "../service/Host.ts"
+import * as MemoryService from "../service/MemoryService.ts"
+import { WrongUsage } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
 import { version } from "../version.ts"
 
-/** The settings of a sandbox for one agent. */
+/** The settings of a sandbox that serves one agent. */
 export interface AgentSettings extends HostSettings {
   /** Whether the agent calls over HTTP instead of standard input and output. */
   readonly http: boolean
 }
 
-/** Serves from a sandbox in memory, whose data is lost when this process ends. */
+/** Serves an in-memory sandbox whose data is lost when this process ends. */
 export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: string | null) {
   const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
@@ -24,7 +24,7 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
   const keyless = yield* Effect.provideContext(makeSandbox(key), core)
   yield* Effect.provideContext(SandboxConnections.set(config, keyless.organization_id), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)
-  // Also on standard input and output, because links in quotes and errors lead to this host.
+  // Needed even for standard input and output, because links in quotes and errors lead to this host.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
   yield* Deferred.succeed(address, host.base_url)
   if (settings.http) {
@@ -42,8 +42,8 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
 })
 
 /**
- * Creates the one organization of the sandbox, and returns its workspace for calls without a key. If the agent has a key, it becomes
- * a server, widget or platform key of this organization.
+ * Creates the sandbox's only organization and returns its workspace for keyless calls. If the agent has a key,
+ * registers it as a server, widget or platform key of this organization.
  */
 const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
   const access = yield* Access.Access

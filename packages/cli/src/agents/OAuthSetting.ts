@@ -1,7 +1,7 @@
 import { OAuth } from "@quotewire/http"
 import { Result } from "effect"
 import { Flag } from "effect/cli"
-import { settingError, text } from "../Settings.ts"
+import { settingError, text } from "../settings/Settings.ts"
 
 /** The issuer whose tokens the agent endpoint accepts. */
 export const oauth = text("oauth", "Issuer of access tokens for the agent endpoint, as JSON; none by default").pipe(

@@ -2,8 +2,8 @@ import { type Carrier, type Config, ratePlanCarrier } from "@quotewire/core"
 import { CarrierTransports } from "@quotewire/http"
 import { Effect, Path, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as JsonFile from "./JsonFile.ts"
 
 /** The file that carriers are loaded from. */
@@ -11,7 +11,7 @@ export const file = Argument.String("file").pipe(
   Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
 )
 
-/** The flag that chooses a carrier of the file. `without` says what happens if it is not set. */
+/** The flag that selects a carrier from the file. `without` describes what happens if it is not set. */
 export const carrier = (without: string) =>
   Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
 
@@ -40,7 +40,7 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   return yield* refused(`${shown(file)} must export a carrier, or a configuration with carriers.`)
 })
 
-/** A module's configuration. A module without one exports carriers, under any names. */
+/** A module's configuration. A module without one exports carriers under any names. */
 const configOf = (exported: object): unknown => {
   const values = new Set<unknown>(Object.values(exported))
   const configuration = Predicate.hasProperty(exported, "default") ? exported.default : undefined
@@ -48,7 +48,7 @@ const configOf = (exported: object): unknown => {
   return { carriers: [...values].filter((value) => Predicate.hasProperty(value, "ask")) }
 }
 
-/** The carriers with this id, or all carriers of the file if no id is given. */
+/** The carrier with this id, or all carriers of the file if no id is given. */
 export const chosen = (
   { carriers = [] }: Config,
   id: string | undefined
@@ -59,7 +59,7 @@ export const chosen = (
   return found.length > 0 ? Effect.succeed(found) : refused(`--carrier must be one of ${ids}.`)
 }
 
-/** Where requests to the carriers go out. */
+/** The transport for requests to the carriers. */
 export const transport = ({ carrier_transport = CarrierTransports.layer() }: Config) => carrier_transport
 
 /** The carrier with this id, or the only one of the file. Fails if the file has several and no id is given. */

@@ -6,13 +6,13 @@ export interface CarrierIds {
   readonly live: ReadonlyArray<string>
 }
 
-/** Carriers of an environment beyond this number are counted, but not named. */
+/** The most carriers named for each environment. Further ones are only counted. */
 const max_named = 20
 
 /** Two lines for people: how many carriers each environment has, and their ids. */
 export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
 
-/** The same as an entry of the log. */
+/** The same as a log entry. */
 export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
   Effect.logInfo("The carriers of this host").pipe(
     Effect.annotateLogs({ sandbox: listed(sandbox), live: listed(live) })

@@ -1,24 +1,51 @@
 import type { Carrier, Timeline } from "@quotewire/core"
+import { PlainText } from "@quotewire/core/program"
 
-/** Text of carriers without what could control a terminal. */
-export const printable = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]/gu, " ")
+/** Text from outside, such as names and carriers' texts, with control and invisible characters shown as `\u{1b}`. */
+export const printable = (text: string): string => text.replaceAll(/[^\n\t]+/g, (part) => PlainText.escaped(part))
 
 type Http = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]["http"][number]
 
 /** An HTTP exchange as lines for people: what was sent, what came back, and the recorded bodies. */
 export const http = (of: Http): ReadonlyArray<string> => {
-  const answer = of.direction === "received" ? "received" : `${of.status ?? of.error} in ${of.duration_ms} ms`
+  const answer = of.direction === "received" ? "received" : answerOf(of)
   const bodies = [
     ["> ", of.request],
     ["< ", of.response]
   ] as const
   return [
     `${of.method} ${of.host}${of.path}  ${answer}`,
-    ...bodies.flatMap(([sign, message]) =>
-      message?.body == null ? [] : [`${sign}${message.body}${message.kept === "cut" ? "…" : ""}`]
-    )
+    ...bodies.flatMap(([sign, message]) => (message === null ? [] : bodyOf(sign, message)))
   ]
 }
+
+/** The answer to a request. There is none if the adapter aborted the request or did not wait for it. */
+const answerOf = ({ duration_ms, error, status }: Http): string => {
+  if (status !== null) return `${status} in ${duration_ms} ms`
+  return error === "aborted" ? "given up before there was an answer" : `${error} in ${duration_ms} ms`
+}
+
+/** Why an ask has no usable answer, based on the last request to the carrier. */
+export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string => {
+  const last = exchanged.findLast(({ direction }) => direction === "sent")
+  if (last === undefined) return `The adapter says that there is no answer: ${reason}.`
+  const { duration_ms, error, status } = last
+  if (status !== null) return `The carrier answered ${status} after ${duration_ms} ms: ${reason}.`
+  return error === "aborted"
+    ? `The request was given up before the carrier answered: ${reason}.`
+    : `The carrier could not be reached (${error}): ${reason}.`
+}
+
+/** The type and size of a body, how much of it was recorded, and the body itself if it is shown. */
+const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request"]): ReadonlyArray<string> => {
+  if (kept === "none") return []
+  const size = bytes === null ? "size unknown" : `${bytes} bytes`
+  const what = `${sign}${content_type ?? "no type"}, ${size}${kept === "whole" ? "" : kept_as[kept]}`
+  const lines = body === null ? [] : `${body}${kept === "cut" ? "…" : ""}`.split(/\r?\n/)
+  return [what, ...lines.map((line) => `${sign}${line}`)]
+}
+
+const kept_as = { cut: ", cut", left_out: ", left out" }
 
 /** A carrier's answer as lines for people: its kind first. */
 export const reply = (of: Carrier.CarrierReply): ReadonlyArray<string> => {

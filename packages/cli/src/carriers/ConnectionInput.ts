@@ -1,26 +1,26 @@
 import { Config, Effect, Option, Redacted, Result } from "effect"
-import { CommandFailed } from "../CommandErrors.ts"
-import { variableOf } from "../Settings.ts"
-import * as StandardInput from "../StandardInput.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { variableOf } from "../settings/Settings.ts"
+import * as StandardInput from "../settings/StandardInput.ts"
 
 /**
- * Reads the values of a connection: from the variables `QUOTEWIRE_CONNECTION_…` if one of them is set, otherwise from standard
- * input, as a JSON object or as lines `NAME=value`.
+ * Reads the values of a connection from the variables `QUOTEWIRE_CONNECTION_…` if at least one is set, otherwise from
+ * standard input, as a JSON object or as lines `NAME=value`.
  *
- * Never from arguments, because other users can see those. No message repeats what was read.
+ * Never reads them from arguments, because other users can see those. No message repeats what was read.
  */
 export const read = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const given = yield* fromVariables(names)
   return Object.keys(given).length > 0 ? given : yield* fromStandardInput(names)
 })
 
-/** Reads those values that the variables `QUOTEWIRE_CONNECTION_…` have. */
+/** Reads the values that are set in the variables `QUOTEWIRE_CONNECTION_…`. */
 export const fromVariables = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const set = yield* Effect.forEach(names, fromVariable)
   return Object.fromEntries(set.filter((value) => value !== null))
 })
 
-/** The variable of a field: `api_key` is `QUOTEWIRE_CONNECTION_API_KEY`. */
+/** The variable for a field: `api_key` is set with `QUOTEWIRE_CONNECTION_API_KEY`. */
 export const variable = (name: string): string => variableOf(`connection-${name}`)
 
 const fromVariable = (name: string) =>

@@ -1,6 +1,6 @@
 import { Effect, FileSystem, Path } from "effect"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
 
 /** The largest file that is read. */
 const max_bytes = 10_000_000
@@ -20,7 +20,7 @@ export const read = Effect.fnUntraced(function* (path: string, what: string) {
   })
 })
 
-/** Where a parser stopped. The rest of its message may repeat the file. */
+/** The position where the parser stopped. The rest of its message may repeat the file. */
 const placeOf = (error: unknown): string => {
   const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
   return line === undefined ? "" : ` at line ${line}, column ${column}`

@@ -2,9 +2,9 @@ import { type Carrier, type Config, Connections, type Ids } from "@quotewire/cor
 import { Effect } from "effect"
 
 /**
- * Sets the `sandbox_connections` of a configuration, which was checked, for the organization of a sandbox in memory.
+ * Sets the `sandbox_connections` of a checked configuration for the organization of an in-memory sandbox.
  *
- * Warns of each carrier that cannot be asked because a value of its connection is missing.
+ * Warns about each carrier that cannot be asked because its connection lacks a value.
  */
 export const set = Effect.fnUntraced(function* (config: Config, organization_id: Ids.OrganizationId) {
   const connections = yield* Connections.Connections

@@ -1,27 +1,25 @@
-import type { PgCells } from "@quotewire/storage-pg"
-import { Effect, type FileSystem, Option, type Path } from "effect"
+import type { PgCells } from "@quotewire/storage-pg/cells"
+import type { Effect, FileSystem, Path } from "effect"
 import { Argument } from "effect/cli"
-import * as CellsFile from "../CellsFile.ts"
-import { WrongUsage } from "../CommandErrors.ts"
-import { json, settingError } from "../Settings.ts"
-import * as StorageSettings from "../StorageSettings.ts"
+import * as CellsFile from "../service/CellsFile.ts"
+import type { WrongUsage } from "../settings/CommandErrors.ts"
+import { json } from "../settings/Settings.ts"
+import * as StorageSettings from "../settings/StorageSettings.ts"
 
-/** The flags of every command about cells. */
+/** The flags that all commands about cells share. */
 export const settings = { cells: StorageSettings.cells, json }
 
 /** The values of these flags. */
-export interface Settings extends Pick<StorageSettings.DatabaseSettings, "cells"> {
+export interface Settings {
+  readonly cells: string
   readonly json: boolean
 }
 
-/** The cell that a command is about. */
+/** The cell that a command acts on. */
 export const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
 
 /** Reads the cells from the file that `--cells` names. */
 export const cellsOf = ({
   cells
 }: Pick<Settings, "cells">): Effect.Effect<PgCells.AllCells, WrongUsage, FileSystem.FileSystem | Path.Path> =>
-  Option.match(cells, {
-    onNone: () => Effect.fail(new WrongUsage({ message: `${settingError("cells", "be set")}.` })),
-    onSome: CellsFile.read
-  })
+  CellsFile.read(cells)

@@ -1,8 +1,8 @@
-import type { PgCells } from "@quotewire/storage-pg"
+import type { PgCells } from "@quotewire/storage-pg/cells"
 
 const units = ["bytes", "kB", "MB", "GB", "TB"] as const
 
-/** A number of bytes as people read it: `1.5 GB`. */
+/** A number of bytes in readable form, such as `1.5 GB`. */
 const sizeOf = (bytes: number): string => {
   let size = bytes
   let unit = 0
@@ -34,10 +34,13 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
   }
 }
 
-/** The last line of a command about a move, by its outcome. */
+/** The last line that a move command prints, by outcome. */
 export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   moved: "Moved. Give the cell its new address as url in the file of cells, without moves_to.",
   undone: "Undone. The cell is where it was.",
+  kept_at_new:
+    "The cell is at its new place, without what the old server committed last and had not sent. Give the cell this address as url in the file of cells, and never start the old server again.",
+  kept_at_old: "The cell is back at its old place, as it was at the switch. Never start the new server again.",
   nothing: "Nothing was changed: no move is under way."
 }
 
@@ -56,10 +59,13 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
 const slotOf = (slot: PgCells.MoveSlot): string =>
   `The replication slot ${slot.name} of its server is used by no move: drop it with pg_drop_replication_slot. ${keeps(slot)}`
 
-/** The state of a cell's moves, in sentences. Empty if there is nothing to do. */
+/** The state of a cell's moves, in sentences. Empty if nothing needs to be done. */
 export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>
   move === null ? [] : [...moveOf(name, move), ...move.other_slots.map(slotOf)]
 
-/** Whether a stopped move needs an operator: it is unfinished, or its slot still keeps the log of a server. */
+/**
+ * Whether a stopped move needs an operator: it is unfinished, or its replication slot still makes a server retain its
+ * log.
+ */
 export const isStopped = ({ move }: PgCells.CellReport): boolean =>
   move !== null && ((move.phase !== null && !move.is_running) || move.other_slots.length > 0)

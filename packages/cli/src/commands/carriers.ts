@@ -1,16 +1,20 @@
 import { CalendarDay, RatePlan } from "@quotewire/core"
-import { Clock, Console, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
-import { json } from "../Settings.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { json } from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 import { ask } from "../trials/ask.ts"
 import { test } from "../trials/test.ts"
+import { reset, status } from "./circuits.ts"
 
 const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-// Without the flag no configuration is loaded. If one uses a plan with faults, loading it fails before the check can list them.
+// Without the flag, no configuration is loaded. Loading one that uses a plan with errors would fail before the check
+// could list them.
 const config = Flag.String("config").pipe(
   Flag.optional,
   Flag.withDescription("Configuration file with the ratings of your own lines; none by default")
@@ -19,21 +23,20 @@ const config = Flag.String("config").pipe(
 const ratingsOf = (file: Option.Option<string>) =>
   Option.isNone(file) ? Effect.succeed([]) : Effect.map(ConfigFile.load(file), ({ ratings = [] }) => ratings)
 
-const check = Command.make("check", { file, config, json }, (settings) =>
+const check = Command.make("check", reportAllErrors({ file, config, json }), (settings) =>
   Effect.gen(function* () {
     const ratings = yield* ratingsOf(settings.config)
     const plan = yield* JsonFile.read(settings.file, "<file>")
     const today = CalendarDay.dayOf(yield* Clock.currentTimeMillis)
     const faults = RatePlan.check(plan, { today, ratings })
-    if (settings.json) yield* Console.log(JSON.stringify({ faults }))
-    else yield* Effect.forEach([...faults.map(lineOf), ...summaryOf(plan).map(rowOf)], (line) => Console.log(line))
+    yield* Output.result(settings, { faults }, [...faults.map(lineOf), ...summaryOf(plan).map(rowOf)])
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })
   })
 ).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 
-/** A summary of a plan as rows; empty if the file is not a plan. */
+/** A summary of a rate plan as rows; empty if the file is not a rate plan. */
 const summaryOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
   Option.match(Schema.decodeUnknownOption(RatePlan.RatePlan)(input), {
     onNone: () => [],
@@ -63,8 +66,8 @@ const sizeOf = ({ bands, points, values }: RatePlan.Table): number =>
 
 const rowOf = ([name, value]: readonly [string, string]): string => `${name.padEnd(20)}${value}`
 
-/** `quotewire carriers` checks and tries carriers before a host serves them. */
+/** `quotewire carriers` checks and tries out carriers before a host serves them, and shows their status afterwards. */
 export const carriers = Command.make("carriers").pipe(
-  Command.withDescription("Check and test carriers before you serve them"),
-  Command.withSubcommands([check, test, ask])
+  Command.withDescription("Check and test carriers before you serve them, and see how they are"),
+  Command.withSubcommands([check, test, ask, status, reset])
 )

@@ -1,18 +1,20 @@
-import { PgCells } from "@quotewire/storage-pg"
-import { Console, Effect } from "effect"
+import { PgCells } from "@quotewire/storage-pg/cells"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
 import { cellsOf, name, type Settings, settings } from "../cells/CellSettings.ts"
 import * as MoveText from "../cells/MoveText.ts"
-import * as Database from "../Database.ts"
-import { moveCell } from "./moveCell.ts"
+import { moveCell } from "../cells/moveCell.ts"
+import * as Database from "../service/Database.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Output from "../terminal/Output.ts"
 
 const reportOf = (settings: Settings) =>
   Effect.flatMap(cellsOf(settings), PgCells.report).pipe(
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-/** If due work waits for longer, no host claims it. */
+/** If due work waits longer than this, no host is claiming it. */
 const max_work_waits_ms = 60_000
 
 const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > max_work_waits_ms
@@ -41,27 +43,25 @@ const printed = (cell: PgCells.CellReport) => ({
 })
 
 const print = ({ json }: Settings, report: ReadonlyArray<PgCells.CellReport>) =>
-  json
-    ? Console.log(JSON.stringify({ cells: report.map(printed) }))
-    : Effect.forEach(report, (cell) => Console.log(lineOf(cell)), { discard: true })
+  Output.result({ json }, { cells: report.map(printed) }, report.map(lineOf))
 
-const list = Command.make("list", settings, (settings) =>
+const list = Command.make("list", reportAllErrors(settings), (settings) =>
   Effect.flatMap(reportOf(settings), (report) => print(settings, report))
 ).pipe(
   Command.withDescription("List the cells: their room, how many workspaces they have, and whether they can be used")
 )
 
-const check = Command.make("check", settings, (settings) =>
+const check = Command.make("check", reportAllErrors(settings), (settings) =>
   Effect.gen(function* () {
     const report = yield* reportOf(settings)
     yield* print(settings, report)
     const wrong = report.filter(({ refusal, room }) => refusal !== null || (room === null && report.length > 1))
     if (wrong.length > 0) {
-      return yield* new CommandFailed({ message: `${wrong.length} of ${report.length} cells cannot be used.` })
+      return yield* new CommandFailed({ message: `${wrong.length} of ${report.length} cells are unusable.` })
     }
     const neglected = report.filter(isNeglected)
     if (neglected.length > 0) {
-      return yield* new CommandFailed({ message: `In ${neglected.length} of ${report.length} cells work waits.` })
+      return yield* new CommandFailed({ message: `Jobs are overdue in ${neglected.length} of ${report.length} cells.` })
     }
     if (report.some(MoveText.isStopped)) {
       return yield* new CommandFailed({ message: "A move was stopped, and keeps the log of its server." })
@@ -87,7 +87,7 @@ const dry_run = Flag.Boolean("dry-run").pipe(
   Flag.withDescription("Print the cell as it is, and change nothing")
 )
 
-const add = Command.make("add", { name, room, dry_run, ...settings }, (settings) =>
+const add = Command.make("add", reportAllErrors({ name, room, dry_run, ...settings }), (settings) =>
   Effect.gen(function* () {
     const { name, room } = settings
     if (!settings.dry_run) {
@@ -98,12 +98,12 @@ const add = Command.make("add", { name, room, dry_run, ...settings }, (settings)
       yield* Database.printMigrations([{ cell: name, ran, failure: null }])
     }
     const report = (yield* reportOf(settings)).filter((cell) => cell.name === name)
-    if (report.length === 0) return yield* new CommandFailed({ message: "The file of cells has no cell of that name." })
+    if (report.length === 0) return yield* new CommandFailed({ message: "The cells file has no cell with that name." })
     yield* print(settings, report)
   })
 ).pipe(Command.withDescription("Add a cell: create its schema, and let it take new workspaces. Again: change its room"))
 
-/** `quotewire cells` shows and moves the cells of a service: the databases that it is spread over. */
+/** `quotewire cells` shows and moves the cells of a service: the databases that its data is spread over. */
 export const cells = Command.make("cells").pipe(
   Command.withDescription("Manage the cells of a service on several databases"),
   Command.withSubcommands([list, check, add, moveCell])

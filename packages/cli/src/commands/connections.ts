@@ -1,11 +1,14 @@
-import { type ApiError, Caller, Carrier, type ConnectionSummary, Connections, Timestamp } from "@quotewire/core"
+import { Caller, Carrier, type ConnectionSummary, Connections, Timestamp } from "@quotewire/core"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
 import * as ConnectionInput from "../carriers/ConnectionInput.ts"
-import * as Database from "../Database.ts"
-import { config, json, word } from "../Settings.ts"
-import { database, organization, seal_keys } from "../StorageSettings.ts"
+import * as Database from "../service/Database.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { config, json, word } from "../settings/Settings.ts"
+import { database, organization, seal_keys } from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
+import { fieldErrors, noOrganization } from "./refusals.ts"
 
 const settings = { organization, config, ...database, seal_keys, json }
 
@@ -29,7 +32,7 @@ const placeOf = ({ organization: organization_id, carrier: carrier_id, environme
   environment
 })
 
-/** A connection as it is printed. Times are RFC 3339; the value of a secret is null. */
+/** The printed form of a connection. Times are RFC 3339; the value of a secret is null. */
 const printed = ({ carrier_id, environment, state, values, set_at, last_test }: ConnectionSummary) => ({
   carrier_id,
   environment,
@@ -47,38 +50,34 @@ const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: R
   return [carrier_id, environment, state, ...shown, `set ${set_at}`, ...tested].join("  ")
 }
 
-const noOrganization = () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))
-const noConnection = () => Effect.fail(new CommandFailed({ message: "There is no such connection." }))
-
-/** Says which setting or value is wrong. A refusal repeats no value, and no name that the carrier does not ask for. */
-const refused = ({ field_errors, message }: ApiError.ApiError) =>
-  Effect.fail(
-    new CommandFailed({
-      message: (field_errors ?? []).map(wrongField).join(" ") || message
-    })
+/** The missing connections that carriers of the configuration need. A carrier without its connection is not asked. */
+const missingOf = (
+  adapters: ReadonlyArray<Carrier.CarrierAdapter>,
+  connections: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
+) =>
+  adapters.flatMap(({ carrier, connection, environments }) =>
+    environments
+      .filter(
+        (environment) =>
+          connection !== undefined &&
+          !connections.some((one) => one.carrier_id === carrier.id && one.environment === environment)
+      )
+      .map((environment) => ({ carrier_id: carrier.id, environment, fields: Object.keys(connection ?? {}) }))
   )
 
-const wrongField = ({ path, message, allowed_values = [] }: NonNullable<ApiError.ApiError["field_errors"]>[number]) => {
-  const where = places[path] ?? path.replace(/^values\./, "")
-  const allowed = allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`
-  return `${where}: ${message}${allowed}`
-}
+const noConnection = () => Effect.fail(new CommandFailed({ message: "No such connection." }))
 
-const places: { readonly [path: string]: string } = {
-  carrier_id: "--carrier",
-  environment: "--environment",
-  values: "The values"
-}
+const refused = fieldErrors({ carrier_id: "--carrier", environment: "--environment", values: "The values" })
 
-const set = Command.make("set", place, (settings) =>
+const set = Command.make("set", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
     const connections = yield* Connections.Connections
     const adapters = yield* Carrier.CarrierAdapters
     const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-    // A carrier that asks for nothing is refused without waiting for values.
+    // If the carrier needs no connection, refuses without waiting for values.
     const values = fields === undefined ? {} : yield* ConnectionInput.read(Object.keys(fields))
     const connection = printed(yield* connections.set({ ...placeOf(settings), values }))
-    yield* Console.log(settings.json ? JSON.stringify(connection) : lineOf(connection))
+    yield* Output.result(settings, connection, [lineOf(connection)])
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
     Effect.catchTag("invalid_input", refused),
@@ -90,40 +89,44 @@ const set = Command.make("set", place, (settings) =>
   )
 )
 
-const test = Command.make("test", place, (settings) =>
+const test = Command.make("test", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
     const connections = yield* Connections.Connections
     const result = yield* connections.test(placeOf(settings))
-    if (settings.json) yield* Console.log(JSON.stringify(result))
+    if (settings.json) yield* Output.json(result)
     if (result.outcome === "failed") {
       return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
     }
-    if (!settings.json) yield* Console.log(result.message ?? "The connection works.")
+    if (!settings.json) yield* Output.lines([result.message ?? "The connection works."])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Try a connection at its carrier, and keep the result"))
 
-const list = Command.make("list", settings, (settings) =>
+const list = Command.make("list", reportAllErrors(settings), (settings) =>
   Effect.gen(function* () {
     const { list } = yield* Connections.Connections
     const connections = (yield* list(settings.organization)).map(printed)
-    if (settings.json) return yield* Console.log(JSON.stringify({ connections }))
+    const missing = missingOf(yield* Carrier.CarrierAdapters, connections)
+    if (settings.json) return yield* Output.json({ connections, missing })
     if (connections.length === 0) yield* Console.error("The organization has no connections.")
-    for (const connection of connections) yield* Console.log(lineOf(connection))
+    yield* Output.lines([
+      ...connections.map(lineOf),
+      ...missing.map(({ carrier_id, environment, fields }) =>
+        [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
+      )
+    ])
   }).pipe(Effect.catchTag("not_found", noOrganization), Database.withConnections(settings))
 ).pipe(Command.withDescription("List the connections of an organization, without their secrets"))
 
-const remove = Command.make("remove", place, (settings) =>
+const remove = Command.make("remove", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
     const { remove } = yield* Connections.Connections
     const { carrier_id, environment, organization_id } = placeOf(settings)
     yield* remove({ carrier_id, environment, organization_id })
-    yield* Console.log(
-      settings.json ? JSON.stringify({ carrier_id, environment }) : `${carrier_id}  ${environment}  removed`
-    )
+    yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))
 
-/** `quotewire connections` manages what organizations give for carriers, such as codes and API keys. */
+/** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */
 export const connections = Command.make("connections").pipe(
   Command.withDescription("Manage what organizations give for carriers, such as producer codes and API keys"),
   Command.withSubcommands([set, test, list, remove])

@@ -1,17 +1,19 @@
 import { Access, Lines, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import * as ConfigFile from "../ConfigFile.ts"
 import * as CarrierList from "../carriers/CarrierList.ts"
 import * as SandboxConnections from "../carriers/SandboxConnections.ts"
-import * as Host from "../Host.ts"
-import * as HostSettings from "../HostSettings.ts"
-import * as MemoryService from "../MemoryService.ts"
-import * as StartPage from "../StartPage.ts"
-import * as Telemetry from "../Telemetry.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Host from "../service/Host.ts"
+import * as MemoryService from "../service/MemoryService.ts"
+import * as StartPage from "../service/StartPage.ts"
+import * as Telemetry from "../service/Telemetry.ts"
+import * as HostSettings from "../settings/HostSettings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { style } from "../terminal/Style.ts"
 
-/** `quotewire dev` serves a sandbox in memory: the whole service in one process. */
-export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128"), (settings) =>
+/** `quotewire dev` serves an in-memory sandbox: the whole service in one process. */
+export const dev = Command.make("dev", reportAllErrors(HostSettings.flags("127.0.0.0/8,::1/128")), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve a sandbox in memory"))
 
@@ -34,6 +36,7 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   const ready = { base_url, organization_id: organization.id, keys, lines }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
   if (settings.json) yield* CarrierList.log(carriers)
+  const { bold } = yield* style
   yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, CarrierList.text(carriers), bold))
   return yield* Effect.never
 })
@@ -49,5 +52,3 @@ const makeSandbox = Effect.gen(function* () {
   const keys = yield* Effect.all({ server: keyOf("server"), widget: keyOf("widget"), platform: keyOf("platform") })
   return { organization, keys }
 })
-
-const bold = (text: string): string => (process.stdout.isTTY ? `\u001b[1m${text}\u001b[0m` : text)

@@ -1,15 +1,23 @@
 import { Caller, type ErasedRequest, type ErasureReport, Erasures, type ErasureTarget, Ids } from "@quotewire/core"
-import { Console, Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
-import * as Database from "../Database.ts"
-import { json, word } from "../Settings.ts"
-import * as StandardInput from "../StandardInput.ts"
-import { database, organization, seal_keys } from "../StorageSettings.ts"
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as Database from "../service/Database.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { json, word } from "../settings/Settings.ts"
+import * as StandardInput from "../settings/StandardInput.ts"
+import { database, organization, seal_keys } from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
+
+const id = Argument.String("id").pipe(
+  Argument.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "<id> must be an id such as qreq_01…"),
+  Argument.withDescription("Id of the quote request to erase, qreq_…"),
+  Argument.optional
+)
 
 const request = Flag.String("request").pipe(
   Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
-  Flag.withDescription("Id of the quote request to erase, qreq_…"),
+  Flag.withDescription("The same id as a flag"),
   Flag.optional
 )
 
@@ -23,7 +31,10 @@ const by = Flag.String("by").pipe(
     (text) => text.trim() !== "" && text.length <= 200,
     () => "--by must have 1 to 200 characters"
   ),
-  Flag.withDescription("Who erases, or the ticket that asks for it. It is kept: do not name the person")
+  Flag.withDescription(
+    "Who erases, or the ticket that asks for it. It is kept: do not name the person. Not needed with --dry-run"
+  ),
+  Flag.optional
 )
 
 const dry_run = Flag.Boolean("dry-run").pipe(
@@ -32,6 +43,7 @@ const dry_run = Flag.Boolean("dry-run").pipe(
 )
 
 const settings = {
+  id,
   request,
   receipt_stdin,
   organization: Flag.optional(organization),
@@ -44,22 +56,34 @@ const settings = {
 }
 
 interface Target {
+  readonly id: Option.Option<Ids.QuoteRequestId>
   readonly request: Option.Option<Ids.QuoteRequestId>
   readonly receipt_stdin: boolean
   readonly organization: Option.Option<Ids.OrganizationId>
   readonly environment: Option.Option<Caller.Environment>
 }
 
+/** How to erase. A dry run records nothing, so it does not need the name of a person. */
+const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readonly dry_run: boolean }) => {
+  if (dry_run) return Effect.succeed({ dry_run: true } as const)
+  return Option.match(by, {
+    onNone: () => Effect.fail(new WrongUsage({ message: "--by is required, except with --dry-run." })),
+    onSome: (by) => Effect.succeed({ by })
+  })
+}
+
 /** What to erase. A receipt may identify a person, so it is never an argument. */
 const targetOf = Effect.fnUntraced(function* (settings: Target) {
-  if (Option.isSome(settings.request) === settings.receipt_stdin) {
-    return yield* new WrongUsage({ message: "Give --request or --receipt-stdin, and not both." })
+  const given = [settings.id, settings.request].filter(Option.isSome)
+  const [request] = given
+  if (given.length + (settings.receipt_stdin ? 1 : 0) !== 1) {
+    return yield* new WrongUsage({ message: "Give the id of a quote request or --receipt-stdin, and not both." })
   }
   const organization_id = Option.getOrUndefined(settings.organization)
   const environment = Option.getOrUndefined(settings.environment)
-  if (Option.isSome(settings.request)) {
+  if (request !== undefined) {
     const target: ErasureTarget = {
-      quote_request_id: settings.request.value,
+      quote_request_id: request.value,
       ...(organization_id !== undefined && { organization_id }),
       ...(environment !== undefined && { environment })
     }
@@ -109,19 +133,19 @@ const remains =
   "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
 
 /** `quotewire erase` erases the data of a person. */
-export const erase = Command.make("erase", settings, (settings) =>
+export const erase = Command.make("erase", reportAllErrors(settings), (settings) =>
   Effect.gen(function* () {
+    const { dry_run } = settings
+    const options = yield* optionsOf(settings)
     const target = yield* targetOf(settings)
-    const { by, dry_run } = settings
-    const report = yield* Effect.flatMap(Erasures.Erasures, (erasures) => erasures.erase(target, { by, dry_run })).pipe(
-      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
+    const report = yield* Effect.flatMap(Erasures.Erasures, (erasures) => erasures.erase(target, options)).pipe(
+      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
       Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),
       Effect.catchTag("StorageUnavailable", () => Effect.fail(interrupted)),
       Database.withErasures(settings)
     )
-    if (settings.json) return yield* Console.log(JSON.stringify({ dry_run, ...report }))
-    for (const request of report.requests) yield* Console.log(lineOf(request))
-    for (const line of summaryOf(report, dry_run)) yield* Console.log(line)
+    const lines = [...report.requests.map(lineOf), ...summaryOf(report, dry_run)]
+    yield* Output.result(settings, { dry_run, ...report }, lines)
   })
 ).pipe(
   Command.withDescription(
@@ -130,5 +154,5 @@ export const erase = Command.make("erase", settings, (settings) =>
 )
 
 const interrupted = new CommandFailed({
-  message: "The database became unavailable. Run the command again: it continues where it stopped."
+  message: "The database became unavailable. Run the command again to resume."
 })

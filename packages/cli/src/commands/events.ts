@@ -1,34 +1,32 @@
 import { Ids } from "@quotewire/core"
 import { Console, Effect, Option, type Redacted, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
-import { printable } from "../carriers/CarrierText.ts"
 import * as Feed from "../remote/Feed.ts"
 import * as Forward from "../remote/Forward.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
-import * as Settings from "../Settings.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 
-const print =
-  (json: boolean) =>
-  (event: Feed.FeedEvent): Effect.Effect<void> =>
-    Console.log(json ? JSON.stringify(event) : printable(Feed.lineOf(event)))
+const print = (json: boolean) => (event: Feed.FeedEvent) => Output.result({ json }, event, [Feed.lineOf(event)])
 
 const tail = Command.make(
   "tail",
-  { ...HostClient.flags, types: Feed.types, since: Feed.since },
+  reportAllErrors({ ...HostClient.flags, types: Feed.types, since: Feed.since }),
   ({ json, since, types, ...settings }) =>
     Effect.gen(function* () {
-      const { events } = yield* Feed.follow(HostClient.make({ ...settings, json }), since)
+      const { events } = yield* Feed.follow(HostClient.make(settings), since)
       yield* events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
     }).pipe(Effect.scoped, StandardOutput.untilClosed)
 ).pipe(Command.withDescription("Print events as they come"))
 
 const list = Command.make(
   "list",
-  { ...HostClient.flags, types: Feed.types, since: Feed.listed_since },
+  reportAllErrors({ ...HostClient.flags, types: Feed.types, since: Feed.listed_since }),
   ({ json, since, types, ...settings }) =>
-    Feed.stored(HostClient.make({ ...settings, json }), since).pipe(
+    Feed.stored(HostClient.make(settings), since).pipe(
       Stream.filter(Feed.isOf(types)),
       Stream.runForEach(print(json)),
       StandardOutput.untilClosed
@@ -57,7 +55,7 @@ interface ResendSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** Asks the host to deliver an event to a subscription again. */
+/** Asks the host to redeliver an event to a subscription. */
 const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.SubscriptionId) {
   const client = HostClient.make(settings)
   const { event_id } = settings
@@ -65,7 +63,7 @@ const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.
   yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  handed to the delivery of ${id}`)
 })
 
-/** Finds an event in the feed, and sends it from this machine to the receiver. */
+/** Finds an event in the feed and sends it from this machine to the receiver. */
 const forwarded = Effect.fnUntraced(function* (
   settings: ResendSettings,
   url: string,
@@ -75,30 +73,26 @@ const forwarded = Effect.fnUntraced(function* (
   const isAsked = ({ id }: Feed.FeedEvent) => id === settings.event_id
   const found = yield* Feed.stored(HostClient.make(settings), "start").pipe(Stream.filter(isAsked), Stream.runHead)
   if (Option.isNone(found)) {
-    return yield* new CommandFailed({ message: "There is no such event in the feed, which holds the last 30 days." })
+    return yield* new CommandFailed({ message: "No such event in the feed, which keeps 30 days." })
   }
   const event = found.value
   const result = yield* forward({ url, secret, header_prefix: settings.webhook_header_prefix }, event)
-  yield* Console.log(
-    settings.json
-      ? JSON.stringify({ event, ...result })
-      : printable(`${Feed.lineOf(event)}  ${Forward.wordsOf(result)}`)
-  )
+  yield* Output.result(settings, { event, ...result }, [`${Feed.lineOf(event)}  ${Forward.wordsOf(result)}`])
   if (!Forward.isConfirmed(result)) {
-    return yield* new CommandFailed({ message: "The receiver has not confirmed the event with a 2xx." })
+    return yield* new CommandFailed({ message: "The receiver did not confirm the event with a 2xx status." })
   }
 })
 
 const resend = Command.make(
   "resend",
-  {
+  reportAllErrors({
     event_id,
     ...HostClient.flags,
     forward_to: Flag.optional(Forward.target),
     signing_secret: Flag.optional(Settings.signing_secret),
     webhook_header_prefix: Settings.webhook_header_prefix,
     subscription
-  },
+  }),
   ({ forward_to, signing_secret, subscription, ...settings }) =>
     Effect.gen(function* () {
       if (Option.isSome(forward_to) === Option.isSome(subscription)) {
@@ -116,7 +110,7 @@ const resend = Command.make(
     }).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Send an event again, to your receiver or to a subscription"))
 
-/** `quotewire events` prints the events of a host, and sends one of them again. */
+/** `quotewire events` prints the events of a host, and resends one of them. */
 export const events = Command.make("events").pipe(
   Command.withDescription("Read the events of a host, and send them again"),
   Command.withSubcommands([tail, list, resend])

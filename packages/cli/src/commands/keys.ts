@@ -1,23 +1,25 @@
 import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
-import * as Database from "../Database.ts"
-import * as Service from "../Service.ts"
-import { config, json, word } from "../Settings.ts"
-import { database, organization } from "../StorageSettings.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Database from "../service/Database.ts"
+import * as Service from "../service/Service.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { config, json, word } from "../settings/Settings.ts"
+import { database, organization } from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
 
 const create = Command.make(
   "create",
-  {
+  reportAllErrors({
     organization,
     environment: word("environment", Caller.Environment.literals, "Environment that the key acts in"),
     kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
     config,
     ...database,
     json
-  },
+  }),
   ({ organization: organization_id, environment, kind, ...settings }) =>
     Effect.flatMap(ConfigFile.load(settings.config), (config) =>
       Effect.gen(function* () {
@@ -26,11 +28,9 @@ const create = Command.make(
         yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
         const { key, key_id } = issued
         const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
-        yield* Console.log(settings.json ? JSON.stringify(printed) : shown({ key_id, key }))
+        yield* Output.result(settings, printed, shown({ key_id, key }))
       }).pipe(
-        Effect.catchTag("not_found", () =>
-          Effect.fail(new CommandFailed({ message: "There is no such organization." }))
-        ),
+        Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
         Effect.provide(Service.carriers(config)),
         Database.withAccess(settings)
       )
@@ -39,10 +39,13 @@ const create = Command.make(
 
 const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
 
-const shown = ({ key_id, key }: Access.IssuedKey): string =>
-  `${key}\n\nIts id is ${key_id}. The key is not shown again.`
+const shown = ({ key_id, key }: Access.IssuedKey): ReadonlyArray<string> => [
+  key,
+  "",
+  `Its id is ${key_id}. The key is not shown again.`
+]
 
-/** A key as it is printed. Times are RFC 3339; `revoked_at` is null for a valid key. */
+/** The printed form of a key. Times are RFC 3339; `revoked_at` is null for a valid key. */
 const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
   key_id,
   environment,
@@ -54,14 +57,13 @@ const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: A
 const lineOf = (key: ReturnType<typeof printedKey>): string =>
   `${key.key_id}  ${key.environment} ${key.kind}  ${key.created_at}${key.revoked_at === null ? "" : `  revoked ${key.revoked_at}`}`
 
-const list = Command.make("list", { organization, ...database, json }, (settings) =>
+const list = Command.make("list", reportAllErrors({ organization, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const keys = (yield* access.listKeys(settings.organization)).map(printedKey)
-    if (settings.json) return yield* Console.log(JSON.stringify({ keys }))
-    for (const key of keys) yield* Console.log(lineOf(key))
+    yield* Output.result(settings, { keys }, keys.map(lineOf))
   }).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
     Database.withAccess(settings)
   )
 ).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
@@ -74,13 +76,13 @@ const key_id = Argument.String("key_id").pipe(
   Argument.withDescription("Id of the key, key_…")
 )
 
-const revoke = Command.make("revoke", { key_id, ...database, json }, (settings) =>
+const revoke = Command.make("revoke", reportAllErrors({ key_id, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const key = printedKey(yield* access.revokeKey(settings.key_id))
-    yield* Console.log(settings.json ? JSON.stringify(key) : lineOf(key))
+    yield* Output.result(settings, key, [lineOf(key)])
   }).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such key." }))),
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such key." }))),
     Database.withAccess(settings)
   )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto"
 import { Signature } from "@quotewire/core"
 import { Console, Effect, Option, Redacted, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
-import { printable } from "../carriers/CarrierText.ts"
 import * as Feed from "../remote/Feed.ts"
 import * as Forward from "../remote/Forward.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
-import * as Settings from "../Settings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 
 const flags = {
   ...HostClient.flags,
@@ -26,7 +27,7 @@ interface ListenSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** The secret to sign with. A new one is printed, because the receiver must know it; one that was given is not. */
+/** The secret to sign with. A new one is printed, because the receiver needs it; a given one is not. */
 const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
   if (Option.isSome(signing_secret)) return signing_secret.value
   const secret = Signature.makeSecret(randomBytes(Signature.secret_bytes))
@@ -39,7 +40,10 @@ const unreachable =
 
 const run = Effect.fnUntraced(function* (settings: ListenSettings) {
   const forward = yield* Forward.make
-  const { events, cursor } = yield* Feed.follow(HostClient.make(settings), settings.since)
+  const { events, cursor } = yield* Feed.follow(
+    HostClient.make(settings, { fetch: HostClient.fetchAsListener }),
+    settings.since
+  )
   const receiver: Forward.Receiver = {
     url: settings.forward_to,
     secret: yield* secretOf(settings),
@@ -52,23 +56,19 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
     const wasReachable = isReachable
     isReachable = forwarded.failure !== "connection_refused"
     if (wasReachable && !isReachable) yield* Console.error(unreachable)
-    yield* Console.log(
-      settings.json
-        ? JSON.stringify({ event, ...forwarded })
-        : printable(`${Feed.lineOf(event)}  ${Forward.wordsOf(forwarded)}`)
-    )
+    yield* Output.result(settings, { event, ...forwarded }, [`${Feed.lineOf(event)}  ${Forward.wordsOf(forwarded)}`])
   })
-  // One after another: the receiver gets events in their order, and a breakpoint in it holds the others back.
+  // Sequential: the receiver gets events in order, and a breakpoint in it delays later events.
   yield* events.pipe(
     Stream.filter(Feed.isOf(settings.types)),
     Stream.runForEach(forwardAndPrint),
     Effect.onInterrupt(() =>
-      cursor() === null ? Effect.void : Console.error(`quotewire: To go on from here: --since ${cursor()}`)
+      cursor() === null ? Effect.void : Console.error(`quotewire: To continue from here: --since ${cursor()}`)
     )
   )
 }, Effect.scoped)
 
 /** `quotewire listen` sends the events of a host to your receiver, in the form that a subscription gets. */
-export const listen = Command.make("listen", flags, (settings) =>
+export const listen = Command.make("listen", reportAllErrors(flags), (settings) =>
   StandardOutput.untilClosed(run(settings)).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Send events to your receiver as they come, signed as webhooks are"))

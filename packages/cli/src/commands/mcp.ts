@@ -3,12 +3,13 @@ import { Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { AgentSettings } from "../agents/MemoryAgent.ts"
-import { WrongUsage } from "../CommandErrors.ts"
-import * as HostSettings from "../HostSettings.ts"
-import * as Settings from "../Settings.ts"
-import * as Telemetry from "../Telemetry.ts"
+import * as Telemetry from "../service/Telemetry.ts"
+import { WrongUsage } from "../settings/CommandErrors.ts"
+import * as HostSettings from "../settings/HostSettings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
 
-/** A running host to forward calls to. Its own address, not that of its agent endpoint. */
+/** The address of a running host to forward calls to, not that of its agent endpoint. */
 const host_url = Settings.text(
   "base-url",
   "Address of a running host to forward calls to; by default, a sandbox in memory"
@@ -29,8 +30,8 @@ interface McpSettings extends AgentSettings {
   readonly api_key: Option.Option<Redacted.Redacted<string>>
 }
 
-/** `quotewire mcp` serves one agent, from a sandbox in this process or from a running host. */
-export const mcp = Command.make("mcp", flags, (settings) =>
+/** `quotewire mcp` serves one agent from a sandbox in this process or from a running host. */
+export const mcp = Command.make("mcp", reportAllErrors(flags), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))
 
@@ -50,7 +51,7 @@ const bridged = (base_url: string, key: string | null) =>
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Serves a sandbox in memory. It is imported late, so that a process that only forwards does not load the service. */
+/** Serves an in-memory sandbox. Imported lazily, so that a process that only forwards does not load the service. */
 const inMemory = (settings: McpSettings, key: string | null) =>
   Effect.flatMap(
     Effect.promise(() => import("../agents/MemoryAgent.ts")),

@@ -1,8 +1,10 @@
 import { Ids } from "@quotewire/core"
-import { Console, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as HostClient from "../remote/HostClient.ts"
 import * as QuoteText from "../remote/QuoteText.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Output from "../terminal/Output.ts"
 
 const isQuoteId = Schema.is(Ids.QuoteId)
 const readQuoteRequestId = Schema.decodeUnknownOption(Ids.QuoteRequestId)
@@ -15,19 +17,19 @@ const id = Argument.String("id").pipe(
   Argument.withDescription("Id of a quote, qt_…, or of a quote request, qreq_…")
 )
 
-/** Reads a quote request as it is now. */
+/** Reads the current state of a quote request. */
 const read = (client: HostClient.HostClient, id: string) =>
   HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
 
-const show = Command.make("show", { id, ...HostClient.flags }, ({ id, ...settings }) =>
+const show = Command.make("show", reportAllErrors({ id, ...HostClient.flags }), ({ id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
     if (isQuoteId(id)) {
       const quote = yield* HostClient.call((signal) => client.get_quote({ id }, { signal }))
-      return yield* Console.log(settings.json ? JSON.stringify(quote) : QuoteText.quote(quote))
+      return yield* Output.result(settings, quote, QuoteText.quote(quote))
     }
     const answer = yield* read(client, id)
-    yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
+    yield* Output.result(settings, answer, QuoteText.request(answer))
   })
 ).pipe(Command.withDescription("Show a quote, or a quote request with its quotes"))
 
@@ -39,19 +41,23 @@ const quote_request_id = Argument.String("quote_request_id").pipe(
   Argument.withDescription("Id of the quote request, qreq_…")
 )
 
-const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ quote_request_id, ...settings }) =>
-  Effect.gen(function* () {
-    const client = HostClient.make(settings)
-    // `wait_for_quotes` keeps trying while the host is down. This first read does not, so a wrong address or id fails at once.
-    const now = yield* read(client, quote_request_id)
-    const isDone = now.quote_request.status !== "in_progress"
-    const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
-    const answer = isDone ? now : yield* wait
-    yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
-  })
+const wait = Command.make(
+  "wait",
+  reportAllErrors({ quote_request_id, ...HostClient.flags }),
+  ({ quote_request_id, ...settings }) =>
+    Effect.gen(function* () {
+      const client = HostClient.make(settings)
+      // `wait_for_quotes` keeps retrying while the host is down. This first read does not, so a wrong address or id
+      // fails at once.
+      const now = yield* read(client, quote_request_id)
+      const isDone = now.quote_request.status !== "in_progress"
+      const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+      const answer = isDone ? now : yield* wait
+      yield* Output.result(settings, answer, QuoteText.request(answer))
+    })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))
 
-/** `quotewire quotes` shows quotes and quote requests of a host, and waits for quotes. */
+/** `quotewire quotes` shows a host's quotes and quote requests, and waits for quotes. */
 export const quotes = Command.make("quotes").pipe(
   Command.withDescription("Read the quotes of a host"),
   Command.withSubcommands([show, wait])

@@ -1,14 +1,16 @@
 import { Ids } from "@quotewire/core"
-import { Console, Effect, Option, Schema, Stream } from "effect"
+import { Effect, Option, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { WrongUsage } from "../CommandErrors.ts"
-import { printable } from "../carriers/CarrierText.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as RequestLog from "../remote/RequestLog.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
-import { variableOf } from "../Settings.ts"
-import * as StorageSettings from "../StorageSettings.ts"
-import * as TimelineReport from "../TimelineReport.ts"
+import * as TimelineReport from "../service/TimelineReport.ts"
+import { WrongUsage } from "../settings/CommandErrors.ts"
+import * as MissingSettings from "../settings/MissingSettings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as StorageSettings from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
+import { ofStatus, style } from "../terminal/Style.ts"
 
 const isRequestId = Schema.is(Ids.RequestId)
 const isQuoteRequestId = Schema.is(Ids.QuoteRequestId)
@@ -26,44 +28,45 @@ const bodies = Flag.Boolean("bodies").pipe(
   Flag.withDescription("With qreq_…: print the recorded bodies, which can hold facts about a person")
 )
 
-/** Requires a setting that only one kind of id needs. Fails with a message that names it. */
-const needed = <A>(flag: string, id: string, setting: Option.Option<A>): Effect.Effect<A, WrongUsage> =>
-  Option.match(setting, {
-    onNone: () => Effect.fail(new WrongUsage({ message: `${id} needs --${flag} (or ${variableOf(flag)}).` })),
-    onSome: Effect.succeed
-  })
+/** Fails because settings that this kind of id needs are missing. */
+const missing = (id: string, flags: ReadonlyArray<string>) =>
+  Effect.fail(new WrongUsage({ message: `For ${id}: ${MissingSettings.requestFor(flags)}.` }))
 
 /** Prints one call of the request log. */
 const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: HostClient.HostSettings) {
   const client = HostClient.make(settings)
   const entry = yield* HostClient.call((signal) => client.get_api_request({ id }, { signal }))
-  if (settings.json) return yield* Console.log(JSON.stringify(entry))
   const rows = Object.entries(entry).map(([name, value]) => `${name.padEnd(18)}${value ?? "none"}`)
-  yield* Console.log(printable(rows.join("\n")))
+  yield* Output.result(settings, entry, rows)
 })
 
 const show = Command.make(
   "show",
-  {
+  reportAllErrors({
     id,
     bodies,
-    ...StorageSettings.database,
+    ...StorageSettings.optional_database,
     seal_keys: Flag.optional(StorageSettings.seal_keys),
     ...HostClient.flags,
     api_key: Flag.optional(HostClient.flags.api_key)
-  },
+  }),
   ({ id, ...settings }) =>
     Effect.gen(function* () {
+      const { api_key, cells, database_url, seal_keys } = settings
       if (isRequestId(id)) {
-        return yield* printCall(id, { ...settings, api_key: yield* needed("api-key", "req_…", settings.api_key) })
+        return Option.isNone(api_key)
+          ? yield* missing("req_…", ["api-key"])
+          : yield* printCall(id, { ...settings, api_key: api_key.value })
       }
-      yield* needed(
-        "database-url",
-        "qreq_…",
-        Option.orElse(settings.cells, () => settings.database_url)
-      )
-      const seal_keys = yield* needed("seal-keys", "qreq_…", settings.seal_keys)
-      yield* TimelineReport.print(id, { ...settings, seal_keys })
+      const address = Option.orElse(cells, () => database_url)
+      if (Option.isNone(address) || Option.isNone(seal_keys)) {
+        const flags = [
+          ...(Option.isNone(address) ? ["database-url"] : []),
+          ...(Option.isNone(seal_keys) ? ["seal-keys"] : [])
+        ]
+        return yield* missing("qreq_…", flags)
+      }
+      yield* TimelineReport.print(id, { ...settings, seal_keys: seal_keys.value })
     })
 ).pipe(
   Command.withDescription(
@@ -71,16 +74,18 @@ const show = Command.make(
   )
 )
 
-const tail = Command.make("tail", HostClient.flags, (settings) =>
-  RequestLog.follow(settings).pipe(
-    Stream.runForEach((entry) =>
-      Console.log(settings.json ? JSON.stringify(entry) : printable(RequestLog.lineOf(entry)))
-    ),
-    StandardOutput.untilClosed
+const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) =>
+  Effect.flatMap(style, (style) =>
+    RequestLog.follow(settings).pipe(
+      Stream.runForEach((entry) =>
+        Output.result(settings, entry, [RequestLog.lineOf(entry)], ofStatus(style, `${entry.status}`))
+      ),
+      StandardOutput.untilClosed
+    )
   )
 ).pipe(Command.withDescription("Print the calls of a host's request log as they come"))
 
-/** `quotewire requests` shows what happened to a quote request, and the calls that a host has logged. */
+/** `quotewire requests` shows what happened to a quote request, and the calls that a host logged. */
 export const requests = Command.make("requests").pipe(
   Command.withDescription("Look into quote requests, and into the request log of a host"),
   Command.withSubcommands([show, tail])

@@ -4,21 +4,22 @@ import type { OAuthSettings } from "@quotewire/http"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as OAuthSetting from "../agents/OAuthSetting.ts"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
 import * as CarrierList from "../carriers/CarrierList.ts"
-import * as Database from "../Database.ts"
-import * as Host from "../Host.ts"
-import * as HostSettings from "../HostSettings.ts"
-import type * as Measuring from "../Measuring.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
 import type { Ready } from "../processes/Messages.ts"
 import * as Primary from "../processes/Primary.ts"
 import * as Role from "../processes/Role.ts"
 import * as Worker from "../processes/Worker.ts"
-import * as Service from "../Service.ts"
-import * as Settings from "../Settings.ts"
-import * as StorageSettings from "../StorageSettings.ts"
-import * as Telemetry from "../Telemetry.ts"
+import * as Database from "../service/Database.ts"
+import * as Host from "../service/Host.ts"
+import type * as Measuring from "../service/Measuring.ts"
+import * as Service from "../service/Service.ts"
+import * as Telemetry from "../service/Telemetry.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as HostSettings from "../settings/HostSettings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
+import * as StorageSettings from "../settings/StorageSettings.ts"
 
 const flags = {
   ...HostSettings.flags(""),
@@ -43,16 +44,21 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
 }
 
 /** `quotewire serve` serves the API on PostgreSQL. Any number of these processes can share one database. */
-export const serve = Command.make("serve", flags, (settings) => run(settings)).pipe(
+export const serve = Command.make("serve", reportAllErrors(flags), (settings) => run(settings)).pipe(
   Command.withDescription("Serve the API on PostgreSQL")
 )
 
-/** Serves in this process, starts and supervises workers (`--processes`), or serves as one of these workers. */
+/** Serves in this process, supervises workers (`--processes`), or serves as one of these workers. */
 const run = (settings: ServeSettings) => {
   const role = Role.role()
   const telemetry = Telemetry.layer(settings)
   if (role !== "alone") {
-    const worker = { ...settings, migrate: settings.migrate && role === "first", metrics_are_collected: true }
+    const worker = {
+      ...settings,
+      migrate: settings.migrate && role === "first",
+      metrics_are_collected: true,
+      receiver: Role.receiver()
+    }
     return Effect.provide(Worker.run(host(worker)), telemetry)
   }
   const count = Settings.countOf(settings.processes, availableParallelism())
@@ -89,7 +95,7 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
 const no_live_carriers =
   "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
-/** Says that a host is ready, and which carriers it has. */
+/** Announces that a host is ready, and which carriers it has. */
 const announce =
   ({ json }: Pick<ServeSettings, "json">): Primary.Announce =>
   ({ base_url, carriers, is_live_without_carriers }) =>
@@ -101,8 +107,10 @@ const announce =
       )
     })
 
-/** Serves until the scope closes. Returns when the host listens. */
-const host = Effect.fnUntraced(function* (settings: ServeSettings & Measuring.MetricsSettings) {
+/** Serves until the scope closes. Returns once the host is listening. */
+const host = Effect.fnUntraced(function* (
+  settings: ServeSettings & Measuring.MetricsSettings & Pick<Host.HostOptions, "receiver">
+) {
   const config = yield* ConfigFile.load(settings.config)
   const storedAt = yield* Database.addressOf(settings)
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(storedAt), Database.printMigrations)

@@ -1,13 +1,17 @@
 import { randomUUID } from "node:crypto"
 import { standardLines } from "@quotewire/core"
 import type { AnswerOf } from "@quotewire/http/client"
-import { Console, Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { WrongUsage } from "../CommandErrors.ts"
-import { printable } from "../carriers/CarrierText.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Advance from "../remote/Advance.ts"
 import { closest } from "../remote/closest.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as QuoteText from "../remote/QuoteText.ts"
+import { WrongUsage } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { config } from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 import * as Trial from "../trials/Trial.ts"
 
 const scenario = Argument.String("scenario").pipe(
@@ -33,7 +37,7 @@ const unit_seconds = new Map([
 ])
 const max_seconds = 365 * 86_400
 
-/** The seconds of a text such as `90s` or `1h`. */
+/** Parses a duration such as `90s` or `1h` to seconds. */
 const readSeconds = (text: string): Option.Option<number> => {
   const [, amount = "", unit = ""] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? []
   const seconds = Number(amount) * (unit_seconds.get(unit) ?? 0)
@@ -49,13 +53,14 @@ const advance = Flag.String("advance").pipe(
   Flag.optional
 )
 
-const flags = { scenario, list, line, facts: Trial.facts, advance, ...HostClient.flags }
+const flags = { scenario, list, line, facts: Trial.facts, advance, config, ...HostClient.flags }
 
 interface TriggerSettings extends HostClient.HostSettings {
   readonly scenario: Option.Option<string>
   readonly list: boolean
   readonly line: Option.Option<string>
   readonly facts: Option.Option<string>
+  readonly config: Option.Option<string>
   readonly advance: Option.Option<number>
 }
 
@@ -67,7 +72,7 @@ const lineOf = ({ description, lines, name }: Scenario): string =>
 const unknown = (sentence: string, typed: string, words: ReadonlyArray<string>) =>
   new WrongUsage({ message: `${sentence}${closest(typed, words)}. See quotewire trigger --list.` })
 
-/** The scenario and the line that were asked for. */
+/** The selected scenario and line. */
 const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios: ReadonlyArray<Scenario>) {
   if (Option.isNone(settings.scenario)) {
     return yield* new WrongUsage({ message: "Name a scenario, or print all of them with --list." })
@@ -87,15 +92,32 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
   return { scenario: scenario.name, line: found }
 })
 
-/** The facts of a line: those of the file, or the example of a standard line. */
+/** The scenarios that a line plays; all if no line is given. */
+const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario>) => {
+  if (Option.isNone(line)) return Effect.succeed(scenarios)
+  const found = scenarios.filter(({ lines }) => lines.includes(line.value))
+  const known = [...new Set(scenarios.flatMap(({ lines }) => lines))]
+  return found.length === 0
+    ? Effect.fail(unknown("No such line plays a scenario", line.value, known))
+    : Effect.succeed(found)
+}
+
+/** The facts of a line: those in the file, or the line's example. Custom lines are in the configuration. */
 const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, line: string) {
   const given = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
-  const application = given ?? standardLines.find(({ name }) => name === line)?.example
+  const standard = standardLines.find(({ name }) => name === line)?.example
+  const application = given ?? standard ?? (yield* ownExample(settings, line))
   if (application === undefined) {
-    return yield* new WrongUsage({ message: `There is no example for ${line}: give an application with --facts.` })
+    return yield* new WrongUsage({
+      message: `There is no example for ${line}: give an application with --facts, or the configuration that has the line with --config.`
+    })
   }
   return application
 })
+
+/** The example of a line in the configuration, which is loaded only if needed. */
+const ownExample = ({ config }: TriggerSettings, line: string) =>
+  Effect.map(ConfigFile.load(config), ({ lines = [] }) => lines.find(({ name }) => name === line)?.example)
 
 const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   if (!Redacted.value(settings.api_key).startsWith("sandbox_server_")) {
@@ -106,29 +128,27 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   const client = HostClient.make(settings)
   const { scenarios } = yield* HostClient.call((signal) => client.list_sandbox_scenarios({}, { signal }))
   if (settings.list) {
-    return yield* Console.log(
-      settings.json ? JSON.stringify({ scenarios }) : printable(scenarios.map(lineOf).join("\n"))
-    )
+    const listed = yield* playedBy(settings.line, scenarios)
+    return yield* Output.result(settings, { scenarios: listed }, listed.map(lineOf))
   }
   const { line, scenario } = yield* chosen(settings, scenarios)
   const application = yield* applicationOf(settings, line)
-  // Some scenarios refuse the first start and accept a retry. The refusal is what the developer wants to see.
+  // Some scenarios refuse the first start and accept a retry. The developer wants to see that refusal.
   const once = HostClient.make(settings, { max_retries: 0 })
   const request_key = `trigger-${randomUUID()}`
   const input = { line, scenario, request_key, consent_receipt_id: request_key, application }
   const started = yield* HostClient.call((signal) => once.start_quote_request(input, { signal }))
   if (Option.isNone(settings.advance)) {
     const answer = { quote_request: started, quotes: [] }
-    return yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.started(started))
+    return yield* Output.result(settings, answer, [QuoteText.started(started)])
   }
-  const seconds = settings.advance.value
-  yield* HostClient.call((signal) => client.advance_time({ seconds }, { signal }))
   const { id } = started
+  yield* Advance.advance(client, settings.advance.value, id)
   const answer = yield* HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
-  yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
+  yield* Output.result(settings, answer, QuoteText.request(answer))
 })
 
-/** `quotewire trigger` starts a new quote request in a sandbox, which plays a scenario for it. */
-export const trigger = Command.make("trigger", flags, run).pipe(
+/** `quotewire trigger` starts a quote request in a sandbox, which plays a scenario for it. */
+export const trigger = Command.make("trigger", reportAllErrors(flags), run).pipe(
   Command.withDescription("Start a quote request in the sandbox that plays a scenario")
 )

@@ -1,15 +1,16 @@
 import { Allowance, Quotewire } from "@quotewire/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
-import * as ConfigFile from "../ConfigFile.ts"
-import * as Database from "../Database.ts"
-import type { HostSettings } from "../HostSettings.ts"
-import * as Measuring from "../Measuring.ts"
-import * as Service from "../Service.ts"
-import * as Settings from "../Settings.ts"
-import * as StorageSettings from "../StorageSettings.ts"
-import * as Telemetry from "../Telemetry.ts"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Database from "../service/Database.ts"
+import * as Measuring from "../service/Measuring.ts"
+import * as Service from "../service/Service.ts"
+import * as Telemetry from "../service/Telemetry.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
+import * as StorageSettings from "../settings/StorageSettings.ts"
 
 const flags = {
   config: Settings.config,
@@ -26,7 +27,7 @@ const flags = {
   seal_keys: StorageSettings.seal_keys
 }
 
-// Includes the hosts' address, because links in quotes lead to them and this process cannot know it.
+// Includes the hosts' address: links in quotes lead to the hosts, and this process has no other way to know it.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
     Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format" | "config">,
@@ -36,11 +37,11 @@ interface WorkSettings
 }
 
 /** `quotewire work` runs the background jobs of a database. Other processes answer the calls. */
-export const work = Command.make("work", flags, (settings) =>
+export const work = Command.make("work", reportAllErrors(flags), (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
 
-/** Settings that only matter to hosts. */
+/** Settings that matter only to hosts. */
 const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {

@@ -7,21 +7,21 @@ import type { Settings } from "./Workers.ts"
 /** How long a worker may take to report its metrics, in milliseconds. */
 const longest_answer_ms = 1_000
 
-/** Collects the metrics of all workers, and keeps the totals of those that have ended. */
+/** Collects the metrics of all workers and keeps the totals of those that have ended. */
 export interface CollectedMetrics {
-  /** Asks this worker from now on. */
+  /** Starts asking a worker. */
   readonly onReady: Settings["onReady"]
   /** Keeps the totals of a worker that has ended. */
   readonly onEnded: Settings["onEnded"]
   /**
-   * The merged metrics of the workers and this process, in the text format of Prometheus.
+   * The merged metrics of the workers and this process, in the Prometheus text format.
    *
-   * If a worker does not answer within a second, only the totals of its last report count.
+   * If a worker does not answer within a second, only the totals of its last report are used.
    */
   readonly text: Effect.Effect<string>
 }
 
-/** Makes a collection without any worker. */
+/** Makes a collector without workers. */
 export const make = (): CollectedMetrics => {
   const one_at_a_time = Semaphore.makeUnsafe(1)
   const serving = new Set<WorkerProcess>()
@@ -56,7 +56,7 @@ export const make = (): CollectedMetrics => {
             Effect.timeoutOption(longest_answer_ms)
           )
         yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
-        // A worker that has ended meanwhile already counts as a past one.
+        // A worker that has ended in the meantime is already counted among the past ones.
         return textOf(
           asked.filter((worker) => serving.has(worker)),
           answered
@@ -66,7 +66,7 @@ export const make = (): CollectedMetrics => {
   }
 }
 
-/** How many processes the metrics are of. */
+/** The number of processes that the metrics come from. */
 const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
   MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this answer.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),

@@ -1,14 +1,14 @@
 /*
- * Merges the metrics of several processes into those of one, in the text format of Prometheus.
+ * Merges the metrics of several processes, in the Prometheus text format.
  */
 
 /** All samples of one metric. */
 export interface Family {
   /** `counter`, `gauge`, `histogram` or `summary`. */
   readonly type: string
-  /** The description as it is written, with its escapes; null without one. */
+  /** The description as written, with escapes; null if there is none. */
   readonly help: string | null
-  /** Values by name and labels, as they are written: `requests_total{status="200"}`. */
+  /** Values by name and labels as written, such as `requests_total{status="200"}`. */
   readonly samples: ReadonlyMap<string, number>
 }
 
@@ -47,8 +47,8 @@ type Combine = (one: number, other: number) => number
 const sum: Combine = (one, other) => one + other
 
 /**
- * Gauges that are not added up. All processes look at the same database, so the largest value counts; the group has started
- * with its oldest process.
+ * Gauges that are not summed. All processes observe the same database, so the largest value is used. The start time is
+ * that of the oldest process.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],
@@ -56,7 +56,7 @@ const gauges: ReadonlyMap<string, Combine> = new Map([
   ["process_start_time_seconds", Math.min]
 ])
 
-/** Adds up counters, histograms and gauges. Quantiles of summaries cannot be merged, and are left out. */
+/** Sums counters, histograms and gauges. Leaves out the quantiles of summaries, which cannot be merged. */
 export const merge = (all: ReadonlyArray<Families>): Families => {
   const merged = new Map<string, Growing>()
   for (const [name, family] of all.flatMap((families) => Array.from(families))) {
@@ -72,7 +72,7 @@ export const merge = (all: ReadonlyArray<Families>): Families => {
   return merged
 }
 
-/** Counters and histograms, which must be kept when their process ends: a total that goes down reads as a restart. */
+/** Counters and histograms, which must be kept when their process ends: a total that decreases looks like a restart. */
 export const totals = (families: Families): Families =>
   new Map(Array.from(families).filter(([, { type }]) => type === "counter" || type === "histogram"))
 

@@ -4,40 +4,48 @@ import { Option, Schema } from "effect"
  * The messages between the primary and the workers of `serve --processes`, over the IPC channel of `node:cluster`.
  */
 
-/** What a worker reports when its host listens. */
+/** What a worker reports once its host is listening. */
 export const Ready = Schema.Struct({
   base_url: Schema.String,
   /** The ids of its carriers, by environment. */
   carriers: Schema.Struct({ sandbox: Schema.Array(Schema.String), live: Schema.Array(Schema.String) }),
-  /** Whether live can be called, but has no carriers. */
+  /** Whether `live` can be called but has no carriers. */
   is_live_without_carriers: Schema.Boolean
 })
 export type Ready = typeof Ready.Type
 
-/** What the primary orders a worker to do. */
+/** The address that the primary is bound to. */
+export const Bound = Schema.fromJsonString(
+  Schema.Struct({ address: Schema.String, family: Schema.String, port: Schema.Int })
+)
+
+/** An order from the primary to a worker. */
 export const Order = Schema.Literals([
-  /** Finish running calls, and end. */
+  /** Answer the connection that comes with the order. */
+  "connection",
+  /** Finish running calls, then end. */
   "drain",
   /** Report the metrics. */
   "metrics",
-  /** Exit: every connection that was sent to this worker has arrived. */
+  /** Exit: the last metrics have arrived. */
   "leave"
 ])
 export type Order = typeof Order.Type
 
-/** What a worker reports to the primary. Metrics are in the text format of Prometheus. */
+/** A report from a worker to the primary. Metrics are in the Prometheus text format. */
 export const Report = Schema.Union([
   Schema.TaggedStruct("Ready", { host: Ready }),
   Schema.TaggedStruct("Refused", { message: Schema.String, is_wrong_usage: Schema.Boolean }),
+  Schema.TaggedStruct("Taken", {}),
   Schema.TaggedStruct("Metrics", { text: Schema.String }),
   Schema.TaggedStruct("Drained", { metrics: Schema.String })
 ])
 export type Report = typeof Report.Type
 
-/** Reads a message of the primary; null for anything else. */
+/** Reads a message from the primary; null for anything else. */
 export const readOrder = (message: unknown): Order | null =>
   Option.getOrNull(Schema.decodeUnknownOption(Order)(message))
 
-/** Reads a message of a worker; null for anything else. */
+/** Reads a message from a worker; null for anything else. */
 export const readReport = (message: unknown): Report | null =>
   Option.getOrNull(Schema.decodeUnknownOption(Report)(message))

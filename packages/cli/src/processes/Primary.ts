@@ -1,43 +1,62 @@
-import { Metrics } from "@quotewire/http"
-import { Effect, Option, Queue } from "effect"
-import { CommandFailed } from "../CommandErrors.ts"
-import type { HostSettings } from "../HostSettings.ts"
+import { Metrics, type Receiver } from "@quotewire/http"
+import { Deferred, Effect, Option, Queue } from "effect"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import * as Acceptor from "./Acceptor.ts"
 import * as CollectedMetrics from "./CollectedMetrics.ts"
 import type { Ready } from "./Messages.ts"
 import * as Supervisor from "./Supervisor.ts"
 import * as WorkerProcess from "./WorkerProcess.ts"
 import * as Workers from "./Workers.ts"
 
-/** Called once, when all workers are ready. */
+/** Called once all workers are ready. */
 export type Announce = (ready: Ready) => Effect.Effect<void>
 
 /**
- * Runs a number of workers behind one port until it is interrupted, and then drains them.
+ * Runs a number of workers behind one port until interrupted, then drains them.
  *
- * The primary answers nothing but metrics, and uses no storage. SIGHUP replaces the workers one after the other. Signals
- * during a restart cause one more restart after it.
+ * The primary serves only metrics and uses no storage. SIGHUP replaces the workers one after the other. Any number of
+ * signals during a restart cause one more restart.
  */
 export const run = Effect.fnUntraced(function* (
-  settings: Pick<HostSettings, "host" | "metrics_port">,
+  settings: Pick<HostSettings, "host" | "port" | "metrics_port">,
   count: number,
   announce: Announce
 ) {
   const restarts = yield* hangUps
   yield* WorkerProcess.killAllAtExit
+  const bound = yield* Deferred.make<Receiver["bound"]>()
   const collected = CollectedMetrics.make()
   if (Option.isSome(settings.metrics_port)) {
     yield* Metrics.serveText({ host: settings.host, port: settings.metrics_port.value }, collected.text).pipe(
       Effect.mapError(({ message }) => new CommandFailed({ message }))
     )
   }
-  const workers = yield* Workers.make({ ...collected, fork: WorkerProcess.fork })
+  const acceptor = Acceptor.make()
+  const workers = yield* Workers.make({
+    // Listening starts last, after the workers' own finalizer, so that it ends first when the scope closes.
+    fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (bound) => WorkerProcess.fork(bound, isFirst)),
+    onReady: (worker) => {
+      collected.onReady(worker)
+      acceptor.add(worker)
+    },
+    onStopping: acceptor.remove,
+    onEnded: (worker, isUnexpected) => {
+      acceptor.remove(worker)
+      collected.onEnded(worker, isUnexpected)
+    }
+  })
+  yield* Deferred.succeed(
+    bound,
+    yield* Effect.mapError(acceptor.listen(settings), ({ message }) => new CommandFailed({ message }))
+  )
   const supervisor = Supervisor.make(count, workers)
   yield* announce(yield* supervisor.start)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(restarts), supervisor.restart)))
   return yield* supervisor.keep
 })
 
-/** SIGHUPs as a queue of restarts, of which at most one waits. */
+/** SIGHUPs as a queue of restarts, with at most one waiting. */
 const hangUps = Effect.gen(function* () {
   const queue = yield* Queue.dropping<"restart">(1)
   const onSignal = () => void Queue.offerUnsafe(queue, "restart")

@@ -1,10 +1,34 @@
 import cluster from "node:cluster"
+import { Socket } from "node:net"
+import type { Receiver } from "@quotewire/http"
+import { Schema } from "effect"
+import * as Messages from "./Messages.ts"
 
-/** The variable that marks the workers of a primary. A cluster of another program does not set it for its own. */
+/**
+ * The variable that marks the workers of a primary. Another program that uses `node:cluster` does not set it for its
+ * workers.
+ */
 export const worker_variable = "QUOTEWIRE_WORKER"
 
-/** What this process is: the first worker of a primary, a later one, or a process of its own. */
+/** The role of this process: the first worker of a primary, a later one, or standalone. */
 export const role = (): "alone" | "first" | "later" => {
   const variable = cluster.isWorker ? process.env[worker_variable] : undefined
   return variable === "first" || variable === "later" ? variable : "alone"
 }
+
+/** The variable that tells a worker the address that the primary is bound to. */
+export const bound_variable = "QUOTEWIRE_WORKER_ADDRESS"
+
+/** Receives connections from the primary, and acknowledges each so that the primary sends the next one. */
+export const receiver = (): Receiver => ({
+  bound: Schema.decodeUnknownSync(Messages.Bound)(process.env[bound_variable]),
+  receive: (accept) => {
+    const onMessage = (message: unknown, socket: unknown) => {
+      if (Messages.readOrder(message) !== "connection") return
+      process.send?.({ _tag: "Taken" } satisfies Messages.Report, undefined, undefined, () => {})
+      if (socket instanceof Socket) accept(socket)
+    }
+    process.on("message", onMessage)
+    return () => void process.off("message", onMessage)
+  }
+})

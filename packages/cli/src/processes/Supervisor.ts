@@ -1,28 +1,28 @@
-import { Clock, Effect, Result, Semaphore } from "effect"
-import { CommandFailed, type WrongUsage } from "../CommandErrors.ts"
+import { Effect, Result, Semaphore } from "effect"
+import { CommandFailed, type WrongUsage } from "../settings/CommandErrors.ts"
 import * as BackOff from "./BackOff.ts"
 import type { Ready } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
-import type { Launched, Workers } from "./Workers.ts"
+import { type Launched, monotonic_ms, type Workers } from "./Workers.ts"
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
-  /** Starts the first worker, then the others. If one cannot start, it fails with the reason of that worker. */
+  /** Starts the first worker, then the others. If a worker cannot start, fails with its reason. */
   readonly start: Effect.Effect<Ready, CommandFailed | WrongUsage>
-  /** Replaces workers that end. Never returns; fails if all of them end again and again. */
+  /** Replaces workers that end. Never returns; fails if all of them keep ending. */
   readonly keep: Effect.Effect<never, CommandFailed | WrongUsage>
   /** Replaces all workers, one after the other: the new one listens before the old one drains. Stops if one cannot start. */
   readonly restart: Effect.Effect<void>
 }
 
-/** How long a worker may take to replace another one, in milliseconds. */
+/** How long a replacement worker may take to start, in milliseconds. */
 const longest_start_ms = 120_000
 
-/** A place for one worker. Whoever replaces the worker holds the lock. */
+/** A place for one worker. Replacing the worker requires the lock. */
 interface Place {
   worker: WorkerProcess
   ready_at_ms: number
-  /** How many workers in a row have failed in it: they could not start, or ended soon. */
+  /** How many consecutive workers failed in this place: they could not start or ended soon. */
   failures: number
   readonly lock: Semaphore.Semaphore
 }
@@ -39,16 +39,16 @@ const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
   place.ready_at_ms = ready_at_ms
 }
 
-/** Starts a worker that replaces another one. */
+/** Starts a replacement worker. */
 const launchNext = (workers: Workers) =>
   Effect.timeoutOrElse(workers.launch(false), {
     duration: longest_start_ms,
-    orElse: () => Effect.fail(new CommandFailed({ message: "A process has not started within two minutes." }))
+    orElse: () => Effect.fail(new CommandFailed({ message: "A process did not start within two minutes." }))
   })
 
-/** Whether the workers of all places crash in a loop. */
+/** Whether the workers of all places are in a crash loop. */
 const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
-  Effect.map(Clock.currentTimeMillis, (now) =>
+  Effect.map(monotonic_ms, (now) =>
     BackOff.isCrashLoop(
       places.map(({ failures, ready_at_ms, worker }) =>
         workers.isServing(worker) ? BackOff.failuresAfter(failures, now - ready_at_ms) : failures
@@ -56,11 +56,11 @@ const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
     )
   )
 
-/** Makes a supervisor of this many workers, of which none runs yet. */
+/** Makes a supervisor for this many workers, without starting them. */
 export const make = (count: number, workers: Workers): Supervisor => {
   const places: Array<Place> = []
 
-  // The first worker starts alone, because it updates and seals the database.
+  // The first worker starts alone, because it migrates the database and sets up its seal keys.
   const start = Effect.gen(function* () {
     const first = yield* workers.launch(true)
     const others = yield* Effect.all(
@@ -76,9 +76,9 @@ export const make = (count: number, workers: Workers): Supervisor => {
   /** Replaces a worker that has ended, after a pause that grows with each failure. */
   const replace = Effect.fnUntraced(function* (place: Place, how: string) {
     workers.forget(place.worker)
-    const served_ms = (yield* Clock.currentTimeMillis) - place.ready_at_ms
+    const served_ms = (yield* monotonic_ms) - place.ready_at_ms
     place.failures = BackOff.failuresAfter(place.failures, served_ms) + 1
-    yield* logEnd(place, `A process has ended with ${how}, and is replaced`)
+    yield* logEnd(place, `A process ended with ${how}; replacing it`)
     let reason: CommandFailed | WrongUsage = crashLoop(how)
     while (!(yield* isCrashLoop(places, workers))) {
       yield* Effect.sleep(BackOff.wait_ms(place.failures))
@@ -86,7 +86,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
       if (Result.isSuccess(launched)) return occupy(place, launched.success)
       reason = launched.failure
       place.failures += 1
-      yield* logEnd(place, `A process cannot be replaced: ${reason.message}`)
+      yield* logEnd(place, `Cannot replace a process: ${reason.message}`)
     }
     return yield* Effect.fail(reason)
   })
@@ -95,7 +95,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     Effect.suspend(() => {
       const { lock, worker } = place
       return Effect.flatMap(worker.ended, (how) =>
-        // A restart may have replaced it meanwhile.
+        // A restart may have replaced it in the meantime.
         lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, how) : Effect.void)))
       )
     })
@@ -105,7 +105,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     const launched = yield* next
     occupy(place, launched)
     place.failures = 0
-    yield* Effect.logInfo("A process drains, and another one has taken its place").pipe(
+    yield* Effect.logInfo("Replaced a process, which is now draining").pipe(
       Effect.annotateLogs({ pid: previous.pid, next_pid: launched.worker.pid })
     )
     yield* workers.stop(previous)
@@ -118,16 +118,16 @@ export const make = (count: number, workers: Workers): Supervisor => {
       Effect.never
     ),
     restart: Effect.forEach(places, (place) => place.lock.withPermit(renew(place)), { discard: true }).pipe(
-      Effect.andThen(Effect.logInfo("Every process was replaced")),
+      Effect.andThen(Effect.logInfo("Replaced every process")),
       Effect.catch(({ message }) =>
-        Effect.logError(`The restart has stopped, and the processes that are left go on: ${message}`)
+        Effect.logError(`The restart stopped; the remaining processes keep running: ${message}`)
       )
     )
   }
 }
 
 const crashLoop = (how: string) =>
-  new CommandFailed({ message: `Every process ends again and again, the last one with ${how}.` })
+  new CommandFailed({ message: `Every process keeps crashing, most recently with ${how}.` })
 
 const logEnd = ({ failures, worker }: Place, text: string) =>
   Effect.logWarning(text).pipe(Effect.annotateLogs({ pid: worker.pid, wait_ms: BackOff.wait_ms(failures) }))

@@ -1,16 +1,16 @@
 import { Metrics } from "@quotewire/http"
 import { Deferred, Effect, type Scope } from "effect"
-import type { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import type { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as Messages from "./Messages.ts"
 
-/** How long the primary may take to let this process exit, in milliseconds. */
+/** How long to wait for the primary to let this process exit, in milliseconds. */
 const longest_leave_ms = 1_000
 
 /**
- * Runs a host as a worker, until the primary orders it to end.
+ * Runs a host as a worker until the primary orders it to end.
  *
- * It reports to the primary when the host is ready. If the host cannot start, it reports the reason and does not fail: the
- * primary prints the reason once for all workers.
+ * Reports to the primary once the host is ready. If the host cannot start, reports the reason instead of failing: the
+ * primary prints it once for all workers.
  */
 export const run = <R>(
   host: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage, R>
@@ -36,9 +36,9 @@ const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
     const order = Messages.readOrder(message)
     if (order === "metrics") {
       fork(Effect.flatMap(Metrics.text, (text) => report({ _tag: "Metrics", text })))
-    } else if (order !== null) Deferred.doneUnsafe(orders[order], Effect.void)
+    } else if (order === "drain" || order === "leave") Deferred.doneUnsafe(orders[order], Effect.void)
   })
-  // Only the primary restarts workers, also when a terminal signals the whole process group.
+  // Only the primary restarts workers, even when a terminal signals the whole process group.
   process.on("SIGHUP", () => {})
   return orders
 }
@@ -46,7 +46,7 @@ const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
 const report = (message: Messages.Report): Effect.Effect<void> =>
   Effect.sync(() => void process.send?.(message, undefined, undefined, () => {}))
 
-/** Reports the last metrics, and waits until connections that were on their way here have been handed back. */
+/** Reports the final metrics and waits until they have arrived. */
 const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* report({ _tag: "Drained", metrics: yield* Metrics.text })

@@ -1,41 +1,48 @@
 import cluster from "node:cluster"
+import type { Socket } from "node:net"
 import { fileURLToPath } from "node:url"
-import { Deferred, Effect } from "effect"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import type { Receiver } from "@quotewire/http"
+import { Deferred, Effect, Schema } from "effect"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as MergedMetrics from "./MergedMetrics.ts"
 import * as Messages from "./Messages.ts"
-import { worker_variable } from "./Role.ts"
+import { bound_variable, worker_variable } from "./Role.ts"
 
-/** A worker, seen from the primary. */
+/** A worker, as the primary sees it. */
 export interface WorkerProcess {
   readonly pid: number
   /** Waits until it listens. Fails with the reason if it cannot. */
   readonly ready: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage>
-  /** Waits until it has ended, and says how: `exit code 1`, `signal SIGKILL`. */
+  /** Waits until it has ended. Returns how: `exit code 1`, `signal SIGKILL`. */
   readonly ended: Effect.Effect<string>
-  /** Orders it to finish running calls and to end. Does not wait. */
+  /** Hands over a connection. `taken` is called once the worker can take the next one. */
+  readonly handOver: (socket: Socket, taken: () => void) => void
+  /** Orders it to finish running calls and end. Does not wait. */
   readonly drain: Effect.Effect<void>
-  /** Ends it at once. */
+  /** Kills it at once. */
   readonly kill: Effect.Effect<void>
-  /** Asks for its metrics, and waits for them. */
+  /** Asks for its metrics and waits for them. */
   readonly metrics: Effect.Effect<void>
-  /** The metrics that it reported last. */
+  /** Its last reported metrics. */
   readonly reported: () => MergedMetrics.Families
 }
 
 const program = fileURLToPath(new URL("../../bin/quotewire.js", import.meta.url))
 
-/** Starts a worker with the arguments of this process. The first one may update the schema. */
-export const fork = (isFirst: boolean): Effect.Effect<WorkerProcess, CommandFailed> =>
+/**
+ * Starts a worker with the arguments of this process, for a bound address. Only the first worker may update the schema.
+ */
+export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<WorkerProcess, CommandFailed> =>
   Effect.try({
     try: () => {
       cluster.setupPrimary({ exec: program, args: process.argv.slice(2) })
-      return of(cluster.fork({ [worker_variable]: isFirst ? "first" : "later" }))
+      const address = Schema.encodeSync(Messages.Bound)(bound)
+      return of(cluster.fork({ [worker_variable]: isFirst ? "first" : "later", [bound_variable]: address }))
     },
-    catch: () => new CommandFailed({ message: "The system refuses to start another process." })
+    catch: () => new CommandFailed({ message: "The operating system refused to start a process." })
   })
 
-/** Kills every worker when this process exits, for whatever reason. */
+/** Kills all workers when this process exits, for whatever reason. */
 export const killAllAtExit = Effect.acquireRelease(
   Effect.sync(() => process.on("exit", killAll)),
   () => Effect.sync(() => process.off("exit", killAll))
@@ -50,10 +57,11 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
   const ended = Deferred.makeUnsafe<string>()
   let answered = Deferred.makeUnsafe<void>()
   let reported: MergedMetrics.Families = new Map()
+  let taken = () => {}
   const end = (how: string) => void Deferred.doneUnsafe(ended, Effect.succeed(how))
   const send = (order: Messages.Order) =>
     Effect.sync(() => {
-      // The channel closes a moment before the process has ended.
+      // The channel closes shortly before the process ends.
       if (worker.isConnected()) worker.send(order, () => {})
     })
 
@@ -71,9 +79,10 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
       case "Metrics":
         reported = MergedMetrics.read(report.text)
         return void Deferred.doneUnsafe(answered, Effect.void)
+      case "Taken":
+        return taken()
       case "Drained":
         reported = MergedMetrics.read(report.metrics)
-        // Node sends connections over the same channel, so all that were sent before arrive before this order.
         return void Effect.runSync(send("leave"))
     }
   })
@@ -82,6 +91,12 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
     pid: worker.process.pid ?? 0,
     ready: Deferred.await(ready),
     ended: Deferred.await(ended),
+    handOver: (socket, onTaken) => {
+      taken = onTaken
+      if (worker.isConnected()) worker.send("connection" satisfies Messages.Order, socket, () => {})
+      else socket.destroy()
+    },
+    // Messages arrive in order, so every connection that was handed over arrives before this one.
     drain: send("drain"),
     kill: Effect.sync(() => void worker.process.kill("SIGKILL")),
     metrics: Effect.suspend(() => {

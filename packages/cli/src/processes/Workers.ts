@@ -1,45 +1,52 @@
 import { Clock, Effect, Exit, type Scope } from "effect"
-import { CommandFailed, type WrongUsage } from "../CommandErrors.ts"
+import { CommandFailed, type WrongUsage } from "../settings/CommandErrors.ts"
 import type { Ready } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
-/** How workers are started, and what is called when they start and end. */
+/** Monotonic time in milliseconds, because the uptime of a worker must not depend on the wall clock. */
+export const monotonic_ms = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
+/** How to start workers, and what to call when they start and end. */
 export interface Settings {
-  /** Starts a process. The first one may update the database. */
+  /** Starts a process. Only the first worker may update the database. */
   readonly fork: (isFirst: boolean) => Effect.Effect<WorkerProcess, CommandFailed>
-  /** Called when a worker listens. */
+  /** Called when a worker is listening. */
   readonly onReady: (worker: WorkerProcess) => void
-  /** Called when a worker that has listened has ended; `isUnexpected` if it was not told to end. */
+  /** Called before a worker is told to end. */
+  readonly onStopping: (worker: WorkerProcess) => void
+  /** Called when a worker that was listening has ended; `isUnexpected` if it was not told to end. */
   readonly onEnded: (worker: WorkerProcess, isUnexpected: boolean) => void
 }
 
-/** A worker that listens. */
+/** A worker that is listening. */
 export interface Launched {
   readonly worker: WorkerProcess
   readonly ready: Ready
+  /** In monotonic time. */
   readonly ready_at_ms: number
 }
 
-/** Starts and stops workers, and knows which of them run. */
+/** Starts and stops workers, and tracks which of them are running. */
 export interface Workers {
-  /** Starts a worker and waits until it listens. One that does not is stopped. */
+  /** Starts a worker and waits until it is listening. Stops it if it fails to. */
   readonly launch: (isFirst: boolean) => Effect.Effect<Launched, CommandFailed | WrongUsage>
-  /** Lets a worker finish its calls, and waits for its end. Kills it after 9.5 seconds. */
+  /** Lets a worker finish its calls and waits until it ends. Kills it after 9.5 seconds. */
   readonly stop: (worker: WorkerProcess) => Effect.Effect<void>
   /** Forgets a worker that has ended on its own. */
   readonly forget: (worker: WorkerProcess) => void
-  /** Whether a worker has listened and has not ended. */
+  /** Whether a worker started listening and has not ended. */
   readonly isServing: (worker: WorkerProcess) => boolean
 }
 
 /** How long a worker may take to stop, in milliseconds. The command must end within ten seconds. */
 const longest_drain_ms = 9_500
 
-/** Makes workers, of which none runs yet. When the scope closes, all of them stop at the same time. */
+/** Makes the workers without starting any. When the scope closes, all of them stop at the same time. */
 export const make = Effect.fnUntraced(function* ({
   fork,
   onEnded,
-  onReady
+  onReady,
+  onStopping
 }: Settings): Effect.fn.Return<Workers, never, Scope.Scope> {
   const alive = new Set<WorkerProcess>()
   const serving = new Set<WorkerProcess>()
@@ -50,9 +57,10 @@ export const make = Effect.fnUntraced(function* ({
   }
 
   const stop = Effect.fnUntraced(function* (worker: WorkerProcess) {
+    onStopping(worker)
     yield* worker.drain
     if (!(yield* isWithin(longest_drain_ms, worker.ended))) {
-      yield* Effect.logWarning("A process has not finished its calls in time, and is killed").pipe(
+      yield* Effect.logWarning("Killed a process that did not finish its calls in time").pipe(
         Effect.annotateLogs({ pid: worker.pid })
       )
       yield* worker.kill
@@ -71,7 +79,7 @@ export const make = Effect.fnUntraced(function* ({
     )
     serving.add(worker)
     onReady(worker)
-    return { worker, ready, ready_at_ms: yield* Clock.currentTimeMillis }
+    return { worker, ready, ready_at_ms: yield* monotonic_ms }
   })
 
   yield* Effect.addFinalizer(() => Effect.forEach(alive, stop, { concurrency: "unbounded", discard: true }))
@@ -85,9 +93,9 @@ export const make = Effect.fnUntraced(function* ({
 })
 
 const endedEarly = (how: string) =>
-  Effect.fail(new CommandFailed({ message: `A process has ended with ${how} before it was ready.` }))
+  Effect.fail(new CommandFailed({ message: `A process ended with ${how} before it was ready.` }))
 
-/** Whether an effect ends within a time. Interruptible, although it may run in a finalizer. */
+/** Whether an effect ends within a time limit. Interruptible even in a finalizer. */
 const isWithin = (limit_ms: number, effect: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.interruptible(effect).pipe(
     Effect.as(true),

@@ -2,7 +2,10 @@ import { type ApiError, Input, operations } from "@quotewire/core"
 import type { ConnectOptions } from "@quotewire/http/client"
 import { Predicate, Schema } from "effect"
 
-/** Finds the first wrong field of a host's answer; null if there is none. The host may be newer: unknown fields and values are right. */
+/**
+ * Finds the first wrong field of a host's answer; null if there is none. The host may be newer, so unknown fields and
+ * values are valid.
+ */
 export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>
   findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer) && !isOfAction(error)) ?? null
 
@@ -16,8 +19,8 @@ const findingsOf = (name: string) => {
 }
 
 /**
- * Whether a field holds text that is not one of the known values: a host may know more, such as a new kind of resource. Amounts
- * are in cents of US dollars, so in another currency they would be shown wrong.
+ * Whether a field contains a text that is not among the known values. A newer host may have more, such as a new kind of
+ * resource. Currencies are excluded: amounts are shown in US dollars, so a different currency would be shown wrong.
  */
 const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
   allowed_values !== undefined &&
@@ -25,8 +28,8 @@ const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unk
   Predicate.isString(path.split(".").reduce(memberOf, answer))
 
 /**
- * Whether a field belongs to something that the person can do next. A newer host can send other fields in it than text and numbers.
- * Its type and its address are shown, so they must be text.
+ * Whether a field belongs to a next action. A newer host can send fields in it that are neither text nor numbers. The
+ * type and the URL are shown, so they must be text.
  */
 const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!(?:type|url)$)/.test(path)
 

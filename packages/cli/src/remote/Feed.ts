@@ -2,14 +2,14 @@ import { Event } from "@quotewire/core"
 import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Stream } from "effect"
 import { Flag } from "effect/cli"
-import type { CommandFailed } from "../CommandErrors.ts"
+import type { CommandFailed } from "../settings/CommandErrors.ts"
 import { closest } from "./closest.ts"
 import * as HostClient from "./HostClient.ts"
 
 /** An event of the feed, as `list_events` returns it. */
 export type FeedEvent = AnswerOf<"list_events">["events"][number]
 
-/** Where to begin to follow the feed: with new events, with the oldest one, or after a cursor. */
+/** Where to begin following the feed: with new events, with the oldest one, or after a cursor. */
 export const since = Flag.String("since").pipe(
   Flag.withDefault("now"),
   Flag.withMetavar("now|start|cursor"),
@@ -18,7 +18,7 @@ export const since = Flag.String("since").pipe(
   )
 )
 
-/** Where to begin to list the feed. */
+/** Where to begin listing the feed. */
 export const listed_since = Flag.String("since").pipe(
   Flag.filter(
     (text) => text !== "now",
@@ -49,7 +49,7 @@ const meant = (text: string): string => {
   return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
 }
 
-/** Whether an event has one of these types. Without types, every event has. */
+/** Whether an event has one of these types. Without types, every event matches. */
 export const isOf =
   (types: ReadonlyArray<string>) =>
   ({ type }: FeedEvent): boolean =>
@@ -59,7 +59,7 @@ type Page = AnswerOf<"list_events">
 
 const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
 
-/** The pages of the feed up to its end, where a page is empty. */
+/** The pages of the feed up to its end, which is marked by an empty page. */
 const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
   Stream.paginate(after, (cursor) =>
     Effect.gen(function* () {
@@ -77,15 +77,16 @@ export const stored = (client: HostClient.HostClient, since: string): Stream.Str
   Stream.flatMap(pages(client, firstCursor(since)), ({ events }) => Stream.fromIterable(events))
 
 /**
- * How long to wait before looking for new events, because the feed has no long poll. While nothing happens, the wait grows to
- * ten times as long: 43,200 reads a day. A sandbox key may make 50,000, so some are left for other calls.
+ * How long to wait between polls for new events, in milliseconds, because the feed has no long poll. While nothing
+ * happens, the wait grows tenfold, which makes 43,200 reads a day. A sandbox key may make 50,000, so some are left for
+ * other calls.
  */
 const poll_ms = 200
 
 /**
  * The cursor to begin after. New events begin at the end of the feed.
  *
- * It makes at least one call, so that a wrong key or address is reported at once.
+ * Makes at least one call, so that a wrong key or address is reported at once.
  */
 const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   if (since !== "now") {
@@ -97,14 +98,14 @@ const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since:
   return Option.match(last, { onNone: () => null, onSome: ({ next_cursor }) => next_cursor })
 })
 
-/** An endless stream of events. While the host is down, it waits. */
+/** An endless stream of events. It waits while the host is down. */
 export interface Following {
   readonly events: Stream.Stream<FeedEvent, CommandFailed>
-  /** The cursor after the last page that was read; null to begin with the oldest event. */
+  /** The cursor after the last page read; null to begin with the oldest event. */
   readonly cursor: () => string | null
 }
 
-/** Begins to follow the feed. No event that occurs after this returns is missed. */
+/** Starts following the feed. No event that occurs after this returns is missed. */
 export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   const after = yield* start(client, since)
   const { signal } = yield* Effect.acquireRelease(

@@ -1,5 +1,5 @@
 import { NodeHttpClient } from "@effect/platform-node"
-import { Revision, Signature, WebhookSender } from "@quotewire/core"
+import { Monotonic, Revision, Signature, WebhookSender } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Clock, Effect, Layer, Option, Redacted, Result, Stream } from "effect"
 import { Flag } from "effect/cli"
@@ -8,8 +8,8 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "effect/http
 import type { FeedEvent } from "./Feed.ts"
 
 /*
- * Sends events from this machine to a receiver that the developer names, in the form that a subscription gets. Any address is
- * allowed.
+ * Sends events from this machine to a receiver that the developer chooses, in the same form as to a subscription. Any
+ * address is allowed.
  */
 
 const readTarget = (text: string): Option.Option<string> => {
@@ -18,7 +18,7 @@ const readTarget = (text: string): Option.Option<string> => {
   return isTarget ? Option.some(url.href) : Option.none()
 }
 
-/** The receiver's address. Any is allowed, including local ones, because whoever runs the command has chosen it. */
+/** The receiver's address. Any is allowed, including local ones, because the user of the command chose it. */
 export const target = Flag.String("forward-to").pipe(
   Flag.filterMap(
     readTarget,
@@ -36,7 +36,7 @@ export interface Receiver {
   readonly header_prefix: string
 }
 
-/** The result of sending one event. `failure` is null if the receiver answered, whatever the status. */
+/** The result of sending one event. `failure` is null if the receiver answered, with whatever status. */
 export interface Forwarded {
   readonly status: number | null
   readonly failure: "connection_refused" | "timed_out" | "no_answer" | null
@@ -46,7 +46,7 @@ export interface Forwarded {
 /** The revision in which the feed is read. Each delivery names it. */
 const [{ date: schema_version }] = Revision.served
 
-/** Makes the function that signs and sends one event, once. It never fails, and follows no redirect. */
+/** Makes the function that signs one event and sends it once. It never fails and does not follow redirects. */
 export const make = Effect.gen(function* () {
   const mac = yield* Mac.Mac
   const client = yield* HttpClient.HttpClient
@@ -73,12 +73,12 @@ export const make = Effect.gen(function* () {
     })
 
   return Effect.fnUntraced(function* (receiver: Receiver, event: FeedEvent) {
-    const before = yield* Clock.currentTimeMillis
+    const began_ms = yield* Monotonic.millis
     const answer = yield* post(receiver, event).pipe(
       Effect.timeoutOption(WebhookSender.default_deadline_ms),
       Effect.result
     )
-    const duration_ms = (yield* Clock.currentTimeMillis) - before
+    const duration_ms = yield* Monotonic.since(began_ms)
     if (Result.isFailure(answer)) return failed(failureOf(answer.failure), duration_ms)
     return Option.match(answer.success, {
       onNone: () => failed("timed_out", duration_ms),
@@ -96,14 +96,14 @@ const failed = (failure: Forwarded["failure"], duration_ms: number): Forwarded =
 const failureOf = ({ cause }: HttpClientError.HttpClientError): Forwarded["failure"] =>
   cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED" ? "connection_refused" : "no_answer"
 
-/** What forwarding needs: a client that adds no headers of its own, and signatures. */
+/** What forwarding needs: an HTTP client that adds no headers of its own, and signatures. */
 export const layer: Layer.Layer<HttpClient.HttpClient | Mac.Mac> = Layer.mergeAll(
   NodeHttpClient.layerUndici,
   NodeCrypto.layer,
   Layer.succeed(HttpClient.TracerPropagationEnabled, false)
 )
 
-/** Whether the receiver has confirmed the event. */
+/** Whether the receiver acknowledged the event. */
 export const isConfirmed = ({ status }: Forwarded): boolean => status !== null && status >= 200 && status < 300
 
 const failures = {

@@ -1,32 +1,42 @@
 import type { Line } from "@quotewire/core"
 import { type ConnectOptions, connect, HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
 import { Effect, Redacted } from "effect"
-import { CommandFailed } from "../CommandErrors.ts"
 import { printable } from "../carriers/CarrierText.ts"
-import * as Settings from "../Settings.ts"
+import * as ProfileFlags from "../profiles/ProfileFlags.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as Settings from "../settings/Settings.ts"
+import { version } from "../version.ts"
 import * as AnswerCheck from "./AnswerCheck.ts"
 
 /*
  * Calls a running host with a key, as an integrator's program does.
  */
 
-/** The flags of every command that calls a host. */
-export const flags = { api_key: Settings.caller_key, base_url: Settings.called_url, json: Settings.json }
+/** The flags that all commands calling a host share. */
+export const flags = {
+  profile: ProfileFlags.profile,
+  api_key: ProfileFlags.api_key,
+  base_url: ProfileFlags.base_url,
+  json: Settings.json
+}
 
-/** Which host is called, and with which key. */
+/** Which host to call and with which key. */
 export interface HostSettings {
   readonly api_key: Redacted.Redacted<string>
   readonly base_url: string
   readonly json: boolean
 }
 
-/** A client of a host that can have any lines. */
+/** A client for a host with any lines. */
 export type HostClient = RemoteClient<Line.Line>
 
-/** A client of the host. By default it retries a temporary failure only twice, so that a wrong address is reported soon. */
+/**
+ * A client for the host. By default it retries a temporary failure only twice, so that a wrong address is reported
+ * soon.
+ */
 export const make = (
-  { api_key, base_url }: HostSettings,
-  options: Pick<ConnectOptions, "max_retries"> = {}
+  { api_key, base_url }: Pick<HostSettings, "api_key" | "base_url">,
+  options: Pick<ConnectOptions, "fetch" | "max_retries"> = {}
 ): HostClient =>
   connect<Line.Line>({
     base_url,
@@ -36,7 +46,17 @@ export const make = (
     ...options
   })
 
-/** Makes a call. Its signal is aborted when the command ends. Fails with one sentence that names the setting to check. */
+/** The `User-Agent` of `quotewire listen`, by which `requests tail` recognizes its reads of the feed. */
+export const listener = `Quotewire-Listen/${version}`
+
+/** Sends requests as `quotewire listen`. */
+export const fetchAsListener: NonNullable<ConnectOptions["fetch"]> = (url, init) => {
+  const headers = new Headers(init.headers)
+  headers.set("user-agent", listener)
+  return fetch(url, { ...init, headers })
+}
+
+/** Makes a call, which is aborted when the command ends. Fails with one sentence that names the setting to check. */
 export const call = <A>(ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, CommandFailed> =>
   Effect.catch(Effect.tryPromise({ try: ask, catch: (error) => error }), refused)
 
@@ -46,21 +66,24 @@ export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => 
   return message === null ? Effect.die(error) : Effect.fail(new CommandFailed({ message: printable(message) }))
 }
 
-/** Fails if the next cursor of a list equals the last one: such a host would be asked for the same page forever. */
+/**
+ * Fails if the next cursor of a list equals the previous one: otherwise the command would request the same page
+ * forever.
+ */
 export const refuseRepeated = (
   cursor: string | null,
   next_cursor: string | null
 ): Effect.Effect<void, CommandFailed> =>
   cursor !== null && cursor === next_cursor
-    ? Effect.fail(new CommandFailed({ message: "The host answers the same page of a list again and again." }))
+    ? Effect.fail(new CommandFailed({ message: "The host keeps returning the same page of a list." }))
     : Effect.void
 
 const sentenceOf = (error: unknown): string | null => {
   if (error instanceof HostError) {
     return error.reason === "unreachable" ? `${error.message} Is ${nameOf("base-url")} right?` : error.message
   }
-  if (isApiError(error, "authentication_failed")) return `The host does not accept the key of ${nameOf("api-key")}.`
-  if (isApiError(error, "forbidden")) return `The key of ${nameOf("api-key")} may not do this: use a server key.`
+  if (isApiError(error, "authentication_failed")) return `The host rejected the key of ${key}.`
+  if (isApiError(error, "forbidden")) return `The key of ${key} may not do this: use a server key.`
   if (isApiError(error, "invalid_cursor")) return "--since must be now, start, or a cursor of this host and this key."
   if (isApiError(error, "event_cursor_expired")) return "Events after --since are no longer kept: use --since start."
   if (!isApiError(error)) return null
@@ -70,5 +93,7 @@ const sentenceOf = (error: unknown): string | null => {
   )
   return [`The host refuses (${error.code}): ${error.message}`, ...fields].join(" ")
 }
+
+const key = `--api-key (or ${Settings.variableOf("api-key")}, or the profile)`
 
 const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(flag)})`

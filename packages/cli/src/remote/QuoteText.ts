@@ -1,5 +1,4 @@
 import type { AnswerOf } from "@quotewire/http/client"
-import { printable } from "../carriers/CarrierText.ts"
 
 type RequestWithQuotes = AnswerOf<"get_quote_request">
 type Quote = AnswerOf<"get_quote">
@@ -25,18 +24,14 @@ const lineOf = (quote: Quote): string =>
   ].join("  ")
 
 /** A quote request and its quotes, one per line. */
-export const request = ({ quote_request, quotes }: RequestWithQuotes): string => {
+export const request = ({ quote_request, quotes }: RequestWithQuotes): ReadonlyArray<string> => {
   const { id, line, status, status_details } = quote_request
-  return printable(
-    [`${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`, ...quotes.map(lineOf)].join(
-      "\n"
-    )
-  )
+  return [`${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`, ...quotes.map(lineOf)]
 }
 
 /** A quote request that has just started, as one line. */
 export const started = ({ id, line, scenario }: RequestWithQuotes["quote_request"]): string =>
-  printable(`${id}  ${line}: started with the scenario ${scenario}`)
+  `${id}  ${line}: started with the scenario ${scenario}`
 
 const row = (name: string, value: string): string => `${name.padEnd(13)}${value}`
 
@@ -45,9 +40,9 @@ const rows = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string
   values.map((value, index) => row(index === 0 ? name : "", value))
 
 /** A quote as rows of text: its price, assumptions, expiry and next actions, among others. */
-export const quote = (of: Quote): string => {
+export const quote = (of: Quote): ReadonlyArray<string> => {
   const { comparison, fees } = of.price
-  const lines = [
+  return [
     `${of.id}  version ${of.version}: ${of.status} (${of.status_details.reason}). ${of.status_details.message}`,
     row("carrier", of.source.carrier.name),
     ...(of.source.product === null ? [] : [row("product", of.source.product)]),
@@ -69,5 +64,4 @@ export const quote = (of: Quote): string => {
     ),
     row("request", of.quote_request_id)
   ]
-  return printable(lines.join("\n"))
 }

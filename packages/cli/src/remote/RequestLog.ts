@@ -1,7 +1,7 @@
 import { Timestamp } from "@quotewire/core"
 import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Stream } from "effect"
-import type { CommandFailed } from "../CommandErrors.ts"
+import type { CommandFailed } from "../settings/CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 
 /*
@@ -9,27 +9,37 @@ import * as HostClient from "./HostClient.ts"
  */
 
 /** An entry of the request log: one call. */
-export type Entry = AnswerOf<"get_api_request">
+export type Entry = AnswerOf<"list_api_requests">["requests"][number]
 
-/** The operation that reads the log. Its calls are logged, too, and left out here: each look would show the one before. */
+/**
+ * The operation that reads the log. Its own calls are logged too but left out here: otherwise each poll would show the
+ * previous one.
+ */
 const own_operation = "list_api_requests"
+
+/** Whether a call was made by this command, or by `quotewire listen` to wait for events. */
+const isOwn = ({ agent, operation }: Entry): boolean =>
+  operation === own_operation || (operation === "list_events" && agent.user_agent === HostClient.listener)
 
 /** How many entries are shown at the start. */
 const first_entries = 10
 
-/** How long to wait before the next look. Hosts write entries every half second. */
+/** How long to wait before the next poll, in milliseconds. Hosts write entries every half second. */
 const poll_ms = 2_000
 
-/** How far each look overlaps the one before: hosts write entries late, and several hosts write out of order. */
+/**
+ * How far each poll overlaps the previous one, in milliseconds: hosts write entries with a delay, and several hosts
+ * write out of order.
+ */
 const overlap_ms = 10_000
 
-/** What was seen so far. */
+/** What has been seen so far. */
 interface Seen {
-  /** Entries before this time are ignored; null until an entry was found. */
+  /** Entries before this time are ignored; null until an entry is found. */
   readonly floor: string | null
   /** The time of the newest entry. */
   readonly newest: string | null
-  /** The entries that the next look may find again. */
+  /** The entries that the next poll may find again. */
   readonly ids: ReadonlySet<string>
 }
 
@@ -38,7 +48,7 @@ const nothing: Seen = { floor: null, newest: null, ids: new Set() }
 const page = (client: HostClient.HostClient, input: { readonly since?: string; readonly cursor?: string }) =>
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
 
-/** The entries since a moment, newest first. */
+/** The entries since a time, newest first. */
 const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
@@ -50,7 +60,7 @@ const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<R
     )
   )
 
-/** The time from which the next look reads: a little before the newest entry, but never before the first look. */
+/** The time from which the next poll reads: a little before the newest entry, but never before the first poll. */
 const sinceOf = ({ floor, newest }: Seen): string | null => {
   if (floor === null || newest === null) return null
   const from = Timestamp.fromMillis(Date.parse(newest) - overlap_ms)
@@ -60,7 +70,7 @@ const sinceOf = ({ floor, newest }: Seen): string | null => {
 const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before: Seen) {
   const since = sinceOf(before)
   const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
-  const unseen = found.filter(({ operation, request_id }) => operation !== own_operation && !before.ids.has(request_id))
+  const unseen = found.filter((entry) => !isOwn(entry) && !before.ids.has(entry.request_id))
   const entries = (since === null ? unseen.slice(0, first_entries) : unseen).toReversed()
   const newest = found[0]?.created_at ?? before.newest
   const after: Seen = {
@@ -71,10 +81,10 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
   return { entries, after }
 })
 
-/** Shows the newest entries, and then each new one soon after it is written. A wrong key or address is reported at once. */
+/** Shows the newest entries, then each new one soon after it is written. A wrong key or address is reported at once. */
 export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
   const client = HostClient.make(settings)
-  // After the first look the address is known to be right, so a host that is down is waited for.
+  // After the first poll the address is known to be right, so this client waits for a host that is down.
   const patient = HostClient.make(settings, { max_retries: 20 })
   return Stream.paginate(nothing, (seen) =>
     Effect.gen(function* () {

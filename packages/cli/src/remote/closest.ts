@@ -1,4 +1,4 @@
-/** How many letters may be wrong in a word that is suggested. */
+/** How many letters may differ between the typed text and a suggestion. */
 const max_edits = 2
 
 /** Suggests the closest known words: `; the closest is quote.created`. Empty if none is close. */

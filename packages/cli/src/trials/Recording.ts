@@ -2,32 +2,34 @@ import { type Carrier, CarrierTransport } from "@quotewire/core"
 import { type CarrierContract, Cassette } from "@quotewire/core/testing"
 import { Effect, FileSystem } from "effect"
 import { Flag } from "effect/cli"
-import { CommandFailed } from "../CommandErrors.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
 
 /*
- * Cassettes that a trial writes.
+ * Recording of cassettes during a trial.
  */
 
 /** The file of the cassette. */
 export const file = (description: string) =>
   Flag.String("cassette").pipe(Flag.optional, Flag.withDescription(description))
 
-/** Whether the cassette is written. */
+/** Whether to write the cassette. */
 export const record = (description: string) =>
   Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
 
 /**
- * Runs a trial, and writes the carrier's answers to a file. If the trial is not good, nothing is written, so that a good
- * recording is never lost.
+ * Runs a trial and writes the carrier's answers to a file. If the trial fails, writes nothing, so that a good recording
+ * is never lost.
  *
- * Fails if nothing was exchanged, or if a secret would be written.
+ * Then plays the recording back with `replay`. Fails if nothing was exchanged, if a secret would be written, or if the
+ * recording cannot be played back.
  */
 export const recorded = Effect.fnUntraced(function* <A, E, R>(
   adapter: Carrier.CarrierAdapter,
   { connection }: CarrierContract.Options,
   file: string,
   trial: Effect.Effect<A, E, R>,
-  isGood: (result: A) => boolean
+  isGood: (result: A) => boolean,
+  replay: (cassette: Cassette.Cassette) => ReadonlyArray<CarrierContract.Case>
 ) {
   const recording = yield* Cassette.record(yield* CarrierTransport, adapter, connection)
   const result = yield* Effect.provideService(trial, CarrierTransport, recording.transport)
@@ -36,6 +38,7 @@ export const recorded = Effect.fnUntraced(function* <A, E, R>(
   if (cassette.exchanges.length === 0) {
     return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette is written." })
   }
+  for (const { effect, name } of replay(cassette)) yield* Effect.mapError(effect, unplayable(name))
   const files = yield* FileSystem.FileSystem
   yield* Effect.mapError(
     files.writeFileString(file, Cassette.text(cassette)),
@@ -43,3 +46,8 @@ export const recorded = Effect.fnUntraced(function* <A, E, R>(
   )
   return result
 })
+
+const unplayable = (name: string) => (broken: CarrierContract.ContractBroken) =>
+  new CommandFailed({
+    message: `The recording cannot be played back, so no cassette is written. In the case "${name}": ${broken.message}`
+  })

@@ -2,13 +2,13 @@ import { Caller, type Carrier } from "@quotewire/core"
 import type { CarrierContract } from "@quotewire/core/testing"
 import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as ConnectionInput from "../carriers/ConnectionInput.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
-import { word } from "../Settings.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { word } from "../settings/Settings.ts"
 
 /*
- * What a trial of a carrier is given: applications, and the values of its connection.
+ * The input of a carrier trial: applications, and the values of its connection.
  */
 
 /** The file with the applications. */
@@ -17,10 +17,10 @@ export const facts = Flag.String("facts").pipe(
   Flag.withDescription("JSON file with an application for each line; by default the example of each line")
 )
 
-/** Where the carrier is asked. */
+/** The environment in which the carrier is asked. */
 export const environment = word("environment", Caller.Environment.literals, "Environment to ask in").pipe(Flag.optional)
 
-/** Reads the applications by the names of their lines; none without a file. */
+/** Reads the applications by line; none without a file. */
 export const factsOf = (file: Option.Option<string>) =>
   Option.match(file, {
     onNone: () => Effect.succeed({}),
@@ -36,8 +36,8 @@ export const factsOf = (file: Option.Option<string>) =>
 const ByLine = Schema.Record(Schema.String, Schema.Unknown)
 
 /**
- * Reads the connection of a carrier that needs one. With a cassette, values may be missing and standard input is not read:
- * otherwise a test that needs no values would wait for input.
+ * Reads the connection of a carrier that needs one. With a cassette, values may be missing and standard input is not
+ * read; otherwise a test that needs no values would wait for input.
  */
 export const connectionOf = Effect.fnUntraced(function* (
   { connection }: Carrier.CarrierAdapter,
@@ -62,7 +62,7 @@ export const connectionOf = Effect.fnUntraced(function* (
 
 const Values = Schema.Record(Schema.String, Schema.String)
 
-/** Refuses several carriers that each need a connection of their own. */
+/** Refuses several carriers if more than one needs a connection. */
 export const expectOneConnection = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
   carriers.length > 1 && carriers.some(({ connection }) => connection !== undefined)
     ? Effect.fail(new WrongUsage({ message: "A carrier asks for a connection. Choose one with --carrier." }))

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { CarrierContract } from "@quotewire/core/testing"
-import { Console, Effect, Option, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import * as CarrierText from "../carriers/CarrierText.ts"
-import { json } from "../Settings.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { json } from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
@@ -24,7 +26,7 @@ const lineOf = (setting: Option.Option<string>, served: ReadonlyArray<string>) =
 const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.Asked): ReadonlyArray<string> => {
   const [first, ...more] = Result.match(answer, {
     onSuccess: CarrierText.reply,
-    onFailure: ({ message }) => ["no answer that could be used", message]
+    onFailure: ({ message }) => ["no answer that could be used", ...message.split("\n")]
   })
   return [
     `${first} in ${duration_ms} ms`,
@@ -51,13 +53,20 @@ const fileOf = ({ cassette, record }: RecordSettings) =>
     ? Effect.succeed(Option.getOrNull(cassette))
     : Effect.fail(new WrongUsage({ message: "--record and --cassette, the file to write, need each other." }))
 
+/** Why there is no usable answer. */
+const failureOf = ({ answer, http }: CarrierContract.Asked): string =>
+  Result.match(answer, {
+    onSuccess: (reply) => CarrierText.noAnswer(reply.kind === "unavailable" ? reply.reason : reply.kind, http),
+    onFailure: () => "The answer of the adapter cannot be used."
+  })
+
 const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
   Result.isSuccess(answer) && answer.success.kind !== "unavailable"
 
-/** `quotewire carriers ask` asks a carrier once, and shows its answer. */
+/** `quotewire carriers ask` asks a carrier once and shows its answer. */
 export const ask = Command.make(
   "ask",
-  {
+  reportAllErrors({
     file: CarrierFile.file,
     carrier: CarrierFile.carrier("required if the file has several carriers"),
     line,
@@ -66,7 +75,7 @@ export const ask = Command.make(
     cassette,
     record,
     json
-  },
+  }),
   (settings) =>
     Effect.gen(function* () {
       const file = yield* fileOf(settings)
@@ -75,23 +84,32 @@ export const ask = Command.make(
       const line = yield* lineOf(settings.line, Object.keys(adapter.lines))
       const facts = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
       const connection = yield* Trial.connectionOf(adapter, false)
-      const asking = CarrierContract.ask(adapter, line, facts, {
-        ...connection,
+      const given = {
         ...(config.lines !== undefined && { lines: config.lines }),
         ...(Option.isSome(settings.environment) && { environment: settings.environment.value }),
         key: randomUUID()
-      }).pipe(Effect.mapError(({ message }) => new CommandFailed({ message })))
-      const recorded = file === null ? asking : Recording.recorded(adapter, connection, file, asking, isUsable)
+      }
+      const asking = CarrierContract.ask(adapter, line, facts, { ...connection, ...given }).pipe(
+        Effect.mapError(({ message }) => new CommandFailed({ message }))
+      )
+      const recorded =
+        file === null
+          ? asking
+          : Recording.recorded(adapter, connection, file, asking, isUsable, (cassette) => [
+              CarrierContract.replay(adapter, line, facts, { ...given, cassette })
+            ])
       const asked = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
       const { answer, ...exchanged } = asked
       const reply = Result.getOrNull(answer)
       if (settings.json) {
         const error = Result.match(answer, { onSuccess: () => null, onFailure: ({ message }) => message })
-        yield* Console.log(JSON.stringify({ reply, error, ...exchanged }))
-      } else yield* Console.log(CarrierText.printable(linesOf(asked).join("\n")))
+        yield* Output.json({ reply, error, ...exchanged })
+      } else yield* Output.lines(linesOf(asked))
       if (!isUsable(asked)) {
         const unwritten = file === null ? "" : " No cassette is written."
-        return yield* new CommandFailed({ message: `The carrier has not answered.${unwritten}` })
+        return yield* new CommandFailed({
+          message: CarrierText.printable(`${failureOf(asked)}${unwritten}`)
+        })
       }
     })
 ).pipe(Command.withDescription("Ask a carrier once, and show its answer and what was exchanged, redacted"))

@@ -1,12 +1,13 @@
 import type { Carrier } from "@quotewire/core"
 import { CarrierContract, Cassette } from "@quotewire/core/testing"
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
-import { printable } from "../carriers/CarrierText.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
-import { json } from "../Settings.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { json } from "../settings/Settings.ts"
+import * as Output from "../terminal/Output.ts"
 import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
@@ -21,7 +22,7 @@ interface Settings {
   readonly record: boolean
 }
 
-/** How the cases of one carrier ended. */
+/** The results of one carrier's test cases. */
 interface Tested {
   readonly carrier_id: string
   readonly cases: ReadonlyArray<{ readonly name: string; readonly message: string | null }>
@@ -57,7 +58,9 @@ const tested = Effect.fnUntraced(function* (
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
   if (record) {
     const cases = run(adapter, CarrierContract.cases(adapter, facts, options))
-    return yield* Recording.recorded(adapter, options, file, cases, haveAllPassed)
+    return yield* Recording.recorded(adapter, options, file, cases, haveAllPassed, (cassette) =>
+      CarrierContract.cases(adapter, facts, { ...given, cassette })
+    )
   }
   return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
 })
@@ -65,14 +68,16 @@ const tested = Effect.fnUntraced(function* (
 const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
   carrier_id,
   ...cases.flatMap(({ message, name }) =>
-    message === null ? [`  pass  ${name}`] : [`  FAIL  ${name}`, message.replaceAll(/^/gm, " ".repeat(8))]
+    message === null
+      ? [`  pass  ${name}`]
+      : [`  FAIL  ${name}`, ...message.split("\n").map((line) => " ".repeat(8) + line)]
   )
 ]
 
-/** `quotewire carriers test` tests whether carriers keep the contract of carriers. */
+/** `quotewire carriers test` tests whether carriers meet the carrier contract. */
 export const test = Command.make(
   "test",
-  {
+  reportAllErrors({
     file: CarrierFile.file,
     carrier: CarrierFile.carrier("by default every carrier of the file"),
     facts: Trial.facts,
@@ -80,7 +85,7 @@ export const test = Command.make(
     cassette,
     record,
     json
-  },
+  }),
   (settings) =>
     Effect.gen(function* () {
       if (settings.record && Option.isNone(settings.cassette)) {
@@ -100,8 +105,7 @@ export const test = Command.make(
       const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, given, settings)).pipe(
         Effect.provide(CarrierFile.transport(config))
       )
-      if (settings.json) yield* Console.log(JSON.stringify({ carriers: results }))
-      else for (const line of results.flatMap(linesOf)) yield* Console.log(printable(line))
+      yield* Output.result(settings, { carriers: results }, results.flatMap(linesOf))
       const cases = results.flatMap(({ cases }) => cases)
       const failed = cases.filter(({ message }) => message !== null).length
       if (failed > 0) {

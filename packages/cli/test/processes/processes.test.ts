@@ -67,6 +67,24 @@ const streaming = (base_url: string, isOver: () => boolean) =>
     return answered
   })
 
+/** Sends requests, each over its own connection, until told to stop. Returns how they ended. */
+const connecting = (base_url: string, isOver: () => boolean) =>
+  Effect.promise(async () => {
+    const outcomes = new Set<string>()
+    while (!isOver()) {
+      const outcome = await new Promise<string>((resolve) => {
+        get(`${base_url}/health/live`, { agent: false }, (answer) => {
+          answer.resume().on("end", () => resolve(String(answer.statusCode)))
+          answer.on("error", ({ message }) => resolve(message))
+        }).on("error", (error) =>
+          resolve("syscall" in error && error.syscall === "connect" ? "refused" : error.message)
+        )
+      })
+      outcomes.add(outcome)
+    }
+    return outcomes
+  })
+
 describe("quotewire serve --processes", () => {
   it.live(
     "restarts on SIGHUP without a failed request, counts all of them, and replaces a process that was killed",
@@ -79,7 +97,7 @@ describe("quotewire serve --processes", () => {
         let isOver = false
         const restarting = Effect.gen(function* () {
           child.kill("SIGHUP")
-          const log = yield* logged("Every process was replaced")
+          const log = yield* logged("Replaced every process")
           isOver = true
           return log
         })
@@ -104,8 +122,28 @@ describe("quotewire serve --processes", () => {
         assert.strictEqual(code, 0, stderr)
         assert.deepStrictEqual(output().trim(), JSON.stringify({ base_url }))
         assert.strictEqual(stderr.split("Ran the migrations").length, 2, stderr)
-      }),
-    90_000
+      })
+  )
+
+  it.live("stops without resetting a connection: each is answered or refused", () =>
+    Effect.gen(function* () {
+      const env = yield* database(emptyDatabase)
+      for (let stops = 0; stops < 3; stops++) {
+        const { base_url, child, ended } = yield* serving(env, "--migrate")
+        let isOver = false
+        const callers = Array.from({ length: 24 }, () => connecting(base_url, () => isOver))
+        const stopping = Effect.gen(function* () {
+          yield* Effect.promise(() => fetch(`${base_url}/health/live`))
+          child.kill("SIGTERM")
+          const { code, stderr } = yield* Effect.promise(() => ended)
+          assert.strictEqual(code, 0, stderr)
+          isOver = true
+        })
+        const [, ...outcomes] = yield* Effect.all([stopping, ...callers], { concurrency: "unbounded" })
+        const seen = new Set(outcomes.flatMap((one) => [...one]))
+        assert.deepStrictEqual([...seen].sort(), ["200", "refused"])
+      }
+    })
   )
 
   it.live("does not start if a single process would not, with the same message", () =>

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { CommandFailed } from "../../src/CommandErrors.ts"
 import type { Ready } from "../../src/processes/Messages.ts"
 import * as Supervisor from "../../src/processes/Supervisor.ts"
 import type { WorkerProcess } from "../../src/processes/WorkerProcess.ts"
 import * as Workers from "../../src/processes/Workers.ts"
+import { CommandFailed } from "../../src/settings/CommandErrors.ts"
 
 const host: Ready = {
   base_url: "http://127.0.0.1:8787",
@@ -53,6 +53,7 @@ const supervised = Effect.fnUntraced(function* (
         pid,
         ready: Deferred.await(ready),
         ended: Deferred.await(ended),
+        handOver: () => assert.fail("no connection comes"),
         drain: Effect.sync(() => {
           events.push(`${pid} drains`)
           if (isDraining) end("exit code 0")
@@ -66,8 +67,10 @@ const supervised = Effect.fnUntraced(function* (
       }
     })
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-  const workers = yield* Workers.make({ fork, onReady: () => {}, onEnded: () => {} }).pipe(Scope.provide(scope))
-  /** The n-th process that was started, from 1. */
+  const workers = yield* Workers.make({ fork, onReady: () => {}, onStopping: () => {}, onEnded: () => {} }).pipe(
+    Scope.provide(scope)
+  )
+  /** The number of the process in starting order, from 1. */
   const nth = (n: number) => forked[n - 1] ?? assert.fail(`Process ${n} has not started`)
   return { ...Supervisor.make(count, workers), events, nth, close: Scope.close(scope, Exit.void) }
 })
@@ -108,7 +111,7 @@ describe("a supervisor", () => {
       yield* settle
       nth(1).end("signal SIGKILL")
       const failure = yield* Effect.flip(Fiber.join(starting))
-      assert.strictEqual(failure.message, "A process has ended with signal SIGKILL before it was ready.")
+      assert.strictEqual(failure.message, "A process ended with signal SIGKILL before it was ready.")
     })
   )
 
@@ -135,6 +138,30 @@ describe("a supervisor", () => {
       assert.isAbove(third, second)
       yield* TestClock.adjust("10 minutes")
       assert.strictEqual(yield* replacing(), first)
+    })
+  )
+
+  it.effect("counts how long a process served in time that no setting of the wall clock changes", () =>
+    Effect.gen(function* () {
+      let ahead_ms = 0
+      const clock = yield* Clock.Clock
+      const millis = () => clock.currentTimeMillisUnsafe() + ahead_ms
+      const jumping = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const { events, keep, nth, start } = yield* supervised(1)
+      yield* start
+      yield* Effect.forkChild(Effect.provideService(keep, Clock.Clock, jumping))
+      const newest = () => events.filter((event) => event.includes("starts")).length
+      const waits: Array<number> = []
+      for (const by_ms of [3_600_000, 3_600_000, -86_400_000]) {
+        const before = newest()
+        ahead_ms += by_ms
+        nth(before).end("exit code 1")
+        yield* settle
+        let waited_ms = 0
+        for (; newest() === before; waited_ms += 100) yield* TestClock.adjust(100)
+        waits.push(waited_ms)
+      }
+      assert.deepStrictEqual(waits, [100, 200, 400])
     })
   )
 

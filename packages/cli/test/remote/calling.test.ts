@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"
+import { config as own } from "../../../../examples/line.ts"
 import { temporaryFolder } from "../support/folder.ts"
 import { runInProcess, startInProcess } from "../support/inProcess.ts"
-import { host, server, unknownKey } from "../support/servedHost.ts"
+import { host, hostWith, receiver, server, unknownKey } from "../support/servedHost.ts"
 
 describe("quotewire trigger", () => {
   it.live("plays a scenario with the example of its line, and moves the clock so that all of it happens", () =>
@@ -19,6 +20,33 @@ describe("quotewire trigger", () => {
         events.map(({ type }) => type),
         "quote.updated"
       )
+    })
+  )
+
+  it.live("reports the progress of a long advance", () =>
+    Effect.gen(function* () {
+      const { address, env } = yield* host
+      const looks = yield* Queue.unbounded<string>()
+      const { address: between } = yield* server(async (request, response) => {
+        const { headers, method = "GET", url = "" } = request
+        let body = ""
+        for await (const chunk of request) body += chunk
+        // The advance ends only after the command has read its progress.
+        if (method === "GET" && url.includes("/quote-requests/"))
+          response.on("finish", () => Queue.offerUnsafe(looks, url))
+        if (url.endsWith("/sandbox/time")) await Effect.runPromise(Queue.take(looks))
+        const named = ["authorization", "service-version", "idempotency-key", "content-type"].map(
+          (name) => [name, String(headers[name] ?? "")] as const
+        )
+        const sent = Object.fromEntries(named.filter(([, value]) => value !== ""))
+        const answer = await fetch(`${address}${url}`, { method, headers: sent, ...(body !== "" && { body }) })
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+      })
+      const args = ["trigger", "quotes_ready", "--line", "renters", "--advance", "1h"]
+      const played = yield* runInProcess(args, { ...env, QUOTEWIRE_BASE_URL: between })
+      assert.strictEqual(played.how, "done", played.err)
+      assert.match(played.err, /^The clock is still advancing: 3,600 seconds are left\./)
+      assert.include(played.out, "completed (quotes_ready)")
     })
   )
 
@@ -52,6 +80,27 @@ describe("quotewire trigger", () => {
       assert.match(out, /^quotes_ready +Every carrier makes an offer.* \(personal_auto, renters, pet\)$/m)
       const { scenarios } = JSON.parse((yield* runInProcess(["trigger", "--list", "--json"], env)).out)
       assert.strictEqual(out.split("\n").length, scenarios.length)
+      const unknown = yield* runInProcess(["trigger", "--list", "--line", "rentes"], env)
+      assert.include(unknown.err, "No such line plays a scenario; the closest is renters.")
+    })
+  )
+
+  it.live("lists the scenarios of your own line, and starts it with the example in your configuration", () =>
+    Effect.gen(function* () {
+      const { env } = yield* hostWith(own)
+      const folder = yield* temporaryFolder
+      const example = new URL("../../../../examples/line.ts", import.meta.url)
+      writeFileSync(`${folder}/own.config.mjs`, `export { config as default } from ${JSON.stringify(example.href)}`)
+      const { out } = yield* runInProcess(["trigger", "--list", "--line", "bicycle"], env)
+      assert.match(out, /^waits_in_queue .* \(.*bicycle\)$/m)
+      assert.notMatch(out, /^quotes_ready/m)
+      const args = ["trigger", "waits_in_queue", "--line", "bicycle"]
+      const without = yield* runInProcess(args, env)
+      assert.strictEqual(without.how, "wrong usage")
+      assert.match(without.err, /There is no example for bicycle: .*--config\.$/)
+      const started = yield* runInProcess([...args, "--config", `${folder}/own.config.mjs`, "--json"], env)
+      assert.strictEqual(started.how, "done", started.err)
+      assert.strictEqual(JSON.parse(started.out).quote_request.line, "bicycle")
     })
   )
 
@@ -193,13 +242,33 @@ describe("quotewire requests", () => {
     })
   )
 
+  it.live("leaves out the feed reads of listen, and shows those of other programs", () =>
+    Effect.gen(function* () {
+      const { client, env, startOne } = yield* host
+      const { url } = yield* receiver(200)
+      const listening = yield* startInProcess(["listen", "--forward-to", url, "--since", "start"], env)
+      yield* startOne
+      while (!(yield* listening.next).includes("quote_request.queued"));
+      yield* Effect.promise(() => client.list_events({}))
+      const { next } = yield* startInProcess(["requests", "tail"], env)
+      const lines = [yield* next, yield* next].map((line) => line.split("  ")[2])
+      assert.deepStrictEqual(lines, ["start_quote_request", "list_events"])
+    })
+  )
+
   it.live("says which settings an id needs", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
-      assert.strictEqual(stored.err, "quotewire: qreq_… needs --database-url (or QUOTEWIRE_DATABASE_URL).")
+      assert.strictEqual(
+        stored.err,
+        "quotewire: For qreq_…: Set QUOTEWIRE_DATABASE_URL (or --database-url, or --cells for several databases) and QUOTEWIRE_SEAL_KEYS (or --seal-keys); make a seal key with: openssl rand -base64 32."
+      )
       const logged = yield* runInProcess(["requests", "show", `req_${"0".repeat(26)}`], {})
-      assert.strictEqual(logged.err, "quotewire: req_… needs --api-key (or QUOTEWIRE_API_KEY).")
+      assert.strictEqual(
+        logged.err,
+        "quotewire: For req_…: Set QUOTEWIRE_API_KEY (or --api-key); or keep a key with: quotewire login."
+      )
     })
   )
 })
@@ -228,11 +297,11 @@ describe("a call that no host answers", () => {
         { concurrency: 5 }
       )
       assert.deepStrictEqual(said, [
-        "quotewire: The host does not accept the key of --api-key (or QUOTEWIRE_API_KEY).",
-        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY) may not do this: use a server key.",
+        "quotewire: The host rejected the key of --api-key (or QUOTEWIRE_API_KEY, or the profile).",
+        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY, or the profile) may not do this: use a server key.",
         `quotewire: The host at ${page.address} has answered HTTP 200 with text/html in place of JSON.`,
-        `quotewire: The host at ${gone.address} gives no answer (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
-        "--api-key is required. See quotewire events list --help."
+        `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
+        "Set QUOTEWIRE_API_KEY (or --api-key); or keep a key with: quotewire login. See quotewire events list --help."
       ])
     })
   )

@@ -158,7 +158,7 @@ describe("quotewire events resend", () => {
       )
       assert.deepStrictEqual(
         [none.how, none.err],
-        ["failed", "quotewire: There is no such event in the feed, which holds the last 30 days."]
+        ["failed", "quotewire: No such event in the feed, which keeps 30 days."]
       )
     })
   )
@@ -174,7 +174,7 @@ describe("quotewire events resend", () => {
       assert.match(sent.out, / {2}500 in \d+ ms$/)
       assert.deepStrictEqual(
         [sent.how, sent.err],
-        ["failed", "quotewire: The receiver has not confirmed the event with a 2xx."]
+        ["failed", "quotewire: The receiver did not confirm the event with a 2xx status."]
       )
     })
   )

@@ -128,10 +128,7 @@ describe("a host that answers the same page of a list again and again", () => {
     Effect.gen(function* () {
       const { env } = yield* answering({ events: [event], requests: [call], next_cursor: "same" })
       const { err, how } = yield* runInProcess(args, env)
-      assert.deepStrictEqual(
-        [how, err],
-        ["failed", "quotewire: The host answers the same page of a list again and again."]
-      )
+      assert.deepStrictEqual([how, err], ["failed", "quotewire: The host keeps returning the same page of a list."])
     })
   )
 })

@@ -1,8 +1,21 @@
 import { NodeServices } from "@effect/platform-node"
-import { Cause, ConfigProvider, Console, Effect, Exit, Fiber, Layer, Option, Queue, Stdio, Stream } from "effect"
-import { CliError } from "effect/cli"
-import { WrongUsage } from "../../src/CommandErrors.ts"
+import {
+  Cause,
+  ConfigProvider,
+  Console,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Option,
+  Queue,
+  Stdio,
+  Stream,
+  Terminal
+} from "effect"
+import { CliError, TerminalCapabilities } from "effect/cli"
 import { run } from "../../src/Program.ts"
+import { WrongUsage } from "../../src/settings/CommandErrors.ts"
 
 /** How a command ended, and what it printed. */
 export interface Ran {
@@ -20,13 +33,52 @@ const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
 const recorder = (onOut: (text: unknown) => void, onErr: (text: unknown) => void): Console.Console =>
   Object.assign(Object.create(console), { log: onOut, error: onErr })
 
-const played = (args: ReadonlyArray<string>, env: Record<string, string>, console: Console.Console, input = "") =>
+/** What a command reads: standard input, or what a person types at a terminal. */
+type Input = string | { readonly typed: string }
+
+const typed = (text: string) => {
+  const key = { ctrl: false, meta: false, shift: false }
+  const keys = [...text].map((input) => ({ input: Option.some(input), key: { ...key, name: input } }))
+  const enter = { input: Option.some("\r"), key: { ...key, name: "enter" } }
+  return Layer.succeed(
+    Terminal.Terminal,
+    Terminal.make({
+      columns: Effect.succeed(80),
+      rows: Effect.succeed(24),
+      size: Effect.die("Nothing asks for the size."),
+      readInput: Effect.tap(Queue.unbounded<Terminal.UserInput, Cause.Done>(), (queue) =>
+        Queue.offerAll(queue, [...keys, enter])
+      ),
+      readLine: Effect.die("Nothing reads a line."),
+      display: (text) => Console.log(text)
+    })
+  )
+}
+
+/** Standard input, or a terminal. */
+const inputOf = (input: Input) =>
+  typeof input === "string"
+    ? Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
+    : Layer.mergeAll(
+        typed(input.typed),
+        Stdio.layerTest({ stdinIsTerminal: Effect.succeed(true), stdoutIsTerminal: Effect.succeed(true) }),
+        Layer.succeed(TerminalCapabilities.TerminalCapabilities, {
+          canColor: false,
+          canAnimate: false,
+          canPrompt: true
+        })
+      )
+
+const played = (
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+  console: Console.Console,
+  input: Input = ""
+) =>
   run(args).pipe(
     Effect.provideService(Console.Console, console),
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
-    Effect.provide(
-      Layer.merge(NodeServices.layer, Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) }))
-    )
+    Effect.provide(Layer.merge(NodeServices.layer, inputOf(input)))
   )
 
 /** Starts a command that prints until it is stopped. It is stopped at the end of the test. */
@@ -43,11 +95,11 @@ export const startInProcess = Effect.fnUntraced(function* (args: ReadonlyArray<s
   return { next, err, stop: Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber)) }
 })
 
-/** Runs the command in this process as `main` does, with these variables and this standard input. */
+/** Runs the command in this process as `main` does, with these variables and this input. */
 export const runInProcess = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
-  input = ""
+  input: Input = ""
 ): Effect.fn.Return<Ran> {
   const out: Array<string> = []
   const err: Array<string> = []

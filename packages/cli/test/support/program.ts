@@ -18,9 +18,12 @@ export interface Ended {
 export const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}, cwd?: string) =>
   launch([program, ...args], env, cwd)
 
+/** Variables of every process: a person who runs the tests may keep keys, which are theirs alone. */
+const ownVariables = { XDG_CONFIG_HOME: "/nonexistent" }
+
 /** Starts Node. */
 export const launch = (args: ReadonlyArray<string>, env: Record<string, string> = {}, cwd?: string) => {
-  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...ownVariables, ...env } })
   let stdout = ""
   let stderr = ""
   child.stdout.on("data", (bytes) => {
@@ -30,7 +33,7 @@ export const launch = (args: ReadonlyArray<string>, env: Record<string, string> 
     stderr += bytes
   })
   const ended = once(child, "close").then(([code]): Ended => ({ code, stdout, stderr }))
-  return { child, ended, output: () => stdout }
+  return { child, ended, output: () => stdout, errors: () => stderr }
 }
 
 /** Runs a command to its end. */

@@ -1,5 +1,15 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http"
-import { ApiKey, type Caller, embed, operations, type Quotewire, type Storage, WebhookAddress } from "@quotewire/core"
+import {
+  ApiKey,
+  type Caller,
+  type EmbedOptions,
+  embed,
+  type Line,
+  operations,
+  type Quotewire,
+  type Storage,
+  WebhookAddress
+} from "@quotewire/core"
 import { Http, NodeWebhookSender } from "@quotewire/http"
 import { connect } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -25,10 +35,12 @@ export const server = (listener: RequestListener, port = 0) =>
 
 const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
 
-/** A host in memory, with a key of each kind. Its webhooks reach this machine. */
-export const host = Effect.gen(function* () {
+/** A host in memory with these options, and a key of each kind. Its webhooks reach this machine. */
+export const hostWith = Effect.fnUntraced(function* (options: Pick<EmbedOptions<Line.Line>, "lines" | "carriers">) {
   const quotewire = yield* Effect.acquireRelease(
-    Effect.sync(() => embed({ storage: MemoryStorage.layer, webhooks: NodeWebhookSender.layer({ policy }) })),
+    Effect.sync(() =>
+      embed<Line.Line>({ storage: MemoryStorage.layer, webhooks: NodeWebhookSender.layer({ policy }), ...options })
+    ),
     ({ close }) => Effect.promise(close)
   )
   const { handle } = yield* Effect.promise(() =>
@@ -58,6 +70,9 @@ export const host = Effect.gen(function* () {
   )
   return { address, client, env, keys, startOne }
 })
+
+/** A host with nothing of its own. */
+export const host = hostWith({})
 
 /** A webhook, as a receiver gets it. */
 export interface Received {

@@ -21,10 +21,23 @@ export const acme = defineCarrier({
   }
 })
 
+/** A carrier that is sent another number each time, so that no recording of it can be played. */
+export const fickle = defineCarrier({
+  id: "naic:88888",
+  name: "Fickle",
+  lines: { renters: { states: ["NY"] } },
+  http: { base_url: process.env.TRIAL_URL ?? "http://127.0.0.1:1" },
+  ask: async ({ http, idempotency_key }) => {
+    const json = { key: idempotency_key, message_id: crypto.randomUUID() }
+    const { number, premium_cents } = (await http.post("/quotes", { json })).json(Quote)
+    return Reply.offers([{ offer_ref: number, premium: Money.cents(premium_cents), term_months: 12 }])
+  }
+})
+
 /** A carrier that breaks rules. */
 export const careless = defineCarrier({
   id: "naic:99999",
   name: "Careless",
   lines: { renters: { states: ["NY"] } },
-  ask: () => Reply.offers([{ offer_ref: "1", premium: Money.cents(-1) }])
+  ask: () => Reply.offers([{ offer_ref: "1", premium: Money.cents(0) }])
 })

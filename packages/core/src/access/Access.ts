@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
+import * as Monotonic from "../concurrency/Monotonic.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
@@ -46,7 +47,7 @@ export class Access extends Context.Service<
     /**
      * Creates a key; `not_found` if the organization does not exist.
      *
-     * `key` sets a given key of this environment and kind, for a storage that is lost when the process ends.
+     * Pass `key` to use a fixed key of this environment and kind, for storage that lives only as long as the process.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -63,7 +64,7 @@ export class Access extends Context.Service<
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Revokes a key. It is refused from now on here, and within a second on all other hosts. A second call returns the same
+     * Revokes a key. This host refuses it at once, all other hosts within a second. A second call returns the same
      * answer.
      */
     readonly revokeKey: (
@@ -72,10 +73,11 @@ export class Access extends Context.Service<
     /**
      * The caller of a verified token; fails with `forbidden` if the organization does not exist.
      *
-     * Its `key_id` is a hash of organization and subject, so that limits and the request log treat each subject like a key.
+     * Its `key_id` is a hash of organization and subject, so that limits and the request log treat each subject like a
+     * key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
-    /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
+    /** Whether the key may be a guess: this host has not recently seen it to be valid, so it must be looked up. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
@@ -102,7 +104,7 @@ export class Access extends Context.Service<
           created_at: now,
           workspaces: { sandbox: ids.workspace(), live: ids.workspace() }
         }
-        // Workspaces first, so that every organization that can be found has both.
+        // Workspaces first, so that an organization never exists without both.
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
@@ -192,7 +194,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   const find = Effect.fnUntraced(function* (key: string) {
     if (!Directory.isWellFormed(key)) return yield* refused
     const { generation } = known
-    const at = clock.currentTimeMillisUnsafe()
+    const at = momentOf(clock)
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
       known.drop(key)
@@ -206,7 +208,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const cached = known.callerOf(key, clock.currentTimeMillisUnsafe())
+    const cached = known.callerOf(key, momentOf(clock))
     return cached === null
       ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
       : Effect.succeed(withHandle(cached, read_handle))
@@ -232,7 +234,7 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknown_organization = "The access token names an organization that does not exist here."
 
-/** How many characters an identifier has after its prefix. Hexadecimal digits are allowed in it. */
+/** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
 const id_characters = 26
 
 /** Draws a new key. */
@@ -261,60 +263,78 @@ const keylessCaller = (read_handle: string | null) =>
 
 /** How long a key that was revoked on another host may still work here. */
 const known_for_ms = second_ms
-/** For how long after its look-up a valid key is no guess. */
+/** How long after its lookup a valid key does not count as a guess. */
 const recent_for_ms = hour_ms
 const max_known_keys = 10_000
 
-/** The caller of a key, and when its look-up began, in milliseconds of real time. */
+/**
+ * A moment in milliseconds. Real time can be set back, and monotonic time may stand still while a machine is suspended.
+ */
+interface Moment {
+  readonly real: number
+  readonly monotonic: number
+}
+
+const momentOf = (clock: Clock.Clock): Moment => ({
+  real: clock.currentTimeMillisUnsafe(),
+  monotonic: Monotonic.millisOf(clock)
+})
+
+/** The caller of a key, and when its lookup began. */
 interface Known {
   readonly caller: Caller
-  readonly at: number
+  readonly at: Moment
 }
 
 /**
  * The keys that this host has found to be valid within the last hour, in memory only.
  *
- * For a second after its look-up, a busy key is not hashed and looked up again.
+ * For a second after its lookup, a busy key is not hashed and looked up again.
  */
 class KnownKeys {
-  /** In the order of their look-ups. */
+  /** In lookup order. */
   private readonly keys = new Map<string, Known>()
   private revocations = 0
 
   /** The caller of a key that was looked up within the last second. */
-  callerOf(key: string, now: number): Caller | null {
+  callerOf(key: string, now: Moment): Caller | null {
     const known = this.keys.get(key)
-    return known !== undefined && now >= known.at && now < known.at + known_for_ms ? known.caller : null
+    if (known === undefined) return null
+    const { caller, at } = known
+    const isRecent = now.real < at.real + known_for_ms && now.monotonic < at.monotonic + known_for_ms
+    return isRecent && now.real >= at.real ? caller : null
   }
 
   /** Whether a key was valid within the last hour. It must still be looked up. */
   wasValidRecently(key: string, now: number): boolean {
     const known = this.keys.get(key)
-    return known !== undefined && now < known.at + recent_for_ms
+    return known !== undefined && now < known.at.real + recent_for_ms
   }
 
-  /** A token for `add`: what is looked up from now on may be added, unless a key is revoked here meanwhile. */
+  /** A token for `add`. A lookup that starts now may be added unless a key is revoked here in the meantime. */
   get generation(): number {
     return this.revocations
   }
 
-  /** Adds a key that was looked up at this time. Keys of more than an hour ago are dropped, and the oldest beyond the maximum. */
-  add(key: string, caller: Caller, at: number, generation: number): void {
+  /**
+   * Adds a key that was looked up at this time. Drops keys older than an hour, and the oldest ones beyond the maximum.
+   */
+  add(key: string, caller: Caller, at: Moment, generation: number): void {
     if (generation !== this.revocations) return
     this.keys.delete(key)
     for (const [oldest, known] of this.keys) {
-      if (this.keys.size < max_known_keys && at < known.at + recent_for_ms) break
+      if (this.keys.size < max_known_keys && at.real < known.at.real + recent_for_ms) break
       this.keys.delete(oldest)
     }
     this.keys.set(key, { caller, at })
   }
 
-  /** Drops a key that was looked up and is not valid. */
+  /** Drops a key whose lookup found it invalid. */
   drop(key: string): void {
     this.keys.delete(key)
   }
 
-  /** Drops a key that is revoked, at once, and discards look-ups that are under way. */
+  /** Drops a revoked key at once, and discards lookups in progress. */
   revoke(id: KeyId): void {
     this.revocations++
     for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)

@@ -14,11 +14,11 @@ export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/Allowa
 })
 
 /**
- * Rate limits in minutes and days of real time, shared by all hosts on one storage. Refuses with `rate_limited` (api.md,
- * Limits).
+ * Rate limits per minute and per day of real time, shared by all hosts on one storage. Refuses with `rate_limited`
+ * (api.md, Rate limits).
  *
- * A refused call does not count. `Retry-After` is the time until every reached limit has ended, so that the call will
- * pass. A call that costs more than a whole limit passes as the first call of a window.
+ * A refused call does not count. `Retry-After` is the time until every exhausted limit resets, so that the retry
+ * passes. A call that costs more than an entire limit passes if it is the first of its window.
  */
 export class Allowance extends Context.Service<
   Allowance,
@@ -99,7 +99,10 @@ export class Allowance extends Context.Service<
   )
 }
 
-/** The allowance of a program's own calls: they cost nothing. Tests and replays do, to protect the receivers of webhooks. */
+/**
+ * The allowance for the program's own calls, which cost nothing. Only tests and replays are charged, to protect webhook
+ * receivers.
+ */
 export const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
   ...allowance,
   spend: () => Effect.void,
@@ -135,7 +138,7 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
   return used > 0 && used + units > limitCounter.limit
 }
 
-/** Refuses with the limit that ends last. Before that the call would be refused again. */
+/** Refuses with the limit that resets last: until then a retry would be refused as well. */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 import type { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 
-/** The two environments. The prefix of a key selects one (api.md, Authentication 1). */
+/** The two environments. The prefix of a key selects one (api.md, API keys). */
 export const Environment = Schema.Literals(["sandbox", "live"])
 export type Environment = typeof Environment.Type
 
-/** The kinds of API key (api.md, Authentication 4). */
+/** The kinds of API key (api.md, API keys). */
 export const KeyKind = Schema.Literals(["server", "widget", "platform"])
 export type KeyKind = typeof KeyKind.Type
 

@@ -43,8 +43,8 @@ export const random_bytes = 4 * secret_characters
 /**
  * Writes a key: `<environment>_<kind>_<secret><checksum>`.
  *
- * The secret is 32 characters of base 62. With the checksum a mistyped key is refused without a look-up, and scanners can
- * recognize leaked keys.
+ * The secret is 32 characters of base 62. With the checksum a mistyped key is refused without a lookup, and scanners
+ * can recognize leaked keys.
  */
 export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)

@@ -2,7 +2,7 @@ import { Predicate, Result, Schema } from "effect"
 import { reader } from "../wire/Input.ts"
 import type { Environment } from "./Caller.ts"
 
-/** The kinds of cost. Each has its own limits (api.md, Limits). */
+/** The kinds of cost. Each has its own limits (api.md, Rate limits). */
 export const costKinds = ["start", "read", "other"] as const
 export type CostKind = (typeof costKinds)[number]
 
@@ -45,7 +45,7 @@ export const standardLimits: Limits = {
 const unlimited: Limit = { per_minute: null, per_day: null }
 const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
 
-/** No limits at all, also on tests and replays: for load tests. */
+/** No limits at all, not even on tests and replays; for load tests. */
 export const noLimits: Limits = {
   keys: { live: nothingLimited, sandbox: nothingLimited },
   organization_factor: 1,
@@ -70,7 +70,7 @@ const KindsChange = Schema.Struct({
 const WholeLimit = Schema.Struct({ per_minute: Schema.NullOr(Units), per_day: Schema.NullOr(Units) })
 const Kinds = Schema.Struct({ start: WholeLimit, read: WholeLimit, other: WholeLimit })
 
-/** Whether a value has the form of limits: a program that has never been compiled may have made it. */
+/** Whether a value has the shape of `Limits`. It may come from a JavaScript program, which no compiler has checked. */
 export const isLimits: (value: unknown) => value is Limits = Schema.is(
   Schema.Struct({
     keys: Schema.Struct({ live: Kinds, sandbox: Kinds }),
@@ -97,7 +97,7 @@ const readChange = reader(LimitsChange)
 /**
  * Parses a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`. Limits that are left out are standard.
  *
- * If it is wrong, returns a phrase that names the field and does not repeat the text.
+ * On failure, returns a phrase that names the field without repeating the text.
  */
 export const readLimits = (text: string): Result.Result<Limits, string> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })

@@ -5,11 +5,12 @@ import * as Fault from "../concurrency/Fault.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { type Kinds, LazyRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import { inBlocks } from "./RandomPool.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /*
- * Sealing: text encrypted at rest, keyed hashes with their parts, and the records whose bodies are sealed in storage.
+ * Sealing: encrypts text at rest, makes and parses keyed hashes, and seals the bodies of records in storage.
  */
 
 /** The seal keys: 32 bytes each, newest first, so that they can be rotated. */
@@ -30,13 +31,31 @@ export class SealKeys extends Context.Service<
 /** The length of a seal key. */
 export const key_bytes = 32
 
-/** Reads a seal key from its text: 32 bytes in base64. Null if the text is no key. */
+/** Reads a seal key from its text: 32 bytes in base64. Null if the text is not a key. */
 export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   const bytes = Base64.decode(text.trim())
   return Result.isSuccess(bytes) && bytes.success.length === key_bytes ? Redacted.make(bytes.success) : null
 }
 
-/** Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Keep it as you keep a password. */
+/** A key with fewer different bytes is not random: 32 random bytes have about 30. */
+const fewest_different_bytes = 8
+const longest_pattern = key_bytes / 2
+
+/** Whether a seal key is easy to guess: it repeats a few bytes, or counts in equal steps. */
+export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
+  const bytes = Redacted.value(key)
+  const repeatsEvery = (length: number) => bytes.every((byte, at) => at < length || byte === bytes[at - length])
+  const stepTo = (at: number) => ((bytes[at] ?? 0) - (bytes[at - 1] ?? 0)) & 0xff
+  return (
+    new Set(bytes).size < fewest_different_bytes ||
+    Array.from({ length: longest_pattern }, (_, index) => index + 1).some(repeatsEvery) ||
+    bytes.every((_, at) => at === 0 || stepTo(at) === stepTo(1))
+  )
+}
+
+/**
+ * Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Keep it as you keep a password.
+ */
 export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(key_bytes))
 
 /**
@@ -55,8 +74,8 @@ export class Seal extends Context.Service<
     /**
      * Decrypts what `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
      *
-     * If the settings lack the key that sealed it, this logs that and fails with `StorageUnavailable`: a host with the right
-     * keys can still read the text, so nothing must be decided without it. From then on `isMissingKey` is true.
+     * If the settings lack the key that sealed it, this logs that and fails with `StorageUnavailable`: a host with the
+     * right keys can still read the text, so nothing must be decided without it. From then on `isMissingKey` is true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
     /** The public names of the keys in the settings, newest first. They reveal nothing about the keys. */
@@ -109,8 +128,8 @@ export class Seal extends Context.Service<
               text === null ? logAltered(purpose) : Effect.void
             )
           }
-          const key_name = keyNamed.exec(sealed)?.[1]
-          if (key_name === undefined) return Effect.as(logAltered(purpose), null)
+          const key_name = keyNameOf(sealed)
+          if (key_name === null) return Effect.as(logAltered(purpose), null)
           isMissingKey = true
           return Effect.andThen(logMissingKey(purpose, key_name), Effect.fail(tryAnotherHost))
         },
@@ -127,6 +146,21 @@ export class Seal extends Context.Service<
   )
 }
 
+/**
+ * A seal without these lost keys: whatever they have sealed reads as if it had been altered, and does not stop a host.
+ */
+export const givingUp = (seal: Seal["Service"], given_up: ReadonlyArray<string>): Seal["Service"] =>
+  given_up.length === 0
+    ? seal
+    : {
+        ...seal,
+        open: (purpose, sealed) =>
+          given_up.includes(keyNameOf(sealed) ?? "") ? Effect.as(logAltered(purpose), null) : seal.open(purpose, sealed)
+      }
+
+/** The public name of the key that sealed a text; null if the text has none. */
+export const keyNameOf = (sealed: string): string | null => keyNamed.exec(sealed)?.[1] ?? null
+
 interface DerivedKeys {
   /** The public name of the key and a dot. Everything made with the key begins with it. */
   readonly prefix: string
@@ -140,12 +174,12 @@ const keyNamed = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
-// A purpose holds a kind and an id, never a fact.
+// A purpose holds a workspace, a kind and an id, never a fact.
 const logAltered = (sealed: string) =>
   Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
 
 const logMissingKey = (sealed: string, key_name: string) =>
-  Effect.annotateLogs(Effect.logError("Sealed with a key that is not among the seal keys of this host"), {
+  Effect.annotateLogs(Effect.logError("Sealed with a key that this host does not have"), {
     sealed,
     key_name
   })
@@ -214,28 +248,38 @@ class SealedRecord extends LazyRecord<() => string> {
   }
 }
 
-// Bound to the version too, so that an older version cannot replace a newer one.
-const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
+// Bound to the workspace, so that no other workspace can open it, and to the version, so that an older version cannot
+// replace a newer one.
+/** The purpose of a sealed record. */
+export const purposeOf = (
+  workspace_id: WorkspaceId,
+  { kind, id, version }: Pick<StoredRecord, "kind" | "id" | "version">
+): string => `${workspace_id} ${kind} ${id} ${version}`
 
-/** The record with its body sealed. */
-export const sealRecord = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
+/** The record with its body sealed, for this workspace only. */
+export const sealRecord = (
+  sealer: Seal["Service"],
+  workspace_id: WorkspaceId,
+  record: StoredRecord
+): Effect.Effect<StoredRecord> =>
   Effect.map(
-    sealer.sealLater(purposeOf(record), () => record.body),
+    sealer.sealLater(purposeOf(workspace_id, record), () => record.body),
     (sealed) => new SealedRecord(record, sealed)
   )
 
 /**
- * The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that.
+ * The unsealed record. None, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
  *
  * Fails only if this process lacks the key that the record is sealed with.
  */
 export const openRecord = (
   sealer: Seal["Service"],
+  workspace_id: WorkspaceId,
   record: StoredRecord
 ): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>
   record instanceof SealedRecord
     ? Effect.succeed(Option.some(record.open))
-    : Effect.map(sealer.open(purposeOf(record), record.body), (body) =>
+    : Effect.map(sealer.open(purposeOf(workspace_id, record), record.body), (body) =>
         body === null ? Option.none() : Option.some({ ...record, body })
       )
 
@@ -248,7 +292,7 @@ export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds
       change.writes.some(isSealed)
         ? Effect.flatMap(
             Effect.forEach(change.writes, (record) =>
-              isSealed(record) ? sealRecord(sealer, record) : Effect.succeed(record)
+              isSealed(record) ? sealRecord(sealer, change.workspace_id, record) : Effect.succeed(record)
             ),
             (writes) => storage.commit({ ...change, writes })
           )
@@ -256,14 +300,14 @@ export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds
     get: (key) =>
       isSealed(key)
         ? Effect.flatMap(storage.get(key), (found) =>
-            Option.isNone(found) ? Effect.succeed(found) : openRecord(sealer, found.value)
+            Option.isNone(found) ? Effect.succeed(found) : openRecord(sealer, key.workspace_id, found.value)
           )
         : storage.get(key),
     page: (query) =>
       isSealed(query)
         ? Effect.flatMap(storage.page(query), (page) =>
             Effect.map(
-              Effect.forEach(page.records, (record) => openRecord(sealer, record)),
+              Effect.forEach(page.records, (record) => openRecord(sealer, query.workspace_id, record)),
               (records) => ({ ...page, records: records.flatMap(Option.toArray) })
             )
           )

@@ -1,4 +1,4 @@
-import { Cause, Clock, Deferred, Effect, type Scope } from "effect"
+import { Clock, Deferred, Effect, type Scope } from "effect"
 import * as Signal from "../concurrency/Signal.ts"
 import type { Storage, Tally } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -8,13 +8,16 @@ import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 const interval_ms = second_ms / 4
 /** How long a total from storage is used. After that it is read again before any decision. */
 const fresh_ms = second_ms - interval_ms
-/** How long a call waits for that at most. Then it is decided with what this host knows. */
+/** The longest that a call waits for that read. After it, the call is decided with what this host knows. */
 const max_wait_ms = 250
 /** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
 const skew_ms = minute_ms
 /** How many counts are sent at once. */
 const max_batch = 500
-/** How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed again. */
+/**
+ * How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed
+ * again.
+ */
 const max_counts = 100_000
 /** How long a stop waits until the last counts are sent. */
 const flush_ms = second_ms
@@ -39,10 +42,10 @@ export interface Counter {
 /**
  * Counts that all hosts on one storage share.
  *
- * A host counts in memory and sends its counts to storage in the background; calls do not wait for that. Decisions use a
- * total that is at most a second old: if it is older, the call waits for one read, which all waiting calls share. While
- * storage is unavailable, a host decides with what it knows and sends its counts later. If the answer of a send is lost,
- * its counts may be added twice.
+ * A host counts in memory and sends its counts to storage in the background; calls do not wait for that. Decisions use
+ * a total that is at most a second old: if it is older, the call waits for one read, which all waiting calls share.
+ * While storage is unavailable, a host decides with what it knows and sends its counts later. If the response to a send
+ * is lost, its counts may be added twice.
  */
 export interface SharedCounts {
   readonly counter: (name: string, window_ms: number) => Counter
@@ -73,6 +76,18 @@ export const make = Effect.fnUntraced(function* (
     }
   })
 
+  /** Sends a batch. If storage refuses it, sends each count alone and forgets those that are refused. */
+  const sendBatch = (batch: ReadonlyArray<Count>) =>
+    Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
+
+  const sendAlone = (count: Count) =>
+    Effect.catchDefect(send([count]), (defect) =>
+      Effect.andThen(
+        Effect.sync(() => unsent.delete(count)),
+        Effect.logError("Could not share a count", defect)
+      )
+    )
+
   /** Storage is unavailable: decide with what is known, and send the counts later. */
   const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of unsent) {
@@ -85,8 +100,8 @@ export const make = Effect.fnUntraced(function* (
   const sync = Effect.suspend(() => {
     const done = answered
     answered = Deferred.makeUnsafe()
-    return Effect.forEach(batchesOf(unsent), send, { discard: true }).pipe(
-      Effect.catchCause((cause) => Effect.andThen(noteFailure(cause), continueWithoutStorage)),
+    return Effect.forEach(batchesOf(unsent), sendBatch, { discard: true }).pipe(
+      Effect.catch(() => continueWithoutStorage),
       Effect.ensuring(Deferred.succeed(done, undefined))
     )
   })
@@ -163,9 +178,4 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
       return counts.get(subject) ?? begin(workspace_id, subject)
     }
   }
-}
-
-/** Logs defects. That storage is unavailable is logged elsewhere. */
-const noteFailure = (cause: Cause.Cause<{ readonly _tag: "StorageUnavailable" }>): Effect.Effect<void> => {
-  return Cause.hasDies(cause) ? Effect.logError("Counts could not be shared", cause) : Effect.void
 }

@@ -51,6 +51,8 @@ const tokens = <Id extends string>(
 /** The token of `/go/<token>`, which leads to a quote's carrier. It holds nothing about a person. */
 export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
-/** The token that identifies an ask to its carrier: the key of its repeats, and the reference in callbacks. */
+/**
+ * The token that identifies an ask to its carrier: the idempotency key of its retries, and the reference in callbacks.
+ */
 export const askTokens = (carrier_id: string): Tokens<QuoteRequestId> =>
   tokens(`ask ${carrier_id}`, prefixes.quote_request, Schema.is(QuoteRequestId))

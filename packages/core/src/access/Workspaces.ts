@@ -2,12 +2,14 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
 import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
 import { Environment } from "./Caller.ts"
 
-/** One organization in one environment: the unit of isolation. Everything is looked up inside the caller's workspace. */
+/**
+ * One organization in one environment: the unit of isolation. Everything is looked up inside the caller's workspace.
+ */
 export const Workspace = Schema.Struct({
   id: WorkspaceId,
   version: Schema.Int,
@@ -24,7 +26,7 @@ export const Workspace = Schema.Struct({
   active_scenario: Schema.NullOr(Schema.String),
   quotes_expired_at: Schema.NullOr(Schema.Int),
   reset_count: Schema.Int,
-  /** How many resets have erased the data; equal to `reset_count` unless a reset is under way. */
+  /** How many resets have erased the data; equal to `reset_count` unless a reset is in progress. */
   erased_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
@@ -63,10 +65,13 @@ export const withLaterTarget = (workspace: Workspace, seconds: number, real_now:
   clock_moved_at: real_now
 })
 
-/** An advance that makes no step for this long is given up. Longer than a lease, for which a dead host can delay a step. */
+/**
+ * An advance without a step for this long is given up. It is longer than a lease, because a dead host can delay a step
+ * by one.
+ */
 const given_up_after_ms = minute_ms
 
-/** How far the clock has still to advance, in milliseconds; 0 if the advance was given up. */
+/** The remaining advance of the clock, in milliseconds; 0 if the advance was given up. */
 export const remainingAdvance = (workspace: Workspace, real_now: number): number => {
   const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
   return real_now - clock_moved_at > given_up_after_ms ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
@@ -83,11 +88,11 @@ export class Workspaces extends Context.Service<
   Workspaces,
   {
     /**
-     * The workspace and its time now. A workspace that a key names must exist; its absence is a defect. A live workspace
-     * never changes, so it is cached.
+     * The workspace and its time now. A workspace that a key names must exist; its absence is a defect. A live
+     * workspace never changes, so it is cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The same from a cache that may be outdated. A change that is decided with it must expect `expectationsOf`. */
+    /** The same from a cache that may be stale. A change that is based on it must expect `expectationsOf`. */
     readonly cached: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** Reads, decides and saves, retrying on conflict. Saves nothing if nothing changes. */
     readonly update: (
@@ -148,10 +153,37 @@ export class Workspaces extends Context.Service<
 
 const max_cached = 10_000
 
-/** What a change that was decided at a moment must expect: an unchanged workspace. A live one never changes. */
+/** The expectation of a change that was decided at a moment: an unchanged workspace. A live workspace never changes. */
 export const expectationsOf = ({
   workspace: { id, version, environment }
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
+
+/** How many advances a decision may lose to before it conflicts. */
+const max_advances = 100
+
+/**
+ * Stores what was decided at a moment. Conflicts if the sandbox has been reset since, because its clock went back. An
+ * advance since then does not conflict: the decision came first.
+ */
+export const commitAt = Effect.fnUntraced(function* (
+  on: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },
+  moment: Moment,
+  parts: Partial<Omit<Change.Change, "workspace_id">>
+): Effect.fn.Return<void, VersionConflict | StorageUnavailable> {
+  let { workspace } = moment
+  for (let advances = 0; ; advances++) {
+    const expects = [...(parts.expects ?? []), ...expectationsOf({ ...moment, workspace })]
+    const conflict = yield* commit(on.storage, Change.make(workspace.id, { ...parts, expects })).pipe(
+      Effect.as(null),
+      Effect.catchTag("VersionConflict", (error) => Effect.succeed(error))
+    )
+    if (conflict === null) return
+    if (conflict.kind !== kind.name || advances === max_advances) return yield* conflict
+    const now = yield* on.workspaces.moment(workspace.id)
+    if (now.workspace.reset_count !== workspace.reset_count) return yield* conflict
+    workspace = now.workspace
+  }
+})
 
 /** The change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
 export const changeOf = (workspace: Workspace): Change.Change =>

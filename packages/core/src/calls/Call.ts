@@ -4,12 +4,12 @@ import type { Moment } from "../access/Workspaces.ts"
 /**
  * A person's answer to a host that asks for consent itself, for example in a form that an agent program shows.
  *
- * `pending`: not asked yet. The operation then checks everything else and refuses the call, so that the person is asked only
- * about a start that is right otherwise.
+ * `pending`: not asked yet. The operation then checks everything else and refuses the call, so that the person is asked
+ * only about an otherwise valid start.
  */
 export type PersonsAnswer = "pending" | "agreed" | "declined"
 
-/** A call as an operation's `run` receives it: everything was checked except what the input means. */
+/** A call as an operation's `run` receives it: everything is checked except the meaning of the input. */
 export interface Call {
   readonly caller: Caller
   /** The caller's workspace, and its time when the call arrived. Cached for operations that are `optimistic`. */
@@ -18,7 +18,7 @@ export interface Call {
   readonly idempotency_key: string | null
   /** The date of the revision of the answer. `run` itself always answers in the newest form. */
   readonly revision: string
-  /** The input as sent, in the caller's revision. Repeats are compared by it. */
+  /** The input as sent, in the caller's revision. Retries are compared by it. */
   readonly sent: unknown
   /** The person's answer, if the host asks for consent itself. Absent over REST: there the input holds the consents. */
   readonly person?: PersonsAnswer

@@ -1,34 +1,43 @@
 import { Effect } from "effect"
 import { areEqual, type Seal } from "../access/Seal.ts"
+import type { RecordKey } from "../storage/Storage.ts"
 import { isStorable } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * The fingerprint of an input: a keyed hash of its canonical text, a dot, and the length of that text. Equal inputs have
- * equal fingerprints, and a fingerprint does not reveal the input.
+ * The fingerprint of an input: a keyed hash of its canonical text, a dot, and the length of that text. Equal inputs
+ * have equal fingerprints in one record, and a fingerprint does not reveal the input.
  */
 
+/** The record that keeps a fingerprint. In any other record the fingerprint matches nothing. */
+export interface KeptIn extends Pick<RecordKey, "workspace_id" | "kind" | "id"> {}
+
 /** The fingerprint of an input that was checked. */
-export const of = (seal: Seal["Service"], input: unknown): Effect.Effect<string> => {
+export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effect.Effect<string> => {
   const text = Json.canonical(input)
-  return Effect.map(seal.mac(purpose, text), (mac) => join(mac, text))
+  return Effect.map(seal.mac(purposeOf(keptIn), text), (mac) => join(mac, text))
 }
 
 /**
  * Whether an input has this fingerprint. False if the key that made the fingerprint is gone.
  *
- * The input may be unchecked. Most others differ in length, so they need neither be sorted nor hashed.
+ * The input may be unchecked. Most inputs that differ also differ in length, so they need not be sorted or hashed.
  */
-export const matches = (seal: Seal["Service"], fingerprint: string, input: unknown): Effect.Effect<boolean> => {
+export const matches = (
+  seal: Seal["Service"],
+  keptIn: KeptIn,
+  fingerprint: string,
+  input: unknown
+): Effect.Effect<boolean> => {
   // The order of members does not change the length.
   if (!isStorable(input) || !fingerprint.endsWith(join("", JSON.stringify(input)))) return Effect.succeed(false)
   const text = Json.canonical(input)
   return Effect.map(
-    seal.macLike(fingerprint, purpose, text),
+    seal.macLike(fingerprint, purposeOf(keptIn), text),
     (mac) => mac !== null && areEqual(join(mac, text), fingerprint)
   )
 }
 
-const purpose = "fingerprint"
+const purposeOf = ({ id, kind, workspace_id }: KeptIn): string => `fingerprint ${workspace_id} ${kind} ${id}`
 
 const join = (mac: string, text: string): string => `${mac}.${text.length}`

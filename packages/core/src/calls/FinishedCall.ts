@@ -6,11 +6,12 @@ import * as Kind from "../storage/Kind.ts"
 import { codes, type ErrorCode } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
-import { pageFields } from "../wire/Page.ts"
+import { pageFields } from "../wire/Pagination.ts"
+import { plain } from "../wire/PlainText.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * A call that has ended: what hosts are told of it, and its entry in the request log.
+ * A finished call: what hosts learn about it, and its entry in the request log.
  */
 
 /**
@@ -27,7 +28,7 @@ export interface Transport {
   readonly status: number | null
   /** The `User-Agent` header. */
   readonly user_agent: string | null
-  /** The name that a client of the agent endpoint gives itself. */
+  /** The name with which a client of the agent endpoint identifies itself. */
   readonly client_name: string | null
   readonly client_version: string | null
 }
@@ -41,7 +42,9 @@ export interface CallSubject {
   readonly quote_id: QuoteId | null
 }
 
-/** Finds the ids that a call is about. Ignores text that does not have the form of an id, so that it is never logged. */
+/**
+ * Finds the ids that a call is about. Ignores text that does not have the form of an id, so that it is never logged.
+ */
 export const subjectOf = (about: About, input: unknown, answer: string | null): CallSubject => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
@@ -89,12 +92,12 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
     Context.get(services, OnFinishedCall)(call)
     return Effect.void
   } catch (defect) {
-    const log = Fault.log("OnFinishedCall has failed", Cause.die(defect))
+    const log = Fault.log("OnFinishedCall failed", Cause.die(defect))
     return Effect.annotateLogs(log, { request_id: call.request_id })
   }
 }
 
-/** Longer texts of callers are cut to this length before they are stored (api.md, Limits). */
+/** Longer texts of callers are cut to this length before they are stored (api.md, Fixed limits). */
 export const max_text_characters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
@@ -116,7 +119,7 @@ const fields = {
   quote_id: Schema.NullOr(QuoteId)
 }
 
-/** One API call of an organization (api.md, Request log entry): no body, no key, nothing about a person. */
+/** One API call of an organization (api.md, Request log entries): no body, no key, nothing about a person. */
 export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
 export type RequestLogEntry = typeof RequestLogEntry.Type
 
@@ -210,10 +213,4 @@ const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\
 
 /** A caller's text without secrets, cut to length, in a form that every storage can hold. */
 const storable = (text: string | null): string | null =>
-  text === null
-    ? null
-    : text
-        .slice(0, max_text_characters)
-        .toWellFormed()
-        .replace(/\p{Cc}/gu, " ")
-        .replace(secret, "…")
+  text === null ? null : plain(text.slice(0, max_text_characters)).replace(secret, "…")

@@ -6,7 +6,8 @@ const fingerprint = Schema.String.annotate({ description: "A keyed hash of the i
 /**
  * The stored state of a call with an `Idempotency-Key`.
  *
- * `running` until a time unless it is renewed, `done` with its answer, or `released` after a refusal, so that a repeat runs.
+ * `running` until it expires, unless renewed; `done` with its answer; or `released` after a refusal, so that a retry
+ * runs.
  */
 export const IdempotencyRecord = Schema.Union([
   Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),
@@ -18,6 +19,7 @@ export type IdempotencyRecord = typeof IdempotencyRecord.Type
 /** Records of calls in storage, by operation and key. */
 export const kind = Kind.make({
   name: "remembered_call",
+  has_hashes: true,
   schema: IdempotencyRecord,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }

@@ -12,7 +12,7 @@ import { type IdempotencyRecord, idOf, kind } from "./IdempotencyRecord.ts"
 
 /** A call that must run only once, however often it is sent. */
 export interface KeyedCall {
-  /** Who calls, when, and with which input. Repeats are compared by the input as sent. */
+  /** Who calls, when, and with which input. Retries are compared by the input as sent. */
   readonly call: { readonly caller: Caller; readonly moment: Moment; readonly sent: unknown }
   readonly operation: string
   /** The `Idempotency-Key`, already checked with `keyErrors`. */
@@ -28,15 +28,15 @@ export interface Answer<A> {
   readonly replayed: boolean
 }
 
-/** Stores the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
+/** Stores the answers of calls with an `Idempotency-Key` (api.md, Idempotency). */
 export class IdempotentCalls extends Context.Service<
   IdempotentCalls,
   {
     /**
      * Runs the call, or replays its first answer.
      *
-     * Refuses with `conflict` if the key was used with another input (`use_new_request_key`), or if the first call is
-     * still running (`wait`).
+     * Refuses with `conflict` if the key was used with a different input (`use_new_request_key`), or if the first call
+     * is still running (`wait`).
      */
     readonly runOnce: <A, E, R>(
       keyed: KeyedCall,
@@ -56,14 +56,14 @@ export class IdempotentCalls extends Context.Service<
         Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), last_calls_ms)
       )
 
-      // The record is dated when it is written, so that the answer of a one-year advance is not a year old at once.
+      // Dated when written; otherwise the answer of a one-year advance would be a year old at once.
       const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
         const { now } = yield* workspaces.moment(id.workspace_id)
         const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
         yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
       })
 
-      /** Stores how a call has ended, on top of the current record: retention may have erased it meanwhile. */
+      /** Stores the outcome of a call on top of the current record, which retention may have erased in the meantime. */
       const conclude = (id: RecordId, kept: IdempotencyRecord) =>
         retryOnConflict(
           Effect.flatMap(storage.get({ workspace_id: id.workspace_id, kind: kind.name, id: id.name }), (stored) =>
@@ -81,7 +81,10 @@ export class IdempotentCalls extends Context.Service<
           })
         )
 
-      /** Renews the record while a call runs, until a conflict shows that it was erased or that the call has ended. */
+      /**
+       * Renews the record while a call runs. Stops on a conflict, which means that the record was erased or the call
+       * has ended.
+       */
       const renewing = Effect.fnUntraced(
         function* (id: RecordId, version: number, fingerprint: string) {
           for (let next = version + 1; ; next++) {
@@ -101,11 +104,8 @@ export class IdempotentCalls extends Context.Service<
           workspace_id: keyed.call.moment.workspace.id,
           name: idOf(keyed.operation, keyed.key)
         }
-        const stored = yield* storage.get({
-          workspace_id: id.workspace_id,
-          kind: kind.name,
-          id: id.name
-        })
+        const place = { workspace_id: id.workspace_id, kind: kind.name, id: id.name }
+        const stored = yield* storage.get(place)
         const kept = Option.map(stored, kind.value)
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const { sent } = keyed.call
@@ -113,13 +113,13 @@ export class IdempotentCalls extends Context.Service<
         if (Option.isSome(kept) && kept.value.state !== "released") {
           const real_now = yield* Clock.currentTimeMillis
           const before = kept.value
-          if (!(yield* Fingerprint.matches(seal, before.fingerprint, sent))) return yield* usedOtherwise
+          if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise
           if (before.state === "done") {
             return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
           }
           if (real_now < before.until) return yield* stillRunning
         }
-        const fingerprint = yield* Fingerprint.of(seal, sent)
+        const fingerprint = yield* Fingerprint.of(seal, place, sent)
 
         const first = Effect.gen(function* () {
           yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(
@@ -139,7 +139,7 @@ export class IdempotentCalls extends Context.Service<
   )
 }
 
-/** After this time without a renewal, a repeat may run the call: its host has died. */
+/** After this time without a renewal, the call's host counts as dead and a retry may run the call. */
 const running_ms = 30_000
 /** How often a running call renews its record, in milliseconds. */
 const renew_ms = 10_000
@@ -149,7 +149,7 @@ const last_calls_ms = 500
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {
-    message: "This Idempotency-Key was used with another input.",
+    message: "This Idempotency-Key was used with a different input.",
     retry_action: "use_new_request_key"
   })
 )

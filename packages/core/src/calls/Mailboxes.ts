@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import * as Monotonic from "../concurrency/Monotonic.ts"
 import * as Change from "../storage/Change.ts"
 import { LongPolls, type WaitForHint } from "../storage/Hints.ts"
 import * as Kind from "../storage/Kind.ts"
@@ -11,7 +12,7 @@ export const kind = Kind.make({
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
   // A message can hold facts.
   sealed: true,
-  kept_for: { days: 1, clock: "real" },
+  kept_for: { minutes: 30, clock: "real" },
   wakes: "itself"
 })
 
@@ -25,13 +26,16 @@ export interface Mailbox {
 export class Mailboxes extends Context.Service<
   Mailboxes,
   {
-    /** Puts a message into a mailbox. Only the first one counts, and none once the wait is over: others are dropped. */
-    readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<void, StorageUnavailable>
     /**
-     * Waits for the message and erases it. Null if there is none within `wait_ms` milliseconds of real time, if the process is
-     * about to stop, or if too many calls wait already.
+     * Puts a message into a mailbox, and returns whether the mailbox took it. It keeps the first message; later ones,
+     * or any after the wait, are dropped.
+     */
+    readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<boolean, StorageUnavailable>
+    /**
+     * Waits for the message and erases it. Null if there is none within `wait_ms` milliseconds of real time, if the
+     * process is about to stop, or if too many calls wait already.
      *
-     * After that the mailbox takes no message, also if the wait was interrupted.
+     * After that the mailbox takes no message, even if the wait was interrupted.
      */
     readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null>
   }
@@ -55,9 +59,14 @@ export class Mailboxes extends Context.Service<
       })
 
       const send = (mailbox: Mailbox, text: string) =>
-        Effect.catchTag(write(mailbox, 1, text), "VersionConflict", () => Effect.void)
+        write(mailbox, 1, text).pipe(
+          Effect.as(true),
+          Effect.catchTag("VersionConflict", () => Effect.succeed(false))
+        )
 
-      /** The message; null if there is none yet, or if storage cannot be reached: it may be back before the wait is over. */
+      /**
+       * The message; null if there is none yet, or if storage is unavailable: it may recover before the wait is over.
+       */
       const look = (mailbox: Mailbox) =>
         find(mailbox).pipe(
           Effect.map(Option.match({ onNone: () => null, onSome: (stored) => kind.value(stored).text })),
@@ -65,17 +74,17 @@ export class Mailboxes extends Context.Service<
         )
 
       const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, wait_ms: number, next: WaitForHint) {
-        const until = (yield* Clock.currentTimeMillis) + wait_ms
+        const until = (yield* Monotonic.millis) + wait_ms
         while (true) {
           const text = yield* look(mailbox)
-          const left_ms = until - (yield* Clock.currentTimeMillis)
+          const left_ms = until - (yield* Monotonic.millis)
           if (text !== null || left_ms <= 0) return text
           const woken = yield* next(left_ms)
           if (woken !== "changed") return yield* look(mailbox)
         }
       })
 
-      /** Empties and closes the mailbox: nothing of the message is left, and no other can follow. */
+      /** Erases the message, and closes the mailbox to any other. */
       const close = (mailbox: Mailbox) =>
         retryOnConflict(
           Effect.flatMap(find(mailbox), (stored) =>

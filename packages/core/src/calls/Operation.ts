@@ -38,26 +38,26 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly name: Name
   /** A few words, as in a table of contents. */
   readonly summary: string
-  /** What the operation does, for a developer. */
+  /** A description of the operation for developers. */
   readonly description: string
   readonly tag: string
   readonly route: Route
   readonly authority: Authority
   readonly cost: Cost
-  /** Whether a repeat with the same `Idempotency-Key` replays the first answer (api.md, Endpoints, rule 3). */
+  /** Whether a retry with the same `Idempotency-Key` replays the first answer (api.md, Idempotency). */
   readonly idempotent: boolean
   /** The field of the answer that is a secret: shown once, never stored, and null in a replay. */
   readonly secret_field?: string
   /**
-   * Promises that `run` may get a cached moment: its changes expect the moment, and it reads the current one before it
-   * refuses anything because of it. Then nothing is read for the moment.
+   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current one before
+   * any refusal that depends on it. The pipeline then reads nothing to find the moment.
    */
   readonly optimistic?: true
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
-   * Checks the other fields of an input some of whose fields, or whose key, were refused for their form, so that one
-   * answer reports every wrong field.
+   * Checks the remaining fields of an input if some of its fields, or the key, are malformed, so that one answer
+   * reports every wrong field.
    */
   readonly validateRest?: (
     call: Call,
@@ -66,9 +66,12 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<ApiError.WrongFields, never, R>
   /** Makes the refusal of wrong fields; by default `ApiError.invalidInput`. */
   readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
-  /** Whether the operation is available under the host's settings; by default always. If not, it is not listed and answers `not_found`. */
+  /**
+   * Whether the operation is available under the host's settings; by default always. If not, it is not listed and
+   * answers `not_found`.
+   */
   readonly available?: Effect.Effect<boolean, never, R>
-  /** What a call is about, for the request log; by default nothing. */
+  /** The subject of a call, for the request log; by default nothing. */
   readonly about?: About
   /** The error codes besides those of every operation. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
@@ -82,8 +85,8 @@ export interface Definition<Name extends string, Input, Output, R> {
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
   extends Omit<Definition<Name, Input, Output, R>, "run"> {
   /**
-   * Decodes the input as it is with the host's lines, and returns an effect that runs the operation. The caller was
-   * checked before.
+   * Decodes the input for the host's lines, and returns an effect that runs the operation. The caller is already
+   * checked.
    */
   readonly prepare: (
     call: Call,

@@ -4,6 +4,7 @@ import { Allowance } from "../access/Allowance.ts"
 import type { Caller } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
+import * as Monotonic from "../concurrency/Monotonic.ts"
 import { type LineSet, Lines } from "../lines/Lines.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
@@ -25,23 +26,25 @@ export { identify, identifyGrant, type RequestHead } from "./identify.ts"
 /** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
   /**
-   * `{ header }` with the `Service-Version` that was sent, null if none was: then the pin decides, and the first call of
-   * a workspace stores it. `"current"` for hosts that always answer in the newest revision, such as the agent endpoint
-   * and embedded clients. They neither read nor store a pin.
+   * `{ header }` with the `Service-Version` that was sent, null if none was: then the pin decides, and the first call
+   * of a workspace stores it. `"current"` for hosts that always answer in the newest revision, such as the agent
+   * endpoint and embedded clients. They neither read nor store a pin.
    */
   readonly revision: AskedRevision
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
-  /** How the call came in, for the request log. By default that is the operation's own route, as for embedded clients. */
+  /**
+   * How the call came in, for the request log. By default that is the operation's own route, as for embedded clients.
+   */
   readonly transport?: Transport
-  /** The person's answer, if the host asks for consent itself. It never comes from what the caller sends. */
+  /** The person's answer, if the host asks for consent itself. It is never taken from the caller's input. */
   readonly person?: PersonsAnswer
   /** Whether an earlier request has paid for this one: a call that asks the person runs once for each answer. */
   readonly is_paid?: boolean
   /**
    * The input as one object, collected from all parts of the call.
    *
-   * It is read only after the caller was admitted, so that no body of an unknown caller is read.
+   * It is read only after the caller is admitted, so that the body of an unknown caller is never read.
    */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
@@ -127,7 +130,7 @@ export const spendUnrouted = (
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
   Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unrouted_cost, credentials.address))
 
-/** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entry). */
+/** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
 /** A request in progress: what was received, and what is known about it so far. */
@@ -139,6 +142,8 @@ interface CallState {
   readonly services: Context.Context<RequestLog>
   /** When it was received: real time in milliseconds. */
   readonly created_at: number
+  /** The same moment in monotonic time. */
+  readonly began_ms: number
   caller: Caller | null
   /** The revision of its answer or refusal. */
   revision: Revision.Revision | null
@@ -152,8 +157,9 @@ const start = (
   transport: Transport,
   operation: CallState["operation"]
 ): CallState => {
-  const created_at = Context.get(services, Clock.Clock).currentTimeMillisUnsafe()
-  return { request_id, transport, operation, services, created_at, caller: null, revision: null, input: null }
+  const clock = Context.get(services, Clock.Clock)
+  const received = { created_at: clock.currentTimeMillisUnsafe(), began_ms: Monotonic.millisOf(clock) }
+  return { request_id, transport, operation, services, ...received, caller: null, revision: null, input: null }
 }
 
 /** Runs the work of a request, and logs how it ends. */
@@ -177,7 +183,7 @@ const logged = <A extends Reply, R>(
 
 /** Logs a request that has ended, if its caller is known. */
 const log = (
-  { caller, created_at, input, operation, request_id, services, transport }: CallState,
+  { began_ms, caller, created_at, input, operation, request_id, services, transport }: CallState,
   end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
 ): Effect.Effect<void> => {
   if (caller === null) return Effect.void
@@ -186,7 +192,7 @@ const log = (
   const finished: FinishedCall = {
     request_id,
     created_at,
-    duration_ms: Context.get(services, Clock.Clock).currentTimeMillisUnsafe() - created_at,
+    duration_ms: Monotonic.sinceOf(Context.get(services, Clock.Clock), began_ms),
     caller,
     operation: operation?.name ?? null,
     transport,
@@ -238,7 +244,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   state.revision = revision
   const sent = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sent)
-  // The moment is read only now, because a slow body may have taken its time.
+  // Read the moment only now: the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
     ? workspaces.cached(caller.workspace_id)
@@ -309,7 +315,7 @@ const prepare = <Output, R>(
   return Effect.flatMap(others, (others) => Effect.fail(refuse(joinWrongFields(refused, others))))
 }
 
-/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Versioning 11). */
+/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Choosing a revision). */
 const inRevision = (
   revision: Revision.Revision | null,
   operation: string,

@@ -24,7 +24,7 @@ export const refuse = (
   const error = toApiError(cause)
   if (error !== null) return Effect.fail(error)
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-  return Effect.logError("A call has failed", cause).pipe(
+  return Effect.logError("A call failed", cause).pipe(
     Effect.annotateLogs({ operation, request_id }),
     Effect.andThen(Effect.fail(ApiError.make("internal_error")))
   )

@@ -8,7 +8,7 @@ import { commit, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Page.ts"
+import { default_limit } from "../wire/Pagination.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import type { Call } from "./Call.ts"
 import {
@@ -31,8 +31,8 @@ export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/Req
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * Calls are buffered in memory and written every half second, when 500 wait, and when the layer closes, as one change for
- * each workspace. While storage is unavailable the newest 50,000 wait; the number of dropped calls is logged.
+ * Calls are buffered in memory and written every half second, when 500 wait, and when the layer closes, as one change
+ * for each workspace. While storage is unavailable the newest 50,000 wait; the number of dropped calls is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
@@ -148,23 +148,22 @@ const storeBatch = (
   const writes = calls.map(toStored)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
-  // A commit with an unknown outcome may have been stored. Then we write each call that is not stored yet alone.
-  const storeEach = Effect.forEach(
-    writes,
-    (record) => Effect.catchTag(store([record]), "VersionConflict", () => Effect.void),
-    { discard: true }
-  )
+  const storeOne = (record: Change.StoredRecord) =>
+    store([record]).pipe(
+      // An earlier commit, whose outcome was unknown, has stored it.
+      Effect.catchTag("VersionConflict", () => Effect.void),
+      // Storage will never accept this call, so drop it: others wait behind it.
+      Effect.catchDefect((defect) => Effect.logError("Could not log a call", defect))
+    )
+  const storeEach = Effect.forEach(writes, storeOne, { discard: true })
   return store(writes).pipe(
     Effect.catchTag("VersionConflict", () => storeEach),
-    // Storage will never accept these calls, so drop them: others wait behind them.
-    Effect.catchDefect((defect) => Effect.logError("Calls could not be logged", defect))
+    Effect.catchDefect(() => storeEach)
   )
 }
 
 const warnOf = (lost: number) =>
-  lost === 0
-    ? Effect.void
-    : Effect.logWarning(`Storage could not be reached; ${lost} calls are missing in the request log`)
+  lost === 0 ? Effect.void : Effect.logWarning(`Storage was unreachable; the request log lacks ${lost} calls`)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -228,7 +227,7 @@ export class CallBuffer<A> {
     return taken
   }
 
-  /** Puts back calls that could not be written, before the newer ones that have come meanwhile. */
+  /** Puts back calls that could not be written, before the newer ones that have come in the meantime. */
   putBack(calls: ReadonlyArray<A>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)

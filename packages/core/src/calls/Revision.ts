@@ -11,7 +11,8 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * Revisions of the contract: how the older ones differ, how inputs and answers are translated, and which one a call gets.
+ * Revisions of the contract: how the older ones differ, how inputs and answers are translated, and which one a call
+ * gets.
  */
 
 /** The members of a JSON object. */
@@ -38,7 +39,7 @@ export interface Difference {
   readonly event?: (event: Fields) => Fields
 }
 
-/** A dated revision of the contract (api.md, Versioning 1). */
+/** A dated revision of the contract (api.md, Revisions). */
 export interface Revision {
   /** The date, as in `Service-Version`: `2026-09-26`. */
   readonly date: string
@@ -168,11 +169,11 @@ export const ServedRevisions = Context.Reference<Served>("@quotewire/core/Served
  * How a call selects its revision.
  *
  * A REST call passes its `Service-Version`, or null if it sent none; then the pin decides. `current` is for hosts that
- * always answer in the newest revision. They neither read nor store a pin (api.md, Versioning 6).
+ * always answer in the newest revision. They neither read nor store a pin (api.md, Choosing a revision).
  */
 export type AskedRevision = { readonly header: string | null } | "current"
 
-/** Chooses the revision of calls and of webhooks, and keeps the pin of each workspace (api.md, Versioning 2 and 3). */
+/** Chooses the revision of calls and of webhooks, and keeps the pin of each workspace (api.md, Versioning). */
 export class Revisions extends Context.Service<
   Revisions,
   {
@@ -184,8 +185,8 @@ export class Revisions extends Context.Service<
       workspace_id: WorkspaceId
     ) => Effect.Effect<Revision | null, ApiError.ApiError<"invalid_version"> | StorageUnavailable>
     /**
-     * The pinned revision of a workspace. If there is none, pins one: the current revision, or in live that of the sandbox
-     * if it has one. While storage cannot store the pin, the current revision is used.
+     * The pinned revision of a workspace. If there is none, pins one: the current revision, or in live that of the
+     * sandbox if it has one. While storage cannot store the pin, the current revision is used.
      */
     readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision, StorageUnavailable>
   }
@@ -256,7 +257,7 @@ export class Revisions extends Context.Service<
 
 const max_pins = 10_000
 
-/** The pinned revision of a workspace: a date, even if that revision is no longer served (api.md, Versioning 3). */
+/** The pinned revision of a workspace: a date, even if that revision is no longer served (api.md, Pins). */
 export const Pin = Schema.Struct({ revision: Schema.String })
 export type Pin = typeof Pin.Type
 

@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { changeOf, type Moment, type Workspace, type Workspaces } from "../access/Workspaces.ts"
+import { changeOf, expectationsOf, type Moment, type Workspace, type Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { Kind } from "../storage/Kind.ts"
 import { commit, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -15,8 +15,8 @@ export interface Decision<A> {
 }
 
 /**
- * Accepts a call once, under an id that is derived from it: whoever runs the call, on any host and at any time, gets the
- * first decision.
+ * Accepts a call once, under an id that is derived from it: whoever runs the call, on any host and at any time, gets
+ * the first decision.
  *
  * The decision is a record whose first version can be written only once. It stays after the call has ended, because the
  * host may die before the answer is stored, and another host may run the same call later.
@@ -36,7 +36,7 @@ export const acceptOnce = <A, R>(
       const record = kind.record(value, { id, version: 1, created_at: at, updated_at: at })
       const change =
         workspace === undefined
-          ? Change.make(workspace_id, {})
+          ? Change.make(workspace_id, { expects: expectationsOf(moment) })
           : changeOf({ ...workspace, version: moment.workspace.version + 1 })
       yield* commit(storage, { ...change, writes: [...change.writes, record] })
       return value

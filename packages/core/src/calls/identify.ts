@@ -27,8 +27,8 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
 /**
  * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
  *
- * A failure with `authentication_failed` counts against the address, like a wrong key. An address that has reached its limit is
- * refused before the token is checked.
+ * A failure with `authentication_failed` counts against the address, like a wrong key. An address that has reached its
+ * limit is refused before the token is checked.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,

@@ -3,8 +3,9 @@ import { Environment } from "../access/Caller.ts"
 import { type LineSet, standard } from "../lines/Lines.ts"
 import { servedStates } from "../lines/State.ts"
 import { Callable } from "../wire/Argument.ts"
-import { type BrokenRule, rule } from "../wire/BrokenRule.ts"
+import { type BrokenRule, fromFieldError, rule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
+import { plain } from "../wire/PlainText.ts"
 import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier.ts"
 
@@ -15,10 +16,7 @@ import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier
  * of the host, or null before they are known: then only terms for standard lines are compared with the facts of their line.
  */
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
-  const wrong = findWrong(adapter).map(({ path, message, allowed_values }) => ({
-    path,
-    message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
-  }))
+  const wrong = findWrong(adapter).map(fromFieldError)
   const isWrong = (path: string): boolean =>
     wrong.some((one) => one.path === path || isUnder(one.path, path) || isUnder(path, one.path))
   if (!hasFields(adapter)) return wrong
@@ -56,11 +54,16 @@ const Terms = Schema.Struct({
 
 const hostName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
 
+/** A name that people and models read. */
+const PlainName = Input.textUpTo(100, 1).check(
+  Schema.makeFilter((text) => plain(text) === text, { expected: "text without hidden characters" })
+)
+
 const Adapter = Schema.Struct({
   carrier: Schema.Struct({
     id: Schema.String,
-    name: Input.textUpTo(100, 1),
-    registry_ids: Schema.Array(Input.textUpTo(100, 1))
+    name: PlainName,
+    registry_ids: Schema.Array(PlainName).check(Schema.isMaxLength(100, { expected: "a list of at most 100 ids" }))
   }),
   environments: listOf(Environment, "a list with sandbox, live or both"),
   lines: Schema.Record(Schema.String, Terms).check(

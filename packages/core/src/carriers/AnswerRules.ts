@@ -1,29 +1,37 @@
-import { Effect, Predicate, Schema } from "effect"
-import { type BrokenRule, ruleText } from "../wire/BrokenRule.ts"
+import { Cause, Effect, Predicate, Record, Result, Schema } from "effect"
+import { type BrokenRule, fromFieldError, rule, ruleText } from "../wire/BrokenRule.ts"
+import { isLarge, isRecord } from "../wire/Faults.ts"
+import type { FieldError } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
-import { CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
+import { day_ms, fromDate } from "../wire/Timestamp.ts"
+import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * The rules that an adapter's answers break, and how they are logged.
+ * How an adapter's answers are read, which rules they break, and how those are logged.
  */
 
-/** The rules that an adapter's reply breaks; none if it can be read. */
-export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(reply) ? [] : findInReply(reply))
+/** The rule that a `pending` reply breaks if the adapter has no function that fetches the answer. */
+export const ofPending = (
+  { callback, poll, simulation }: Pick<CarrierAdapter, "callback" | "poll" | "simulation">,
+  { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
+): ReadonlyArray<BrokenRule> =>
+  poll_after_ms === null
+    ? rule(callback !== undefined || simulation !== undefined, "poll_after_ms", no_callback)
+    : poll === undefined
+      ? [noPoll]
+      : []
 
-/** The rules that a decline by an adapter's `appetite` breaks. */
-export const ofDecline = (decline: unknown): ReadonlyArray<BrokenRule> =>
-  isDecline(decline) ? [] : findInDecline(decline)
+const no_callback = "Must say when to poll, because the adapter has no callback."
+/** The rule that a `pending` reply with a time to poll breaks if the adapter has no `poll`. */
+export const noPoll: BrokenRule = {
+  path: "poll_after_ms",
+  message: "Must be null, because the adapter has no poll."
+}
 
-/** The rules that an answer to `refresh` breaks. */
-export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefresh(found) ? [] : findInRefresh(found))
-
-/** The rules that an answer to `testConnection` breaks. */
-export const ofConnectionTest: (answer: unknown) => ReadonlyArray<BrokenRule> = Input.findings(ConnectionTest)
-
-/** Logs why an answer of an adapter is not used, and adds it to the record of the exchange. */
-export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>
-  Effect.logWarning("A carrier's answer breaks rules and is not used").pipe(
+/** Logs why an answer of an adapter is not used, and adds it to the record of the exchange. `cause` says where it broke them. */
+export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown> = Cause.empty): Effect.Effect<void> =>
+  Effect.logWarning("A carrier's answer breaks the rules and was dropped", cause).pipe(
     Effect.andThen(Draft.note((draft) => draft.broke(rules))),
     Effect.annotateLogs(annotation(rules))
   )
@@ -44,16 +52,62 @@ interface Member extends Schema.Decoder<unknown> {
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
   const finders = new Map(members.map((member) => [member.fields.kind.literal, Input.findings(member)]))
-  return (answer: unknown): ReadonlyArray<BrokenRule> => {
+  return (answer: unknown): ReadonlyArray<FieldError> => {
     if (!Predicate.isObject(answer)) return [{ path: "", message: "The answer must be an object." }]
     const find = typeof answer.kind === "string" ? finders.get(answer.kind) : undefined
-    return find === undefined ? [{ path: "kind", message: `Must be one of ${kinds.join(", ")}.` }] : find(answer)
+    return find === undefined
+      ? [{ path: "kind", message: `Must be one of ${kinds.join(", ")}.` }]
+      : find(answer).map(fromFieldError)
   }
 }
 
-const isReply = Schema.is(CarrierReply)
-const isDecline = Schema.is(Declined)
-const isRefresh = Schema.is(CarrierRefresh)
-const findInReply = findIn(CarrierReply.members)
-const findInDecline = findIn([Declined])
-const findInRefresh = findIn(CarrierRefresh.members)
+/** Reads an answer: what it says, or the rules that it breaks. */
+const reader =
+  <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
+  (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
+    if (isValid(answer)) return Result.succeed(answer)
+    // No valid answer has so many members, and a copy of them would cost as much as the answer.
+    if (isLarge(answer)) return Result.fail(find(answer))
+    const read = plain(answer)
+    return isValid(read) ? Result.succeed(read) : Result.fail(find(read))
+  }
+
+/**
+ * An answer as plain data, so that values that an adapter returns without a thought do not lose it: undefined members are
+ * absent, as optional fields of a carrier's answer arrive like that, waits are whole milliseconds, and a `Date` is text.
+ */
+const plain = (value: unknown, depth = 0): unknown => {
+  if (depth === max_depth) return value
+  if (Predicate.isDate(value)) return fromDate(value)
+  if (Array.isArray(value)) return value.map((item: unknown) => plain(item, depth + 1))
+  if (!isRecord(value)) return value
+  return Record.map(
+    Record.filter(value, (member) => member !== undefined),
+    (member, name) => (waits.has(name) ? wholeWait(member) : plain(member, depth + 1))
+  )
+}
+
+const waits: ReadonlySet<string> = new Set(["poll_after_ms", "callback_after_ms", "retry_after_ms", "refresh_after_ms"])
+
+/** A wait is rounded up, as the carrier wants at least that long. None is longer than a year. */
+const wholeWait = (wait: unknown): unknown =>
+  typeof wait === "number" && Number.isFinite(wait)
+    ? Math.ceil(Math.max(-max_wait_ms, Math.min(max_wait_ms, wait)))
+    : wait
+
+const max_wait_ms = 366 * day_ms
+
+/** No part of an answer is deeper. A member that the engine does not know may be, or may contain itself. */
+const max_depth = 8
+
+/** Reads an adapter's reply. */
+export const readReply = reader(Schema.is(CarrierReply), findIn(CarrierReply.members))
+
+/** Reads a decline by an adapter's `appetite`. */
+export const readDecline = reader(Schema.is(Declined), findIn([Declined]))
+
+/** Reads an answer to `refresh`. */
+export const readRefresh = reader(Schema.is(CarrierRefresh), findIn(CarrierRefresh.members))
+
+/** Reads an answer to `testConnection`. */
+export const readConnectionTest = reader(Schema.is(ConnectionTest), Input.findings(ConnectionTest))

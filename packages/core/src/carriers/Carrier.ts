@@ -95,7 +95,10 @@ export const CarrierOffer = Schema.Struct({
   evidence_label: Schema.String,
   /** Where the person can continue with this offer; null if there is no such page. */
   handoff_url: Schema.NullOr(Schema.String),
-  /** Next actions besides those that the engine adds. They are passed through unchanged. */
+  /**
+   * Next actions besides those that the engine adds, whose types they must not have: at most 10, with at most 20 members each.
+   * A link must be an https URL of one of the adapter's `handoff_hosts`, and other texts are cleaned.
+   */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
   /** The reason of the quote, if not `offered`. */
   reason: Schema.optionalKey(Schema.String),
@@ -104,7 +107,7 @@ export const CarrierOffer = Schema.Struct({
 })
 export type CarrierOffer = typeof CarrierOffer.Type
 
-/** A carrier's question. Its text is stored and shown unchanged, so it must not repeat a fact. */
+/** A carrier's question. Its text is shown after cleaning, so it must not repeat a fact. */
 export const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,
@@ -118,6 +121,17 @@ export const Declined = Schema.Struct({
   /** The carrier's own words, for the person. They must not repeat a fact. */
   message: Schema.optionalKey(Schema.String)
 })
+
+/** A reply without an answer, and why. */
+export const Unavailable = Schema.Struct({
+  kind: Schema.Literal("unavailable"),
+  reason: Schema.Literals(noAnswerReasons),
+  /** The wait that the carrier has asked for. */
+  retry_after_ms: Schema.optionalKey(Schema.Int),
+  /** Whether asking or polling again is pointless. An unreadable answer is always final. */
+  final: Schema.optionalKey(Schema.Boolean)
+})
+export type Unavailable = typeof Unavailable.Type
 
 /** The longest number that a carrier gives an ask or an offer, in characters. */
 export const max_ref = 2_000
@@ -142,11 +156,7 @@ export const CarrierReply = Schema.Union([
     callback_after_ms: Schema.optionalKey(Schema.Int)
   }),
   Schema.Struct({ kind: Schema.Literal("question"), questions: Schema.Array(Question) }),
-  Schema.Struct({
-    kind: Schema.Literal("unavailable"),
-    reason: Schema.Literals(noAnswerReasons),
-    retry_after_ms: Schema.optionalKey(Schema.Int)
-  })
+  Unavailable
 ])
 export type CarrierReply = typeof CarrierReply.Type
 
@@ -158,7 +168,7 @@ export const CarrierRefresh = Schema.Union([
     offer: CarrierOffer
   }),
   Schema.Struct({ kind: Schema.Literal("withdrawn") }),
-  Schema.Struct({ kind: Schema.Literal("unavailable"), reason: Schema.Literals(noAnswerReasons) })
+  Unavailable
 ])
 export type CarrierRefresh = typeof CarrierRefresh.Type
 
@@ -254,12 +264,13 @@ export interface CarrierAdapter {
   /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
   readonly connection?: ConnectionFields
   /**
-   * Paths of values in JSON bodies that are left out when exchanges are recorded: `applicant`, or `drivers.*.name` with `*`
-   * for any name or index. Fields with names such as `access_token` or `password`, and secrets of the connection, always are.
+   * Paths of values in JSON and XML bodies that are left out when exchanges are recorded: `applicant`, or `drivers.*.name` with `*`
+   * for any name or index; in XML a path may begin at any element. Fields with names such as `access_token` or `password`, and secrets of
+   * the connection, are always left out.
    */
   readonly redact?: ReadonlyArray<string>
   /**
-   * Whether bodies that are not JSON, such as XML, are recorded as they are; by default only their type and length.
+   * Whether bodies that are neither JSON nor XML are recorded as they are; by default only their type and length.
    * `redact` does not reach into them.
    */
   readonly keeps_text_bodies?: boolean

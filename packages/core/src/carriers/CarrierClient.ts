@@ -1,13 +1,26 @@
-import { Cause, Clock, Context, Effect, Fiber, Layer, Random } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, identity, Layer, Random, Result } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { BrokenRule } from "../wire/BrokenRule.ts"
+import { InvalidMoney } from "../wire/Money.ts"
 import * as AnswerRules from "./AnswerRules.ts"
-import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
-import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLimits.ts"
-import * as CarrierLimits from "./CarrierLimits.ts"
+import * as CallTime from "./CallTime.ts"
+import {
+  type CarrierLine,
+  type CarrierRefresh,
+  type CarrierReply,
+  type Decline,
+  max_attempt_ms,
+  type Unavailable
+} from "./Carrier.ts"
 import { openUntil } from "./Eligibility.ts"
+import * as Failure from "./Failure.ts"
+import type { OpenCircuit } from "./health/CarrierHealth.ts"
+import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./health/CarrierLimits.ts"
+import * as CarrierLimits from "./health/CarrierLimits.ts"
+import { logMistake } from "./http/CarrierHttp.ts"
+import { CarrierHttpMistake } from "./http/CarrierHttpError.ts"
 import { brokenHandoff } from "./Offer.ts"
 import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
@@ -31,15 +44,17 @@ export interface Handoff {
 export class CarrierClient extends Context.Service<
   CarrierClient,
   {
-    /** Whether no ask may begin now, in real time, because the circuit of the carrier, or of its connection, is open. */
-    readonly isOpen: (place: Place) => Effect.Effect<boolean, StorageUnavailable>
+    /** The open circuit that blocks asks to the carrier, or over its connection, now; null if none does. */
+    readonly openCircuit: (place: Place) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
     /**
      * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room.
-     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made.
+     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. `isWanted` says before a
+     * hedge whether an answer still counts.
      */
     readonly ask: <E>(
       of: CallToCarrier,
-      begin: Effect.Effect<boolean, E>
+      begin: Effect.Effect<boolean, E>,
+      isWanted: Effect.Effect<boolean, StorageUnavailable>
     ) => Effect.Effect<Asked, E | StorageUnavailable>
     /** Polls once, if there is room. If the adapter throws, is late, or returns no valid reply, it is `unavailable`. */
     readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
@@ -64,11 +79,12 @@ export class CarrierClient extends Context.Service<
   )
 }
 
-const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
+/** How long an attempt of this carrier may take, in milliseconds, without waits for this service itself. */
+export const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
 /** Makes a call to an adapter. If it throws or returns no valid reply, that is logged and the result is `unavailable`. */
 const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<CarrierReply> =>
-  Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(failed))
+  Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(identity))
 
 /** Makes a call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
@@ -81,14 +97,13 @@ const callSafely = (
         ask,
         (reply) => reply,
         releasingSlot(validReply(call)).pipe(
-          Effect.timeoutOrElse({
-            duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
-            orElse: () => Effect.as(Effect.logWarning("A carrier gave no answer in time"), late)
-          }),
+          CallTime.limited({ millis: attemptMs(line), total_ms: Math.max(0, ask.deadline - ask.now) }, () =>
+            Effect.as(tooLate, late)
+          ),
           unlessClosed(line, closed)
         )
       )
-    : Effect.suspend(call).pipe(orIfThrown(failed))
+    : Effect.suspend(call).pipe(orIfThrown(identity))
 
 const refresh = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
@@ -97,11 +112,11 @@ const refresh = (
   Draft.watched(
     ask,
     (found) => found,
-    releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
-      Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-      Effect.flatMap((found) => validOr(found, AnswerRules.ofRefresh(found), Reply.unavailable("unreadable_answer"))),
-      orIfThrown(notNow),
-      unlessClosed(line, notNow)
+    releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(noRefresh))).pipe(
+      CallTime.limited({ millis: attemptMs(line) }, () => Effect.as(tooLate, late)),
+      Effect.flatMap((found) => validOr(AnswerRules.readRefresh(found), unreadable)),
+      orIfThrown(identity),
+      unlessClosed(line, closed)
     )
   )
 
@@ -124,14 +139,16 @@ const unlessClosed =
 /** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
 const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
-    Effect.flatMap((decline) => validOr(decline, decline === null ? [] : AnswerRules.ofDecline(decline), null)),
-    orIfThrown(null)
+    Effect.flatMap((decline) =>
+      decline === null ? Effect.succeed(null) : validOr(AnswerRules.readDecline(decline), null)
+    ),
+    orIfThrown(() => null)
   )
 
 /** What the result of an ask says about the carrier. One that asks us to slow down is well. */
 const outcomeOf = (reply: CarrierReply | null): Outcome => {
   if (reply === null || (reply.kind === "unavailable" && reply.reason === "rate_limited")) return null
-  return reply.kind === "unavailable" ? "failed" : "answered"
+  return reply.kind === "unavailable" ? reply.reason : "answered"
 }
 
 const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =>
@@ -141,32 +158,42 @@ const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
 
   /**
-   * Asks again, identically, if the first call is slow and the carrier has room for both. The first useful reply counts. If both
-   * calls fail, the failure of the first one counts.
+   * Asks again, identically, if the first call is slow, its answer still counts, and the carrier has room for both. The first useful
+   * reply counts. If both calls fail, the failure of the first one counts.
    */
-  const askHedged = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
+  const askHedged = Effect.fnUntraced(function* (
+    of: CallToCarrier,
+    after_ms: number,
+    isWanted: Effect.Effect<boolean, StorageUnavailable>
+  ) {
     const call = validReply(() => of.candidate.adapter.ask(of.ask))
-    const first = yield* Effect.forkScoped(call)
-    const second = Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
+    const first = yield* Deferred.make<CarrierReply>()
+    const second = Effect.andThen(
+      Effect.filterOrFail(isWanted, (wanted) => wanted),
+      Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
+    )
     const race = Effect.race(
-      useful(Fiber.join(first)),
+      useful(Deferred.await(first)),
       Effect.map(second, ({ value }) => value)
     )
-    return yield* Fiber.join(first).pipe(
-      Effect.timeoutOrElse({ duration: after_ms, orElse: () => Effect.catch(race, () => Fiber.join(first)) })
+    // The first call goes on when its time is over, and ends with the scope.
+    return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
+      Effect.andThen(Deferred.await(first)),
+      CallTime.limited({ millis: after_ms }, () => Effect.catch(race, () => Deferred.await(first)))
     )
   }, Effect.scoped)
 
   const askWithin = Effect.fnUntraced(function* <E>(
     of: CallToCarrier,
-    begin: Effect.Effect<boolean, E>
+    begin: Effect.Effect<boolean, E>,
+    isWanted: Effect.Effect<boolean, StorageUnavailable>
   ): Effect.fn.Return<Asked, E | StorageUnavailable> {
     const closed_ms = yield* closedFor(of.candidate.line)
     if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
     // Only carriers that recognize a repeat are hedged.
     const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
-      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms) : of.candidate.adapter.ask(of.ask)
+      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms, isWanted) : of.candidate.adapter.ask(of.ask)
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
     const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
     if (asked._tag === "no_room") return asked
@@ -174,18 +201,21 @@ const make = Effect.gen(function* () {
   })
 
   const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
-    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(AnswerRules.log([noPoll]), late), of)
+    callSafely(
+      () => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(AnswerRules.log([AnswerRules.noPoll]), unreadable),
+      of
+    )
 
   // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
   const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
     isFictional(of) ? Effect.map(call, (value) => ({ _tag: "made", value })) : limits.ifRoom(of, call)
 
   return CarrierClient.of({
-    isOpen: (place) => (isFictional(place) ? Effect.succeed(false) : limits.isOpen(place)),
-    ask: Effect.fnUntraced(function* (of, begin) {
+    openCircuit: (place) => (isFictional(place) ? Effect.succeed(null) : limits.openCircuit(place)),
+    ask: Effect.fnUntraced(function* (of, begin, isWanted) {
       const decline = yield* declineOf(of)
       if (decline !== null) return { _tag: "replied", reply: decline }
-      if (!isFictional(of)) return yield* askWithin(of, begin)
+      if (!isFictional(of)) return yield* askWithin(of, begin, isWanted)
       return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
     }),
     poll: (of, ref) => ifRoom(of, poll(of, ref)),
@@ -197,26 +227,31 @@ const make = Effect.gen(function* () {
   })
 })
 
-const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
 const late = Reply.unavailable("timeout")
-const failed = Reply.unavailable("carrier_error")
+const unreadable = Reply.failed("unreadable_answer")
 const closed = Reply.unavailable("maintenance")
-const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
+const noRefresh = Reply.failed("carrier_error")
+const tooLate = Effect.logWarning("A carrier timed out")
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
-  validOr(reply, AnswerRules.ofReply(reply), Reply.unavailable("unreadable_answer"))
+  validOr(AnswerRules.readReply(reply), unreadable)
 
 /** Logs that an adapter has found out itself that there is no answer. The engine cannot know why. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
-  AnswerRules.ofReply(reply).length === 0 && reply.kind === "unavailable"
-    ? Effect.annotateLogs(Effect.logWarning("A carrier's adapter says that there is no answer"), {
-        reason: reply.reason
-      })
-    : Effect.void
+  Result.match(AnswerRules.readReply(reply), {
+    onSuccess: (read) =>
+      read.kind === "unavailable"
+        ? Effect.annotateLogs(Effect.logWarning("A carrier's adapter returned no answer"), { reason: read.reason })
+        : Effect.void,
+    onFailure: () => Effect.void
+  })
 
-const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule>, otherwise: A): Effect.Effect<A> =>
-  broken.length === 0 ? Effect.succeed(answer) : Effect.as(AnswerRules.log(broken), otherwise)
+const validOr = <A, B>(read: Result.Result<A, ReadonlyArray<BrokenRule>>, otherwise: B): Effect.Effect<A | B> =>
+  Result.match(read, {
+    onSuccess: (answer): Effect.Effect<A | B> => Effect.succeed(answer),
+    onFailure: (broken) => Effect.as(AnswerRules.log(broken), otherwise)
+  })
 
 const handoff = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
@@ -226,9 +261,12 @@ const handoff = (
     ask,
     (found) => ({ kind: found === null ? "unavailable" : "link" }),
     Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
-      Effect.flatMap((url) => validOr({ url }, brokenHandoff(url, adapter.handoff_hosts), null)),
-      Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => noLink("A carrier gave no link in time") }),
-      orIfThrown(null),
+      Effect.flatMap((url) => {
+        const broken = brokenHandoff(url, adapter.handoff_hosts)
+        return validOr(broken.length === 0 ? Result.succeed({ url }) : Result.fail(broken), null)
+      }),
+      CallTime.limited({ millis: attemptMs(line) }, () => noLink("A carrier gave no link in time")),
+      orIfThrown(() => null),
       unlessClosed(line, null)
     )
   )
@@ -242,16 +280,27 @@ const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
-/** The result of a call to an adapter. If the adapter throws, that is logged and the result is `otherwise`. */
+/** Makes a call to an adapter. If the adapter throws, that is logged and the result is that of `otherwise`. */
 export const orIfThrown =
-  <B>(otherwise: B) =>
+  <B>(otherwise: (failure: Unavailable) => B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
-    Effect.catchCause(call, (cause) =>
-      Fault.log("A carrier's adapter has failed", cause).pipe(
-        Effect.andThen(Draft.note((draft) => draft.threw(Fault.classOf(Cause.squash(cause))))),
-        Effect.as(otherwise)
+    Effect.catchCause(call, (cause) => {
+      const thrown = Cause.squash(cause)
+      return Effect.as(
+        thrown instanceof InvalidMoney ? logMoney(thrown) : logThrown(thrown),
+        otherwise(Failure.ofThrown(thrown))
       )
-    )
+    })
+
+const logThrown = (thrown: unknown): Effect.Effect<void> =>
+  (thrown instanceof CarrierHttpMistake && thrown.in_answer === true ? logMistake(thrown) : Effect.void).pipe(
+    Effect.andThen(Fault.log("A carrier's adapter failed", Cause.die(thrown))),
+    Effect.andThen(Draft.note((draft) => draft.threw(Fault.classOf(thrown))))
+  )
+
+/** The message of this error is a rule, and repeats no value. The place in the adapter stands for the path in an answer. */
+const logMoney = (thrown: InvalidMoney): Effect.Effect<void> =>
+  AnswerRules.log([{ path: "", message: thrown.message }], Cause.die(Fault.redacted(thrown)))
 
 /** How long to wait before an ask is made again: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

@@ -1,7 +1,8 @@
 import type { Effect } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import type { LineName } from "../lines/LineName.ts"
-import type { FactsOf } from "../lines/standard.ts"
+import type { StateCode } from "../lines/State.ts"
+import type { FactPath, FactsOf } from "../lines/standard.ts"
 import type {
   CarrierAsk,
   CarrierCallback,
@@ -18,8 +19,22 @@ import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 /** What a function of a carrier returns: a value, a promise of one, or an Effect. */
 export type Answer<A> = A | Promise<A> | Effect.Effect<A, unknown>
 
-/** A carrier's terms for one line. Only `states` is required; `defineCarrier` says what the others are by default. */
-export interface LineTerms extends Pick<CarrierLine, "states">, Partial<Omit<CarrierLine, "states">> {}
+/**
+ * A carrier's terms for one line. Only `states` is required; `defineCarrier` says what the others are by default.
+ *
+ * With the name of a standard line, `needs` and `wants` are paths of its facts.
+ */
+export interface LineTerms<Name extends LineName = LineName, Mode extends CarrierLine["mode"] = CarrierLine["mode"]>
+  extends Partial<Omit<CarrierLine, "states" | "needs" | "wants" | "mode">> {
+  /** USPS codes of the states served. */
+  readonly states: ReadonlyArray<StateCode>
+  /** Paths of facts that this carrier needs beyond the required ones. Without them it is not asked. */
+  readonly needs?: ReadonlyArray<FactPath<Name>>
+  /** Paths of facts that this carrier gets if they are known. It is asked without them as well. */
+  readonly wants?: ReadonlyArray<FactPath<Name>>
+  /** How the answer comes. `poll` and `callback` require the function of that name. */
+  readonly mode?: Mode
+}
 
 /** The values of a connection, by the names of its fields. */
 export type ConnectionOf<Fields extends ConnectionFields> = { readonly [Name in keyof Fields]: string }
@@ -73,6 +88,19 @@ export interface ReceivedCallback {
   readonly text: string
 }
 
+/** The functions that a definition must have for the modes of its lines. If a mode is not known, `defineCarrier` checks it when it runs. */
+export type AnswersIn<
+  Mode extends CarrierLine["mode"],
+  Name extends LineName,
+  Fields extends ConnectionFields,
+  Http extends CarrierHttpOptions | undefined
+> = {
+  readonly lines: { readonly [N in Name]: { readonly mode?: Mode } }
+} & ([CarrierLine["mode"]] extends [Mode]
+  ? unknown
+  : ("poll" extends Mode ? Required<Pick<CarrierDefinition<Name, Fields, Http>, "poll">> : unknown) &
+      ("callback" extends Mode ? Required<Pick<CarrierDefinition<Name, Fields, Http>, "callback">> : unknown))
+
 /** The definition of a carrier, for `defineCarrier`. */
 export interface CarrierDefinition<
   Name extends LineName,
@@ -86,7 +114,7 @@ export interface CarrierDefinition<
   readonly registry_ids?: ReadonlyArray<string>
   /** Both by default: in the sandbox, the carrier is asked beside the fictional ones. */
   readonly environments?: ReadonlyArray<Environment>
-  readonly lines: { readonly [N in Name]: LineTerms }
+  readonly lines: { readonly [N in Name]: LineTerms<N> }
   /** The hosts to which links to the carrier may lead; none by default. */
   readonly handoff_hosts?: ReadonlyArray<string>
   /** What an organization has to give for this carrier, by name: a `string` is shown again, a `secret` never. */

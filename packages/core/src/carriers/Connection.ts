@@ -6,6 +6,7 @@ import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import { decoder, textUpTo } from "../wire/Input.ts"
 import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
+import * as Redaction from "./secrets/Redaction.ts"
 
 /** Names one connection: of an organization, to a carrier, in one environment. */
 export interface ConnectionPlace {
@@ -115,7 +116,11 @@ const checkValues = (
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => known.has(path))
   const isOther = named.length < found.length || more > 0
-  const other = { path: "values", message: "Every name must be one that the carrier asks for.", allowed_values: names }
+  const other = {
+    path: "values",
+    message: "Every name must be a field of the carrier's connection.",
+    allowed_values: names
+  }
   return Result.fail(isOther ? [...named, other] : named)
 }
 
@@ -130,7 +135,8 @@ export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): C
 
 /** Whether text repeats a secret of a connection. A value that the carrier does not ask for counts as one. */
 export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
-  Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value))
+  Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
+  Redaction.redactionOf({ connection: fields }, values).secrets.isIn(text)
 
 /** A connection as it is listed: never its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {
@@ -162,12 +168,18 @@ export const summaryOf = (connection: Connection, adapters: ReadonlyArray<Carrie
   }
 }
 
+/** The place of the connection whose record has this id; null if the id is not one. */
+export const placeOfId = (id: string): ConnectionPlace | null => {
+  const [organization_id, environment, ...carrier_id] = id.split(" ")
+  return isOrganizationId(organization_id) && isEnvironment(environment)
+    ? { organization_id, environment, carrier_id: carrier_id.join(" ") }
+    : null
+}
+
 /** What is listed of a connection that cannot be opened: what its record says without its body. */
 export const unreadableSummary = ({ id, updated_at }: StoredRecord): ConnectionSummary | null => {
-  const [organization_id, environment, ...carrier_id] = id.split(" ")
-  if (!isOrganizationId(organization_id) || !isEnvironment(environment)) return null
-  const place = { organization_id, environment, carrier_id: carrier_id.join(" ") }
-  return { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }
+  const place = placeOfId(id)
+  return place === null ? null : { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }
 }
 
 const isOrganizationId = Schema.is(OrganizationId)

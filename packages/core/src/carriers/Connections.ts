@@ -16,6 +16,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as AnswerRules from "./AnswerRules.ts"
+import * as CallTime from "./CallTime.ts"
 import { type CarrierAdapter, CarrierAdapters, type ConnectionTest, type ConnectionValues } from "./Carrier.ts"
 import { orIfThrown } from "./CarrierClient.ts"
 import {
@@ -196,7 +197,11 @@ const makeRecords = Effect.gen(function* () {
   /** The connection in a record; null if this process cannot open it, which is logged once. */
   const open = Effect.fnUntraced(function* (record: Change.StoredRecord) {
     if (unreadable.get(record.id) === record.version) return null
-    const opened = yield* Effect.catchTag(openRecord(seal, record), "StorageUnavailable", () => Effect.succeedNone)
+    const opened = yield* Effect.catchTag(
+      openRecord(seal, directoryWorkspace, record),
+      "StorageUnavailable",
+      () => Effect.succeedNone
+    )
     if (Option.isSome(opened)) return kind.value(opened.value)
     unreadable.set(record.id, record.version)
     return null
@@ -207,6 +212,7 @@ const makeRecords = Effect.gen(function* () {
     Effect.flatMap(
       sealRecord(
         seal,
+        directoryWorkspace,
         kind.record(connection, {
           id: idOf(connection),
           version: (before?.version ?? 0) + 1,
@@ -225,7 +231,7 @@ const isRemoved = ({ status }: Change.StoredRecord): boolean => status === "remo
 const failed = (message: string): ConnectionTestResult => ({ outcome: "failed", message })
 const not_tested: ConnectionTestResult = {
   outcome: "not_tested",
-  message: "This carrier has no way to try a connection."
+  message: "This carrier's connections cannot be tested."
 }
 
 /** Tries the values of a connection at its carrier. */
@@ -243,9 +249,9 @@ const tryOut = (
   }
   if (adapter.testConnection === undefined) return Effect.succeed(not_tested)
   return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(
-    Effect.timeoutOrElse({ duration: test_timeout_ms, orElse: () => Effect.succeed(late) }),
+    CallTime.limited({ millis: test_timeout_ms }, () => Effect.succeed(late)),
     Effect.flatMap(checked),
-    orIfThrown(faulty),
+    orIfThrown(() => faulty),
     Effect.annotateLogs({ carrier_id, organization_id, environment }),
     Effect.map((answer): ConnectionTestResult => {
       if (answer.ok) return { outcome: "ok", message: null }
@@ -255,11 +261,12 @@ const tryOut = (
 }
 
 /** An adapter is foreign code: what it answers may be no answer. */
-const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> => {
-  const broken = AnswerRules.ofConnectionTest(answer)
-  return broken.length === 0 ? Effect.succeed(answer) : Effect.as(AnswerRules.log(broken), faulty)
-}
+const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
+  Result.match(AnswerRules.readConnectionTest(answer), {
+    onSuccess: (read) => Effect.succeed(read),
+    onFailure: (broken) => Effect.as(AnswerRules.log(broken), faulty)
+  })
 
 const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }
-const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter has failed; the log says where." }
+const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter failed; see the log." }
 const left_out = "The carrier refused the connection. Its message is left out, because it repeats a secret."

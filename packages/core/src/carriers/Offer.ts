@@ -1,11 +1,14 @@
-import { DateTime, Option, Result } from "effect"
+import { DateTime, Option, Record, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
 import type * as State from "../lines/State.ts"
 import { type BrokenRule, rule } from "../wire/BrokenRule.ts"
+import { isCalendarDay } from "../wire/CalendarDay.ts"
 import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
+import { plain } from "../wire/PlainText.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
-import { type CarrierOffer, type CoveredSubject, max_ref } from "./Carrier.ts"
+import { type CarrierOffer, type CoveredSubject, max_ref, type NextAction } from "./Carrier.ts"
+import type { SecretForms } from "./secrets/SecretForms.ts"
 
 /** The context in which an offer is checked. */
 export interface OfferContext {
@@ -14,14 +17,20 @@ export interface OfferContext {
   /** The ids of the application's subjects. */
   readonly subject_ids: ReadonlySet<string>
   readonly handoff_hosts: ReadonlyArray<string>
+  /** The secrets that the carrier was sent. No text may repeat one. */
+  readonly secrets: SecretForms
   /** Milliseconds of workspace time. */
   readonly now: number
+  /** Whether the carrier is fictional: its scenarios show actions that no real carrier may add. False by default. */
+  readonly is_simulated?: boolean
 }
 
 /** The highest credible price in US cents. A price above it is a carrier's mistake. */
 export const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
+/** How much of a text is read at most, in characters. What follows would be cut anyway, or is mostly hidden. */
+const max_read = 10 * max_text
 const max_url = 8_000
 const max_list = 100
 
@@ -29,7 +38,7 @@ const max_list = 100
  * Checks an offer before it is saved, and cleans its texts.
  *
  * Fails with the rules that the offer breaks, by their paths in the offer. A broken offer must not be shown: no value is
- * guessed or corrected. Texts are only cut to length, and markup and control characters are removed.
+ * guessed or corrected. Texts are only cut to length, and markup, hidden characters and secrets are removed.
  */
 export const check = (
   offer: CarrierOffer,
@@ -40,9 +49,10 @@ export const check = (
     ...brokenEnd(offer, context.now),
     ...brokenSubjects(offer.subjects, context),
     ...brokenHandoff(offer.handoff_url, context.handoff_hosts),
+    ...brokenActions(offer.extra_actions, context),
     ...rule(offer.offer_ref.length <= max_ref, "offer_ref", `Must have at most ${max_ref} characters.`)
   ]
-  return broken.length === 0 ? Result.succeed(cleaned(offer)) : Result.fail(broken)
+  return broken.length === 0 ? Result.succeed(cleaned(offer, context.secrets)) : Result.fail(broken)
 }
 
 const amount = (money: Money | null, path: string): ReadonlyArray<BrokenRule> =>
@@ -68,30 +78,35 @@ const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArra
   ...fees.slice(0, max_list).flatMap((fee, index) => amount(fee.amount, `fees.${index}.amount`))
 ]
 
-const endOf = (offer: CarrierOffer): Option.Option<number> =>
-  Option.map(Option.filter(Option.fromNullOr(offer.expires_at), canBeTime), (text) =>
-    DateTime.toEpochMillis(DateTime.makeUnsafe(text))
-  )
+const moment =
+  /^\d{4}-\d{2}-\d{2}[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-const canBeTime = (text: string): boolean => Option.isSome(DateTime.make(text))
+/** The moment that a text says. Without its offset a time could be several moments, and so could a bare day. */
+const momentOf = (text: string): Option.Option<number> =>
+  moment.test(text) && isCalendarDay(text.slice(0, 10))
+    ? Option.map(DateTime.make(text.replace(" ", "T")), DateTime.toEpochMillis)
+    : Option.none()
 
-const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> =>
-  rule(
-    offer.expires_at === null || Option.exists(endOf(offer), (end) => end > now),
-    "expires_at",
-    "Must be a time in the future."
-  )
+const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<BrokenRule> =>
+  expires_at === null
+    ? []
+    : Option.match(momentOf(expires_at), {
+        onNone: () => [{ path: "expires_at", message: no_moment }],
+        onSome: (end) => rule(end > now, "expires_at", "Must be a time in the future.")
+      })
+
+const no_moment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability below the state's minimum cannot be sold, so such an offer was misread.
   const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
-  return subjects.flatMap(({ coverages, subject_id }, index) => [
+  return subjects.slice(0, max_list).flatMap(({ coverages, subject_id }, index) => [
     ...rule(
       context.subject_ids.has(subject_id),
       `subjects.${index}.subject_id`,
       "Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
     ),
-    ...coverages.flatMap(({ code, deductible, limit }, nth) => {
+    ...coverages.slice(0, max_list).flatMap(({ code, deductible, limit }, nth) => {
       const path = `subjects.${index}.coverages.${nth}`
       const minimum_usd = minimum[`${code}_usd`]
       return [
@@ -108,8 +123,12 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
 }
 
 /** The rule that a link to a carrier breaks, if any. Null means that there is no page. */
-export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => [
-  ...rule(typeof url !== "string" || url.length <= max_url, "handoff_url", `Must have at most ${max_url} characters.`),
+export const brokenHandoff = (
+  url: unknown,
+  hosts: ReadonlyArray<string>,
+  path = "handoff_url"
+): ReadonlyArray<BrokenRule> => [
+  ...rule(typeof url !== "string" || url.length <= max_url, path, `Must have at most ${max_url} characters.`),
   ...rule(
     url === null ||
       (typeof url === "string" &&
@@ -117,17 +136,81 @@ export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): Reado
           onSuccess: ({ hostname, protocol }) => protocol === "https:" && hosts.includes(hostname),
           onFailure: () => false
         })),
-    "handoff_url",
+    path,
     "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
   )
 ]
 
-/** Cuts a carrier's text to length, and removes markup and control characters. */
-export const clean = (text: string): string =>
-  withoutMarkup(text)
-    .replaceAll(/\p{Cc}/gu, " ")
-    .slice(0, max_text)
-    .toWellFormed()
+/** The types of actions that only the service may add (api.md, Next actions). */
+const own_actions: ReadonlySet<string> = new Set([
+  "prepare_purchase",
+  "open_hosted_checkout",
+  "continue_on_carrier_site",
+  "request_assistance",
+  "read_status"
+])
+const max_actions = 10
+const max_members = 20
+const member_name = /^[a-z][a-z0-9_]{0,63}$/
+
+const link_at_start = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|file)\s*:|[/\\])/i
+/** URLs, links in Markdown, and what many programs turn into a link. */
+const link_within = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
+
+/** Whether a text leads somewhere if somebody opens it: it starts with a scheme or like a path, or it contains a link. */
+const isLink = (text: string): boolean => {
+  // Browsers skip control characters in URLs, and spaces before them.
+  const opened = plain(text.replaceAll(/\p{Cc}/gu, "")).trimStart()
+  return link_at_start.test(opened) || link_within.test(opened)
+}
+
+const brokenActions = (
+  actions: CarrierOffer["extra_actions"] = [],
+  context: OfferContext
+): ReadonlyArray<BrokenRule> => [
+  ...rule(actions.length <= max_actions, "extra_actions", `Must hold at most ${max_actions} actions.`),
+  ...actions.slice(0, max_actions).flatMap((action, index) => {
+    const path = `extra_actions.${index}`
+    const names = Object.keys(action)
+    return [
+      ...rule(
+        member_name.test(action.type) && (context.is_simulated === true || !own_actions.has(action.type)),
+        `${path}.type`,
+        "Must be a name such as call_agent, and not an action of the service."
+      ),
+      ...rule(
+        names.length <= max_members && names.every((name) => member_name.test(name)),
+        path,
+        `Must have at most ${max_members} members, with names such as phone_number.`
+      ),
+      ...names.slice(0, max_members).flatMap((name) => brokenMember(action[name], `${path}.${name}`, context))
+    ]
+  })
+]
+
+const brokenMember = (
+  value: unknown,
+  path: string,
+  { handoff_hosts, secrets }: OfferContext
+): ReadonlyArray<BrokenRule> => {
+  // The names are a carrier's words, so a log shows them only if they are names.
+  const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
+  if (typeof value === "number") return rule(Math.abs(value) <= premium_cap, named, `Must be at most ${premium_cap}.`)
+  // Without its markup, a text can become a link.
+  if (typeof value !== "string" || !(isLink(value) || isLink(clean(value)))) return []
+  return [
+    ...brokenHandoff(value, handoff_hosts, named),
+    ...rule(plain(value) === value, named, "Must have no hidden characters."),
+    // Unlike a hand-off, which is a redirect, it is shown to callers.
+    ...rule(!secrets.isIn(value), named, "Must not repeat a secret.")
+  ]
+}
+
+/** Cuts a carrier's text to length, and removes markup and what nobody sees (`wire/PlainText.ts`). */
+export const clean = (text: string): string => {
+  const shown = withoutMarkup(plain(text.slice(0, max_read)))
+  return shown.length <= max_text ? shown : shown.slice(0, max_text).replace(/[\ud800-\udbff]$/, "")
+}
 
 /** After the last `>` no markup ends. Looking for it there would take a time that grows with the square of the length. */
 const withoutMarkup = (text: string): string => {
@@ -135,30 +218,43 @@ const withoutMarkup = (text: string): string => {
   return text.slice(0, end).replaceAll(/<[^>]*>/g, "") + text.slice(end)
 }
 
-const cleanOrNull = (text: string | null): string | null => (text === null ? null : clean(text))
+/** Cleans a text of a carrier that was sent these secrets. They go last, because markup and hidden characters can break them up. */
+export const cleanOf =
+  (secrets: SecretForms) =>
+  (text: string): string =>
+    secrets.without(clean(text))
 
-const cleanScalar = <A>(value: A): A | string => (typeof value === "string" ? clean(value) : value)
-
-// The offer's reference and URL are for machines, so they stay unchanged.
-const cleaned = (offer: CarrierOffer): CarrierOffer => ({
-  ...offer,
-  product: cleanOrNull(offer.product),
-  billing_cycle: cleanOrNull(offer.billing_cycle),
-  fees: offer.fees.map((fee) => ({ code: clean(fee.code), amount: fee.amount })),
-  conditions: offer.conditions.slice(0, max_list).map(clean),
-  evidence_label: clean(offer.evidence_label),
-  expires_at: Option.getOrNull(Option.map(endOf(offer), fromMillis)),
-  subjects: offer.subjects.slice(0, max_list).map((subject) => ({
-    subject_id: subject.subject_id,
-    kind: clean(subject.kind),
-    label: cleanOrNull(subject.label),
-    coverages: subject.coverages.slice(0, max_list).map((cover) => ({ ...cover, code: clean(cover.code) }))
-  })),
-  assumptions: offer.assumptions.slice(0, max_list).map((assumption) => ({
-    path: clean(assumption.path),
-    value: cleanScalar(assumption.value),
-    source: clean(assumption.source),
-    ...(assumption.label !== undefined && { label: clean(assumption.label) })
-  })),
-  ...(offer.reason !== undefined && { reason: clean(offer.reason) })
-})
+/** An offer with clean texts that repeat no secret. Its links were checked, are for machines, and may need one. */
+const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
+  const text = cleanOf(secrets)
+  const textOrNull = (said: string | null): string | null => (said === null ? null : text(said))
+  const scalar = <A>(value: A): A | string => (typeof value === "string" ? text(value) : value)
+  const action = ({ type, ...members }: NextAction): NextAction => ({
+    ...Record.map(members, (value) => (typeof value === "string" && isLink(value) ? value : scalar(value))),
+    type
+  })
+  return {
+    ...offer,
+    offer_ref: secrets.without(offer.offer_ref),
+    product: textOrNull(offer.product),
+    billing_cycle: textOrNull(offer.billing_cycle),
+    fees: offer.fees.map((fee) => ({ code: text(fee.code), amount: fee.amount })),
+    conditions: offer.conditions.slice(0, max_list).map(text),
+    evidence_label: text(offer.evidence_label),
+    expires_at: Option.getOrNull(Option.map(Option.flatMap(Option.fromNullOr(offer.expires_at), momentOf), fromMillis)),
+    subjects: offer.subjects.slice(0, max_list).map((subject) => ({
+      subject_id: subject.subject_id,
+      kind: text(subject.kind),
+      label: textOrNull(subject.label),
+      coverages: subject.coverages.slice(0, max_list).map((cover) => ({ ...cover, code: text(cover.code) }))
+    })),
+    assumptions: offer.assumptions.slice(0, max_list).map((assumption) => ({
+      path: text(assumption.path),
+      value: scalar(assumption.value),
+      source: text(assumption.source),
+      ...(assumption.label !== undefined && { label: text(assumption.label) })
+    })),
+    ...(offer.extra_actions !== undefined && { extra_actions: offer.extra_actions.map(action) }),
+    ...(offer.reason !== undefined && { reason: text(offer.reason) })
+  }
+}

@@ -1,12 +1,27 @@
+import { Predicate } from "effect"
 import type { Assumption } from "../lines/Application.ts"
-import type { CarrierOffer, CarrierRefresh, CarrierReply, Decline, DeclineReason, NoAnswerReason } from "./Carrier.ts"
+import { fromDate } from "../wire/Timestamp.ts"
+import type {
+  CarrierOffer,
+  CarrierRefresh,
+  CarrierReply,
+  Decline,
+  DeclineReason,
+  NoAnswerReason,
+  Unavailable
+} from "./Carrier.ts"
 
 /*
  * The answers of an adapter. Each function makes plain data, as the schemas in `Carrier` describe it.
  */
 
-/** An offer of which only the carrier's reference is required. What you leave out is null or empty: unknown, never zero. */
-export type PartialOffer = Partial<CarrierOffer> & Pick<CarrierOffer, "offer_ref">
+/** An offer of which only the carrier's reference is required. What is absent, undefined or null is unknown, never zero. */
+export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
+  readonly [Field in Exclude<keyof CarrierOffer, "offer_ref" | "expires_at">]?: CarrierOffer[Field] | null | undefined
+} & {
+  /** A `Date`, or text with a time and its offset. */
+  readonly expires_at?: CarrierOffer["expires_at"] | Date | undefined
+}
 
 /**
  * A whole offer from what the carrier has said.
@@ -14,20 +29,26 @@ export type PartialOffer = Partial<CarrierOffer> & Pick<CarrierOffer, "offer_ref
  * @example
  * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
  */
-export const offer = (known: PartialOffer): CarrierOffer => ({
-  product: null,
-  premium: null,
-  term_months: null,
-  billing_cycle: null,
-  fees: [],
-  conditions: [],
-  subjects: [],
-  assumptions: [],
-  expires_at: null,
-  evidence_label: "Price from the carrier",
-  handoff_url: null,
-  ...known
-})
+export const offer = (known: PartialOffer): CarrierOffer => {
+  const { extra_actions, reason, refresh_after_ms } = known
+  return {
+    offer_ref: known.offer_ref,
+    product: known.product ?? null,
+    premium: known.premium ?? null,
+    term_months: known.term_months ?? null,
+    billing_cycle: known.billing_cycle ?? null,
+    fees: known.fees ?? [],
+    conditions: known.conditions ?? [],
+    subjects: known.subjects ?? [],
+    assumptions: known.assumptions ?? [],
+    expires_at: Predicate.isDate(known.expires_at) ? fromDate(known.expires_at) : (known.expires_at ?? null),
+    evidence_label: known.evidence_label ?? "Price from the carrier",
+    handoff_url: known.handoff_url ?? null,
+    ...(Predicate.isNotNullish(extra_actions) && { extra_actions }),
+    ...(Predicate.isNotNullish(reason) && { reason }),
+    ...(Predicate.isNotNullish(refresh_after_ms) && { refresh_after_ms })
+  }
+}
 
 /** The carrier offers these prices. */
 export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
@@ -36,10 +57,10 @@ export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
 })
 
 /** The carrier does not insure this risk. `message` is shown to the person; it must not repeat a fact. */
-export const decline = (reason: DeclineReason, message?: string): Decline => ({
+export const decline = (reason: DeclineReason, message?: string | null): Decline => ({
   kind: "declined",
   reason,
-  ...(message !== undefined && { message })
+  ...(Predicate.isNotNullish(message) && { message })
 })
 
 /**
@@ -47,7 +68,10 @@ export const decline = (reason: DeclineReason, message?: string): Decline => ({
  *
  * With `poll_after_ms` the engine calls `poll` after that time. Without it, it waits for the carrier's callback.
  */
-export const pending = (ref: string, options: { readonly poll_after_ms?: number } = {}): CarrierReply => ({
+export const pending = (
+  ref: string,
+  options: { readonly poll_after_ms?: number | null | undefined } = {}
+): CarrierReply => ({
   kind: "pending",
   ref,
   poll_after_ms: options.poll_after_ms ?? null
@@ -60,14 +84,14 @@ export type Question = Extract<CarrierReply, { readonly kind: "question" }>["que
 export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
 
 /** The carrier gives no answer now. `retry_after_ms` is the wait that it has asked for. */
-export const unavailable = (
-  reason: NoAnswerReason,
-  retry_after_ms?: number
-): Extract<CarrierReply, { readonly kind: "unavailable" }> => ({
+export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | null): Unavailable => ({
   kind: "unavailable",
   reason,
-  ...(retry_after_ms !== undefined && { retry_after_ms })
+  ...(Predicate.isNotNullish(retry_after_ms) && { retry_after_ms })
 })
+
+/** The carrier gives no answer, now or later: it is neither asked nor polled again for this request. */
+export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavailable", reason, final: true })
 
 /** An answer to `refresh`: the offer as it is now, and what has changed. */
 export const refreshed = (

@@ -1,8 +1,8 @@
-import { Data, Effect, Predicate } from "effect"
+import { Data, Effect, Predicate, Result } from "effect"
 import type { LineName } from "../lines/LineName.ts"
 import { type BrokenRule, ruleText } from "../wire/BrokenRule.ts"
 import * as AdapterRules from "./AdapterRules.ts"
-import { ofRefresh, ofReply } from "./AnswerRules.ts"
+import * as AnswerRules from "./AnswerRules.ts"
 import {
   type CarrierAdapter,
   type CarrierAsk,
@@ -13,7 +13,7 @@ import {
   max_attempt_ms
 } from "./Carrier.ts"
 import { logUnavailable } from "./CarrierClient.ts"
-import type { Answer, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
+import type { Answer, AnswersIn, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
 import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from "./definedCalls.ts"
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
@@ -47,9 +47,10 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
 export const defineCarrier = <
   const Name extends LineName,
   const Fields extends ConnectionFields = Record<never, never>,
-  const Http extends CarrierHttpOptions | undefined = undefined
+  const Http extends CarrierHttpOptions | undefined = undefined,
+  const Mode extends CarrierLine["mode"] = "sync"
 >(
-  definition: CarrierDefinition<Name, Fields, Http>
+  definition: CarrierDefinition<Name, Fields, Http> & AnswersIn<Mode, Name, Fields, Http>
 ): CarrierAdapter => {
   if (!Predicate.isReadonlyObject(definition)) throw invalid("", [no_definition])
   const { appetite, callback, handoff, poll, refresh, testConnection } = definition
@@ -65,6 +66,7 @@ export const defineCarrier = <
     lines: linesOf(definition.lines),
     handoff_hosts: definition.handoff_hosts ?? [],
     ...(definition.http?.redact !== undefined && { redact: definition.http.redact }),
+    ...(definition.http?.keeps_text_bodies === true && { keeps_text_bodies: true }),
     ...(definition.connection !== undefined && { connection: definition.connection }),
     ...(testConnection !== undefined && {
       testConnection: (connection, environment) => tester({ connection, environment }, (of) => testConnection(of))
@@ -150,12 +152,14 @@ const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter[
     : lines
 
 // An answer that breaks rules stays as it is, so that the engine finds and reports them.
-const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply =>
-  ofReply(reply).length === 0 && reply.kind === "offers"
-    ? { ...reply, offers: reply.offers.map((offer) => Reply.withAssumptions(offer, assumptions)) }
+const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply => {
+  const read = Result.getOrElse(AnswerRules.readReply(reply), () => null)
+  return read?.kind === "offers"
+    ? { ...read, offers: read.offers.map((offer) => Reply.withAssumptions(offer, assumptions)) }
     : reply
+}
 
-const refreshedWithAssumptions = (found: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh =>
-  ofRefresh(found).length === 0 && found.kind === "offer"
-    ? { ...found, offer: Reply.withAssumptions(found.offer, assumptions) }
-    : found
+const refreshedWithAssumptions = (found: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh => {
+  const read = Result.getOrElse(AnswerRules.readRefresh(found), () => null)
+  return read?.kind === "offer" ? { ...read, offer: Reply.withAssumptions(read.offer, assumptions) } : found
+}

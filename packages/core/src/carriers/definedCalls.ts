@@ -13,10 +13,10 @@ import type {
   ConnectionCall,
   LineTerms
 } from "./CarrierDefinition.ts"
+import * as Failure from "./Failure.ts"
 import * as CarrierHttp from "./http/CarrierHttp.ts"
 import { CarrierHttpError } from "./http/CarrierHttpError.ts"
 import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
-import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /*
@@ -166,13 +166,11 @@ const onHttpError =
 const tell = (error: CarrierHttpError): Effect.Effect<void> => {
   const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
-  return Effect.logWarning("A carrier could not be reached, or gave no usable answer").pipe(
+  return Effect.logWarning("A carrier was unreachable, or sent no usable answer").pipe(
     Effect.annotateLogs({ reason, status, fault, ...AnswerRules.annotation(broken_rules) }),
     Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
   )
 }
 
 /** Turns an error of the HTTP client into the reply that it stands for. */
-export const unavailableIfFailed = onHttpError(({ reason, retry_after_ms }) =>
-  Reply.unavailable(reason, retry_after_ms ?? undefined)
-)
+export const unavailableIfFailed = onHttpError(Failure.ofThrown)

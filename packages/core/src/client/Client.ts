@@ -2,11 +2,11 @@ import type * as Operation from "../calls/Operation.ts"
 import type { EventPage } from "../events/EventPage.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
-import type { AnyOperation, InputOf, KeyedOperation, OperationNamed, Unbranded } from "./inputs.ts"
+import type { AnyOperation, InputOf, KeyedOperation, OperationNamed, StartOf, Unbranded } from "./inputs.ts"
 
 export type { AnyOperation, InputOf } from "./inputs.ts"
 
-/** What the method of an operation resolves with, as in `AnswerOf<"get_quote_request">`. */
+/** The answer with which the method of an operation resolves, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_events"
   ? Unbranded<EventPage>
   : OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown>
@@ -17,23 +17,31 @@ export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_eve
 export interface CallOptions {
   /** The handle that the start returned. Reads and cancellations with a widget or platform key need it. */
   readonly read_handle?: string | undefined
-  /** A repeat with the same key and input gets the first answer. */
+  /** A retry with the same key and input gets the first answer. */
   readonly idempotency_key?: string | undefined
-  /** Aborts the call, also while it waits. */
+  /** Aborts the call, even while it waits. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Options of a call that changes something and can be repeated: the key is required. */
+/** Options of a call that changes something and can be retried safely: the key is required. */
 export interface KeyedCallOptions extends CallOptions {
   readonly idempotency_key: string
 }
 
 /** The operations as methods, by their names. */
 export type OperationMethods<OwnLine extends Line = StandardLine> = {
-  readonly [Name in AnyOperation["name"]]: Name extends KeyedOperation
-    ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
-    : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
+  readonly [Name in AnyOperation["name"]]: Name extends "start_quote_request"
+    ? StartMethod<OwnLine>
+    : Name extends KeyedOperation
+      ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
+      : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }
+
+/** Starts a request. The compiler infers the line first, so that an error about a fact names that fact. */
+export type StartMethod<OwnLine extends Line> = <const Name extends OwnLine["name"]>(
+  input: { readonly line: Name } & StartOf<OwnLine, Name>,
+  options?: CallOptions
+) => Promise<AnswerOf<"start_quote_request">>
 
 /** Options of `wait_for_quotes`. */
 export interface WaitOptions {
@@ -49,16 +57,19 @@ export interface WaitOptions {
 
 /** Options of `events`. */
 export interface EventsOptions {
-  /** The `cursor` of an earlier feed, or a `next_cursor` of `list_events`. Without it, the feed starts at the oldest event. */
+  /**
+   * The `cursor` of an earlier feed, or a `next_cursor` of `list_events`. Without it, the feed starts at the oldest
+   * event.
+   */
   readonly after?: string | null | undefined
   /** How many events are read at once: 1 to 100, by default 100. */
   readonly limit?: number | undefined
   /**
-   * How long to wait before it looks for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour. The
-   * wait doubles while none come, up to ten times `poll_ms`.
+   * How long to wait before it looks for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour.
+   * The wait doubles while none come, up to ten times `poll_ms`.
    */
   readonly poll_ms?: number | undefined
-  /** Ends the feed, also while it waits. */
+  /** Ends the feed, even while it waits. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -69,11 +80,11 @@ export interface EventsOptions {
  */
 export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events"][number]> {
   /**
-   * Where to resume when you have handled the last event that you got. Store it, and pass it as `after` the next time. Null
-   * means the oldest event.
+   * Where to resume when you have handled the last event that you got. Store it, and pass it as `after` the next time.
+   * Null means the oldest event.
    *
-   * The cursor moves only with the last event of a page. So after a restart you can get the events of one page again: skip
-   * those whose `id` you have handled. With `limit: 1` it moves with every event.
+   * The cursor moves only with the last event of a page. So after a restart you can get the events of one page again:
+   * skip those whose `id` you have handled. With `limit: 1` it moves with every event.
    */
   readonly cursor: string | null
 }
@@ -90,10 +101,10 @@ export interface Client<OwnLine extends Line = StandardLine> extends OperationMe
   /**
    * Waits for the quotes of a request, and resolves with the request and its quotes.
    *
-   * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`, because a
-   * person must act first. It also resolves when `until` says so, and at `timeout_ms` with what there is by then; so look at
-   * `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with the last error if the time
-   * ends without one answer.
+   * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`,
+   * because a person must act first. It also resolves when `until` returns true, and at `timeout_ms` with the state at
+   * that time, so check `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with
+   * the last error if it times out without a single answer.
    */
   readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
   /**

@@ -11,7 +11,7 @@ const hour_ms = 3_600_000
 /** The longest wait for new events, as a multiple of `poll_ms`. */
 const longest_wait_factor = 10
 
-/** Makes `events` from the read of one page. */
+/** Makes `events` from a function that reads one page. */
 export const makeEvents =
   (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
   ({ after = null, limit: asked = 100, poll_ms: poll = default_poll_ms, signal } = {}) => {
@@ -46,7 +46,7 @@ export const makeEvents =
           if (index === events.length - 1) cursor = next_cursor
           yield event
         }
-        // A host that answers the same page again must not be asked in a rush.
+        // Do not poll a host in a tight loop if it returns the same page again.
         if (events.length > 0 && next_cursor !== before) wait_ms = poll_ms
         else {
           cursor = next_cursor

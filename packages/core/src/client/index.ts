@@ -1,5 +1,6 @@
 /**
- * The client without the service, for programs that only call a host. It loads nothing of Effect, so that they stay small.
+ * The client without the service, for programs that only call a host. It loads nothing of Effect, so that they stay
+ * small.
  */
 
 export type { Line as AnyLine } from "../lines/Line.ts"

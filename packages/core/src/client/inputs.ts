@@ -36,8 +36,8 @@ export type Unbranded<A> =
 /**
  * The facts of a line, all optional at every depth. Names and values are checked.
  *
- * A start with missing facts is refused with `needs_information`, which lists them. So a program can send what it has, and
- * ask the person for the rest.
+ * A start with missing facts is refused with `needs_information`, which lists them. So a program can send what it has,
+ * and ask the person for the rest.
  */
 type GivenFacts<A> = A extends Scalar | undefined
   ? A
@@ -45,15 +45,27 @@ type GivenFacts<A> = A extends Scalar | undefined
     ? ReadonlyArray<GivenFacts<Item>>
     : { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
 
-/** The input of a start: one shape for each line, told apart by `line`. */
-type StartOf<OwnLine extends Line> = OwnLine extends Line
-  ? {
-      readonly [K in keyof StartInput]: K extends "line"
-        ? OwnLine["name"]
-        : K extends "application"
-          ? GivenFacts<OwnLine["example"]>
-          : Field<StartInput, K>
-    }
+/** Fields that only callers without a key send: a person's agreement to the disclosure. */
+type KeylessField = "quote_disclosure_version" | "quote_disclosure_accepted"
+
+/** The field that only lines with a credit disclosure take. */
+type CreditField<OwnLine extends Line> = true extends OwnLine["has_credit_disclosure"]
+  ? never
+  : "credit_disclosure_receipt_id"
+
+/**
+ * The input of a start with these names of lines: one shape for each line, told apart by `line`. A client has a key, so
+ * a receipt of the person's consent is required (api.md, Start).
+ */
+export type StartOf<OwnLine extends Line, Name extends string = OwnLine["name"]> = OwnLine extends Line
+  ? Name extends OwnLine["name"]
+    ? {
+        readonly [K in keyof Omit<
+          StartInput,
+          KeylessField | "consent_receipt_id" | CreditField<OwnLine>
+        >]: K extends "line" ? Name : K extends "application" ? GivenFacts<OwnLine["example"]> : Field<StartInput, K>
+      } & { readonly consent_receipt_id: string }
+    : never
   : never
 
 /**

@@ -1,6 +1,8 @@
 import type { ApiError, ErrorCode } from "../wire/ApiError.ts"
 
-/** Marks the error classes of the API, on their prototypes. Unlike `instanceof`, it works across copies of the library. */
+/**
+ * Marks the error classes of the API, on their prototypes. Unlike `instanceof`, it works across copies of the library.
+ */
 const mark = Symbol.for("@quotewire/ApiError")
 
 /** Whether an error is a refusal of the API; with a `code`, whether it is the refusal with that code. */

@@ -14,7 +14,10 @@ export interface Transport {
   readonly sleep: Sleep
 }
 
-/** Makes a client that calls through a transport: that of `embed` stays in the process, that of `connect` uses HTTP. */
+/**
+ * Makes a client that calls through a transport: the one of `embed` stays in the process, the one of `connect` uses
+ * HTTP.
+ */
 export const makeClient = <OwnLine extends Line = StandardLine>({
   call,
   names,

@@ -8,13 +8,16 @@ type Answer = AnswerOf<"get_quote_request">
 const default_timeout_ms = 120_000
 const day_ms = 86_400_000
 
-/** The longest wait of one read (api.md, Limits). */
+/** The longest wait of one read (api.md, Waiting). */
 const wait_seconds = 20
 
-/** The pause after a read without a change. A host that is stopping answers at once, and must not be asked in a rush. */
+/**
+ * The pause after a read without a change. A host that is stopping answers at once, and must not be polled in a tight
+ * loop.
+ */
 const unchanged_pause_ms = 500
 
-/** Makes `wait_for_quotes` from the read of a quote request. */
+/** Makes `wait_for_quotes` from a function that reads a quote request. */
 export const makeWaitForQuotes =
   (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
   async (id, options = {}) => {
@@ -28,9 +31,9 @@ export const makeWaitForQuotes =
       () => timer.abort(timedOut),
       () => {}
     )
-    /** What to resolve with when the time is over. */
+    /** What to resolve with on a timeout. */
     let newest: Answer | null = null
-    /** What to reject with when the time is over without an answer. */
+    /** What to reject with on a timeout without an answer. */
     let failure: unknown = timedOut
     try {
       for (let failures = 0; ; ) {

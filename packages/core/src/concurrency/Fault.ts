@@ -1,4 +1,4 @@
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Predicate } from "effect"
 
 /**
  * The loggable part of an error from code outside the core, such as a carrier's adapter.
@@ -12,7 +12,7 @@ class Fault extends Error {}
 const max_causes = 5
 const max_frames = 10
 
-/** The error without its messages. Of a thrown value that is not an error, only the type is kept. Never throws. */
+/** The error without its messages. For a thrown value that is not an error, keeps only its type. Never throws. */
 export const redacted = (thrown: unknown): Error =>
   readable(
     () => faultOf(thrown, max_causes),
@@ -20,16 +20,19 @@ export const redacted = (thrown: unknown): Error =>
   )
 
 /** The name of an error and the first code among its causes, such as `TypeError ECONNREFUSED`. Never throws. */
-export const classOf = (thrown: unknown): string =>
+export const classOf = (thrown: unknown): string => {
+  const { codes, name } = nameAndCodesOf(thrown)
+  return [name, ...codes.slice(0, 1)].join(" ")
+}
+
+/** The name of an error, and the codes of it and its causes. Never throws. */
+export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readonly codes: ReadonlyArray<string> } =>
   readable(
-    () => {
-      const codes = causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? [])
-      return [nameOf(thrown), ...codes.slice(0, 1)].join(" ")
-    },
-    () => "Error"
+    () => ({ name: nameOf(thrown), codes: causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? []) }),
+    () => ({ name: "Error", codes: [] })
   )
 
-/** Reads a thrown value, which is foreign: a getter of it can throw in its turn. */
+/** Reads a thrown value, which is foreign: its getters may throw as well. */
 const readable = <A>(read: () => A, otherwise: () => A): A => {
   try {
     return read()
@@ -47,6 +50,29 @@ const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))
 
+/**
+ * Logs that the embedding program's own code failed, and where, with its error messages, because the program controls
+ * what they contain. Messages and the list of causes are cut to length.
+ */
+export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  const thrown = Cause.squash(cause)
+  const whole = readable(
+    () => faultOf(thrown, max_causes, ownMessage),
+    () => new Fault("it cannot be read")
+  )
+  return Effect.logWarning(message, Cause.die(whole))
+}
+
+const max_message_characters = 1_000
+
+/** The message of a thrown value, or the value itself if it is a primitive such as text or a number. */
+const ownMessage = (thrown: unknown): string => {
+  const told =
+    thrown instanceof Error ? thrown.message : Predicate.hasProperty(thrown, "message") ? thrown.message : thrown
+  const text = typeof told === "object" && told !== null ? "no message" : String(told)
+  return text.length > max_message_characters ? `${text.slice(0, max_message_characters).toWellFormed()}…` : text
+}
+
 /** Runs a call to code outside the core, and removes the messages from its defects, so that they can be logged. */
 export const redactDefects = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(redacted(defect)))
@@ -60,16 +86,17 @@ export const redactThrown = <A>(call: () => A): A => {
   }
 }
 
-const faultOf = (thrown: unknown, causes: number): Error => {
+const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => left_out): Error => {
   if (thrown instanceof Fault) return thrown
   const fault = new Fault()
   fault.name = nameOf(thrown)
   const code = codeOf(thrown)
-  fault.message = code === null ? left_out : `${code}, ${left_out}`
+  const message = messageOf(thrown)
+  fault.message = code === null ? message : `${code}, ${message}`
   const frames = thrown instanceof Error ? framesOf(thrown) : []
   fault.stack = [`${fault.name}: ${fault.message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n")
   if (causes > 1 && thrown instanceof Error && thrown.cause !== undefined) {
-    fault.cause = faultOf(thrown.cause, causes - 1)
+    fault.cause = faultOf(thrown.cause, causes - 1, messageOf)
   }
   return fault
 }
@@ -99,7 +126,7 @@ const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
  * have several lines.
  */
 const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
-  // Some programs set it to something else.
+  // Some programs replace the stack with something that is not text.
   if (typeof stack !== "string") return []
   const start = stack.indexOf(message)
   const lines = (start < 0 ? stack : stack.slice(start + message.length)).split("\n")

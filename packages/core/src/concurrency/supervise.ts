@@ -13,7 +13,7 @@ export const repeatForever = <E, R>(
 ): Effect.Effect<never, never, R> =>
   round.pipe(
     Effect.catchCause((cause) =>
-      Effect.andThen(Effect.logError(`${name} has failed; trying again`, cause), Effect.sleep(pause_ms))
+      Effect.andThen(Effect.logError(`${name} failed; retrying`, cause), Effect.sleep(pause_ms))
     ),
     Effect.forever
   )

@@ -11,29 +11,36 @@ export type SandboxConnections = Readonly<Record<string, Readonly<Record<string,
 
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
 export interface Config<OwnLine extends Line = Line> {
-  /** The lines that are offered, in the order in which they are listed: `[...standardLines, bicycle]`. By default the standard lines. */
+  /**
+   * The lines that are offered, in the order in which they are listed: `[...standardLines, bicycle]`. By default the
+   * standard lines.
+   */
   readonly lines?: ReadonlyArray<OwnLine>
   /** How rate plans see your own lines. `quotewire carriers check` needs them; a carrier of a rate plan has its own. */
   readonly ratings?: ReadonlyArray<Rating>
-  /** Your own carriers. They are asked beside the fictional ones. */
+  /** Your own carriers. They are asked in addition to the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
   /** Whether the fictional carriers play in the sandbox; true by default. They never play in live. */
   readonly fictional_carriers?: boolean
-  /** How carriers are reached, such as `CarrierTransports.layer({ public_addresses_only: true })` of `@quotewire/http`. */
+  /**
+   * How carriers are reached, such as `CarrierTransports.layer({ public_addresses_only: true })` of `@quotewire/http`.
+   */
   readonly carrier_transport?: Layer.Layer<never>
   /**
-   * What the sandbox of `quotewire dev` and `quotewire mcp` gives for carriers that have a `connection`, by the carrier's id:
-   * `{ "naic:12345": { api_key: process.env.ACME_API_KEY } }`.
+   * The values that the sandbox of `quotewire dev` and `quotewire mcp` uses for carriers that have a `connection`, by
+   * carrier id: `{ "naic:12345": { api_key: process.env.ACME_API_KEY } }`.
    *
-   * Nothing else uses it: on a server, each organization has its own connections. A value that is undefined is not known here,
-   * and its carrier is then not asked.
+   * Nothing else uses them: on a server, each organization has its own connections. If a value is undefined, its
+   * carrier is not asked.
    */
   readonly sandbox_connections?: SandboxConnections
   /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
   readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
   /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */
   readonly exchanges_days?: number
-  /** Is called after every exchange with a carrier that is not fictional, without bodies. It must neither throw nor block. */
+  /**
+   * Called after every exchange with a carrier that is not fictional, without bodies. It must neither throw nor block.
+   */
   readonly on_carrier_exchange?: (exchange: CarrierExchange) => void
 }
 

@@ -5,11 +5,12 @@ import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
 import { Callable } from "../wire/Argument.ts"
+import { isForeignLayer, other_copy } from "../wire/EffectCopy.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
 
-/** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
+/** A configuration cannot be used. The message names every fault at its path, and never repeats a value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
 const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
@@ -45,10 +46,10 @@ const linesRule: OptionRule = (value) => {
 
 const nameFaults = (names: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
   const first = names.indexOf(names[position] ?? null)
-  return first === position ? [] : [{ path: "name", message: `Must be another name than that of lines.${first}.` }]
+  return first === position ? [] : [{ path: "name", message: `Must differ from the name of lines.${first}.` }]
 }
 
-/** The lines of a configuration, as far as they are lines: the standard lines by default. */
+/** The lines of a configuration, without entries that are not lines; the standard lines by default. */
 const linesIn = ({ lines }: Given): LineSet => (Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard)
 
 const isRating = Schema.is(
@@ -74,7 +75,7 @@ const ratingsRule: OptionRule = (value, config) => {
     if (name === null) return [{ path: `${position}`, message: "Must be a rating, as Rating.make returns." }]
     const first = names.indexOf(name)
     if (first !== position)
-      return [{ path: `${position}.line`, message: `Must be another line than that of ratings.${first}.` }]
+      return [{ path: `${position}.line`, message: `Must differ from the line of ratings.${first}.` }]
     return lines.has(name) ? [] : [{ path: `${position}.line`, message: "Must be listed in lines." }]
   })
 }
@@ -95,9 +96,10 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   const id = ids[position] ?? null
   if (id === null) return []
   const first = ids.indexOf(id)
-  if (fictionalIds.has(id)) return [{ path: "carrier.id", message: "Must not be the id of a fictional carrier." }]
+  if (fictionalIds.has(id))
+    return [{ path: "carrier.id", message: "Is the id of a fictional carrier; choose a different one." }]
   if (first === position) return []
-  return [{ path: "carrier.id", message: `Must be another id than that of carriers.${first}.` }]
+  return [{ path: "carrier.id", message: `Must differ from the id of carriers.${first}.` }]
 }
 
 const Connections = Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))
@@ -108,7 +110,7 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   if (!areConnections(value)) return findWrongConnections(value)
   const list: ReadonlyArray<unknown> = Array.isArray(carriers) ? carriers : []
   const adapters = list.filter(AdapterRules.isAdapter)
-  // Which connections a wrong carrier has is not known.
+  // The connections of an invalid carrier are unknown.
   if (adapters.length < list.length) return []
   return Object.entries(value).flatMap(([carrier_id, values]) =>
     Result.match(Connection.check(adapters, { carrier_id, environment: "sandbox", values }), {
@@ -118,11 +120,11 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   )
 }
 
-/** Whether a fault is that of a value that is undefined, as a variable is that is not set. */
+/** Whether a fault is about an undefined value, such as an unset environment variable. */
 const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 
-/** A fault of a connection at its path in the option. One that is not of a value is at the carrier. */
+/** A fault of a connection at its path in the option. A fault that is not about a value is reported at the carrier. */
 const inConnection =
   (carrier_id: string) =>
   (fault: FieldError): FieldError =>
@@ -134,6 +136,14 @@ export const must =
   (value) =>
     holds(value) ? [] : [{ path: "", message }]
 
+/** The rule of an option that takes a layer. */
+export const layerRule =
+  (message: string): OptionRule =>
+  (value) => {
+    if (isForeignLayer(value)) return [{ path: "", message: other_copy }]
+    return Layer.isLayer(value) ? [] : [{ path: "", message }]
+  }
+
 const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
 /** The rule of each option. An option without a rule does not compile. */
@@ -142,7 +152,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   ratings: ratingsRule,
   carriers: carriersRule,
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
-  carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),
+  carrier_transport: layerRule("Must be a layer, as CarrierTransports.layer() returns."),
   sandbox_connections: sandboxConnectionsRule,
   exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
   exchanges_days: Input.findings(Input.wholeNumber(1, 366)),

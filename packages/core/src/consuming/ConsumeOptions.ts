@@ -6,6 +6,7 @@ import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
 import { day_ms, hour_ms, second_ms } from "../wire/Timestamp.ts"
+import type { ParkedEvent } from "./ParkedEvent.ts"
 
 /** What a handler gets besides the event. */
 export interface EventContext {
@@ -15,17 +16,17 @@ export interface EventContext {
   readonly attempt: number
 }
 
-/** Handles one event. An Effect that fails is tried again; one that succeeds is done. */
+/** Handles one event. If the Effect fails, the event is retried; if it succeeds, the event is done. */
 export type EffectEventHandler<E = unknown, R = never> = (
   event: Event,
   context: EventContext
 ) => Effect.Effect<unknown, E, R>
 
-/** Handles one event. A promise that rejects is tried again; one that resolves is done. */
+/** Handles one event. If the promise rejects, the event is retried; if it resolves, the event is done. */
 export type EventHandler = (
   event: Event,
   context: EventContext & {
-    /** Aborts when the attempt is cut off: its time is over, the consumer stops, or another process takes over. */
+    /** Aborts when the attempt is cut off: it timed out, the consumer stops, or another process takes over. */
     readonly signal: AbortSignal
   }
 ) => unknown
@@ -41,7 +42,10 @@ export interface ExpiredEvents {
 
 /** Options of a consumer. Times are milliseconds of real time. */
 export interface ConsumeOptions {
-  /** Where a new name starts: with the events from now on (by default), or at the oldest event kept. A known name continues. */
+  /**
+   * Where a new name starts: with the events from now on (by default), or at the oldest event kept. A known name
+   * continues.
+   */
   readonly from?: "now" | "oldest"
   /** Only the events of one environment; by default of both. */
   readonly environment?: Environment
@@ -54,25 +58,32 @@ export interface ConsumeOptions {
   /**
    * How often an event may fail before it is parked; 10 by default.
    *
-   * An attempt during which the process died counts as failed. The death may have had another cause, so the event then gets one
-   * more attempt, even if this is 1.
+   * An attempt during which the process died counts as failed. The death may have had another cause, so the event then
+   * gets one more attempt, even if this is 1.
    */
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further one. */
   readonly backoff_ms?: number
   /** The longest pause; 1 minute by default. */
   readonly max_backoff_ms?: number
-  /** How long after a process has died another one takes over; 30 seconds by default. */
+  /** How long after a process dies another one takes over; 30 seconds by default. */
   readonly lease_ms?: number
   /** How many workspaces this process handles at once; 8 by default. */
   readonly concurrency?: number
-  /** How long a stop waits for running handlers; that of `embed` by default, with Effect 8 seconds. */
+  /** How long a stop waits for running handlers: by default `grace_ms` of `embed`, or 8 seconds with Effect. */
   readonly grace_ms?: number
   /** Called when events were erased before they were handled. That is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void
+  /** Called when an event was parked after too many failures. That is also logged. */
+  readonly on_parked?: (parked: ParkedEvent) => void
+  /**
+   * Whether the log includes the messages of errors that the handler throws; true by default. If false, it has only the
+   * class, the code and the place. Set it to false if your messages can contain facts about a person.
+   */
+  readonly log_messages?: boolean
 }
 
-/** The name or options of a consumer are wrong. The message names each wrong one, and what to do. */
+/** The name or options of a consumer are invalid. The message names each invalid one, and what to do. */
 export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
 
 /** The options of a consumer with all defaults. */
@@ -91,6 +102,8 @@ export interface ConsumeSettings {
   readonly concurrency: number
   readonly grace_ms: number
   readonly on_expired: ((expired: ExpiredEvents) => void) | null
+  readonly on_parked: ((parked: ParkedEvent) => void) | null
+  readonly log_messages: boolean
 }
 
 const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
@@ -110,14 +123,16 @@ const Options = Schema.Struct({
   lease_ms: whole(second_ms, hour_ms),
   concurrency: whole(1, 1_000),
   grace_ms: whole(0, hour_ms),
-  on_expired: Schema.optionalKey(Callable)
+  on_expired: Schema.optionalKey(Callable),
+  on_parked: Schema.optionalKey(Callable),
+  log_messages: Schema.optionalKey(Schema.Boolean)
 })
 
 const wrongTypes = Input.findings(Options)
 
 const no_such_option = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
 
-/** What is wrong with options. One that is undefined counts as absent. */
+/** The faults of options. An undefined option counts as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
@@ -127,7 +142,7 @@ const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
 
 const name_form = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** The settings of a consumer, or what is wrong with its name, its handler or an option. */
+/** The settings of a consumer, or the faults of its name, its handler or an option. */
 export const settingsOf = (
   name: string,
   handler: unknown,
@@ -148,7 +163,7 @@ const faultOf = (name: string, handler: unknown, options: ConsumeOptions): strin
 
 const isName = (name: unknown): boolean => typeof name === "string" && name_form.test(name)
 
-/** The refusal of a name that no consumer can have; null if it is right. */
+/** The refusal of a name that no consumer can have; null if the name is valid. */
 export const wrongName = (name: string): InvalidConsumer | null =>
   isName(name) ? null : new InvalidConsumer({ message: wrong_name })
 
@@ -168,11 +183,13 @@ const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings =>
   lease_ms: options.lease_ms ?? 30 * second_ms,
   concurrency: options.concurrency ?? 8,
   grace_ms: options.grace_ms ?? 8 * second_ms,
-  on_expired: options.on_expired ?? null
+  on_expired: options.on_expired ?? null,
+  on_parked: options.on_parked ?? null,
+  log_messages: options.log_messages ?? true
 })
 
 /** Refuses a second consumer of the same name in one process. */
 export const alreadyConsumed = (name: string): InvalidConsumer =>
   new InvalidConsumer({
-    message: `This process already has a consumer named ${name}. Stop it first, or take another name: each name has its own place in the feed.`
+    message: `This process already has a consumer named ${name}. Stop it first, or choose a different name: each name keeps its own position in the feed.`
   })

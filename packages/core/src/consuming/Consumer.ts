@@ -4,7 +4,7 @@ import * as Kind from "../storage/Kind.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 
 /*
- * How far a consumer has come in one workspace, and how that changes with each event, failure and claim.
+ * The progress of a consumer in one workspace, and how it changes with each event, failure and claim.
  */
 
 /** A consumer in one workspace: its place in the feed, its next attempt, and the process that holds it. */
@@ -16,12 +16,26 @@ export const Consumer = Schema.Struct({
   position: Schema.Int,
   /** How many resets of the workspace had erased its events when the position was set. */
   erased_count: Schema.Int,
-  /** How often the event after the position has failed. */
+  /** How often the event after the position has failed, or may have failed because a process died. */
   failures: Schema.Int,
+  /** How many processes have died while the event after the position ran alone in them. */
+  deaths: Schema.Int,
+  /** The event that runs alone in its process now; null if none does. */
+  alone: Schema.NullOr(Schema.Int),
+  /**
+   * The events that may have been running when a process died: up to this number, and when the death was noticed. Each
+   * runs alone.
+   */
+  suspects: Schema.NullOr(
+    Schema.Struct({
+      through: Schema.Int,
+      since: Schema.Int.annotate({ description: "Milliseconds of real time" })
+    })
+  ),
   retry_at: Schema.NullOr(Schema.Int).annotate({
     description: "Milliseconds of real time: when the event after the position is tried again"
   }),
-  /** How many retries of parked events were asked for, and how many of these are done. */
+  /** How many retries of parked events were requested, and how many of these are done. */
   retries_asked: Schema.Int,
   retries_done: Schema.Int,
   lease: Schema.NullOr(
@@ -33,7 +47,7 @@ export const Consumer = Schema.Struct({
 })
 export type Consumer = typeof Consumer.Type
 
-/** Consumers in storage, by name. They survive a reset, because the numbers of the feed go on after it. */
+/** Consumers in storage, by name. They survive a reset, because feed numbers continue after it. */
 export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
 
 /** When a name was first consumed. */
@@ -44,7 +58,10 @@ export const ConsumerStart = Schema.Struct({
 })
 export type ConsumerStart = typeof ConsumerStart.Type
 
-/** The starts of consumers in the directory, by name. Workspaces that are created later are consumed from their first event. */
+/**
+ * The starts of consumers in the directory, by name. Workspaces that are created later are consumed from their first
+ * event.
+ */
 export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
 
 /** How often a failing event is tried, and how long the consumer waits between attempts, in milliseconds. */
@@ -62,6 +79,9 @@ export const create = (name: string, created_at: number, position: number, erase
   position,
   erased_count,
   failures: 0,
+  deaths: 0,
+  alone: null,
+  suspects: null,
   retry_at: null,
   retries_asked: 0,
   retries_done: 0,
@@ -77,10 +97,10 @@ export const toStored = (consumer: Consumer, now: number): StoredRecord =>
     updated_at: now
   })
 
-/** Whether somebody has asked for a retry that is not done yet. */
+/** Whether a requested retry is not done yet. */
 export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
 
-/** The next version, in which one more retry is asked for. */
+/** The next version, with one more retry requested. */
 export const withRetry = (consumer: Consumer): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
@@ -91,31 +111,55 @@ export const withRetry = (consumer: Consumer): Consumer => ({
 export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
-/** Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it. */
+/**
+ * Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it.
+ */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
 /** The lease of another process. A lease that this process could not release is still its own. */
 const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
-/**
- * Claims it for a process.
- *
- * If the process before has died, the next event may be the cause, so that counts as a failed attempt. In the end, an event
- * that kills every process is parked, too.
- */
+/** Claimed by a process, whose lease ends at this time. */
 export const claimed = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
-  failures: hasHolderDied(consumer, holder) ? consumer.failures + 1 : consumer.failures,
   retry_at: null,
   lease: { holder, ends_at }
 })
+
+/**
+ * The consumer after the process that held it has died. `newest` is the number of the newest event that may have been
+ * running.
+ *
+ * A process handles events of many workspaces, so at first nobody knows which one killed it. The events that may have
+ * been running are suspects: each runs alone in its process, and is guilty only if that process dies. The first death
+ * counts as a failed attempt of the next event, but parks nothing.
+ */
+export const afterDeath = (consumer: Consumer, newest: number, since: number): Consumer => {
+  const { alone, deaths, failures, suspects } = consumer
+  if (suspects === null) return { ...consumer, failures: failures + 1, suspects: { through: newest, since } }
+  return alone === null ? consumer : { ...consumer, alone: null, failures: failures + 1, deaths: deaths + 1 }
+}
+
+/** Whether the event with this number must run alone, because it may have killed a process. */
+export const isSuspect = ({ suspects }: Consumer, number: number): boolean =>
+  suspects !== null && number <= suspects.through
+
+/** Clears the suspects if the event that killed the processes was found at this time, or if all suspects are done. */
+export const cleared = (consumer: Consumer, found_at: number | null): Consumer => {
+  const { position, suspects } = consumer
+  const isOver =
+    suspects !== null && (position >= suspects.through || (found_at !== null && suspects.since <= found_at))
+  return isOver ? { ...consumer, suspects: null } : consumer
+}
 
 /** After the event with this number is done. */
 export const passed = (consumer: Consumer, number: number): Consumer => ({
   ...consumer,
   position: number,
   failures: 0,
+  deaths: 0,
+  alone: null,
   retry_at: null
 })
 
@@ -133,13 +177,13 @@ export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: Retr
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
 /**
- * Whether the next event is parked without another attempt, because processes have died while they handled it. A single death
- * may have had another cause, so it takes two.
+ * Whether the next event is parked without another attempt, because processes died while they handled it, at least one
+ * of them while it handled nothing else. A single death may have had another cause, so it takes two.
  */
-export const isExhaustedByDeaths = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
-  failures >= Math.max(max_attempts, 2)
+export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
+  deaths > 0 && failures >= Math.max(max_attempts, 2)
 
-/** Continues after the events that were erased, by age or by a reset. */
+/** Moves past events that were erased, by age or by a reset. */
 export const afterErased = (consumer: Consumer, erased_through: number, erased_count: number): Consumer =>
   erased_through > consumer.position
     ? { ...passed(consumer, erased_through), erased_count }
@@ -147,9 +191,7 @@ export const afterErased = (consumer: Consumer, erased_through: number, erased_c
       ? consumer
       : { ...consumer, erased_count }
 
-/** How many events are read at once. The position is stored at least after as many. */
+/** How many events are read at once. The position is stored at least once in as many events. */
 export const page_events = 200
-/** After how many events the position is stored one by one when a process has died, to find the event that killed it. */
-export const unbatched_events = page_events
 /** The longest time between two stores of the position, in milliseconds. */
 export const store_every_ms = second_ms

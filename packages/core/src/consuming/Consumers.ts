@@ -5,7 +5,6 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import type { StartHandler } from "./Attempts.ts"
 import {
   alreadyConsumed,
   type ConsumeOptions,
@@ -14,24 +13,31 @@ import {
   type InvalidConsumer,
   settingsOf
 } from "./ConsumeOptions.ts"
+import * as ConsumerSignals from "./ConsumerSignals.ts"
+import * as ConsumerStatus from "./consumerStatus.ts"
 import * as Dispatcher from "./Dispatcher.ts"
+import type { StartHandler } from "./HandlerRuns.ts"
 import type * as ParkedEvent from "./ParkedEvent.ts"
 import * as ParkedEvents from "./parkedEvents.ts"
 import { storeStartPositions } from "./startPositions.ts"
+import * as Turns from "./Turns.ts"
 
 /** A consumer that runs in this process. */
 export interface Consumption {
-  /** Succeeds when the consumer has its position in every feed: it gets each event from now on. */
+  /** Succeeds when the consumer has a position in every feed: from then on it gets each event. */
   readonly ready: Effect.Effect<void>
-  /** Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the positions are stored. */
+  /**
+   * Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the positions are
+   * stored.
+   */
   readonly stop: Effect.Effect<void>
 }
 
 /**
  * Consumes the events of workspaces in this process (docs/guides/consume-events.md).
  *
- * Each event is handled at least once, and those of a workspace in the order of its feed. Of all processes that share the
- * storage, only one at a time handles a workspace for a name.
+ * Each event is handled at least once, and those of a workspace in the order of its feed. Of all processes that share
+ * the storage, only one at a time handles a workspace for a name.
  */
 export class Consumers extends Context.Service<
   Consumers,
@@ -39,19 +45,28 @@ export class Consumers extends Context.Service<
     /**
      * Starts a consumer, which runs until it is stopped or the scope closes.
      *
-     * Refuses a wrong name, handler or option, and a name that this process already consumes.
+     * Refuses an invalid name, handler or option, and a name that this process already consumes.
      */
     readonly consume: <E, R>(
       name: string,
       handler: EffectEventHandler<E, R>,
       options?: ConsumeOptions
     ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
-    /** Lists the parked events of a consumer, workspace by workspace, oldest first. Refuses a wrong name or limit. */
+    /** Lists the consumers on this storage by name, with their progress and how many of their events are parked. */
+    readonly list: (
+      filter?: ConsumerStatus.ConsumerFilter
+    ) => Effect.Effect<ReadonlyArray<ConsumerStatus.ConsumerStatus>, StorageUnavailable>
+    /**
+     * Lists the parked events of a consumer, workspace by workspace, oldest first. Refuses an invalid name or limit.
+     */
     readonly listParked: (
       name: string,
       filter?: ParkedEvent.ParkedEventFilter
     ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, InvalidConsumer | StorageUnavailable>
-    /** Asks for one more attempt of a parked event, by any process that consumes the name. `not_found` if it is not parked. */
+    /**
+     * Requests one more attempt of a parked event, by any process that consumes the name. `not_found` if it is not
+     * parked.
+     */
     readonly retryParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
@@ -71,6 +86,7 @@ export class Consumers extends Context.Service<
       const ids = yield* Ids
       const clock = yield* Clock.Clock
       const names = new Set<string>()
+      const turns = Turns.make()
 
       /** Starts a consumer in the scope, and returns a function that asks it to stop. */
       const start = Effect.fnUntraced(function* (
@@ -97,7 +113,9 @@ export class Consumers extends Context.Service<
             started_at,
             holder: ids.request(),
             slots: Semaphore.makeUnsafe(settings.concurrency),
-            isStopping: () => isStopping
+            isStopping: () => isStopping,
+            turns,
+            lag: ConsumerSignals.makeLag(settings.name)
           }
           const dispatcher = Dispatcher.make(context, startHandler, fork)
           wakeAll = dispatcher.wakeAll
@@ -137,6 +155,7 @@ export class Consumers extends Context.Service<
 
       return Consumers.of({
         consume,
+        list: (filter = {}) => ConsumerStatus.list(storage, workspaces, filter),
         listParked: (name, filter = {}) => ParkedEvents.list(storage, workspaces, name, filter),
         retryParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "retrying"),
         dropParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "dropped")

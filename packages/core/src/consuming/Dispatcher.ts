@@ -3,9 +3,9 @@ import type { Workspace } from "../access/Workspaces.ts"
 import * as Signal from "../concurrency/Signal.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import * as Attempts from "./Attempts.ts"
 import { consumeWorkspace } from "./consumeWorkspace.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
+import * as HandlerRuns from "./HandlerRuns.ts"
 import type { ConsumerContext } from "./WorkspaceContext.ts"
 
 /** Without a hint, every workspace is checked this often, but at most one page of them in a second. */
@@ -30,7 +30,7 @@ interface Running {
 /** Makes a dispatcher without any fiber. Each ends when its workspace has no more events. */
 export const make = (
   context: ConsumerContext,
-  start: Attempts.StartHandler,
+  start: HandlerRuns.StartHandler,
   fork: (consume: Effect.Effect<void>) => unknown
 ): Dispatcher => {
   const { isStopping, settings, workspaces } = context
@@ -43,9 +43,9 @@ export const make = (
   const consume = Effect.fnUntraced(function* (id: WorkspaceId, entry: Running) {
     const { workspace } = yield* workspaces.cached(id)
     if (!isWanted(workspace)) return
-    const attempts = Attempts.make(start, settings, workspace)
+    const runs = HandlerRuns.make(start, settings, workspace)
     yield* consumeWorkspace(
-      { ...context, workspace, attempts, signal: entry.signal },
+      { ...context, workspace, runs, signal: entry.signal },
       {
         wakeUps: () => entry.wake_ups,
         leave: (known) => entry.wake_ups === known && running.delete(id)
@@ -59,7 +59,7 @@ export const make = (
     fork(
       consume(id, entry).pipe(
         Effect.catchCause((cause) =>
-          Effect.annotateLogs(Effect.logWarning("A workspace cannot be consumed now", cause), {
+          Effect.annotateLogs(Effect.logWarning("Cannot consume a workspace right now", cause), {
             consumer: settings.name
           })
         ),
@@ -90,7 +90,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
   const again = Signal.make()
   yield* storage.watch((hint) => {
     if (hint.about === "events") dispatch(hint.workspace_id)
-    // Hints may have been lost, or somebody has asked to retry a parked event.
+    // Hints may have been lost, or a retry of a parked event was requested.
     if (hint.about === "everything" || (hint.about === "record" && hint.id === settings.name)) again.wake()
   })
   let isHurried = true
@@ -99,7 +99,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
       for (const id of page) dispatch(id)
       return isHurried ? Effect.yieldNow : Effect.sleep(page_pause_ms)
     })
-  // The workspaces of a cell that is unavailable are dispatched when it is back.
+  // The workspaces of an unavailable cell are dispatched when the cell recovers.
   const dispatchAll =
     storage.cells === undefined
       ? eachWorkspacePage(storage, dispatchPage)

@@ -22,7 +22,10 @@ export interface HeldConsumer {
   readonly set: (consumer: Consumer.Consumer) => void
   /** Fails if the lease has ended. */
   readonly check: Effect.Effect<void, LeaseLost>
-  /** Stores the state, and `records` in the same change; they are made again after a conflict. Waits while storage is unavailable. */
+  /**
+   * Stores the state, and `records` in the same change; they are made again after a conflict. Waits while storage is
+   * unavailable.
+   */
   readonly store: (records?: Records) => Effect.Effect<void, LeaseLost>
   /** Stores the state every second and renews the lease. Fails when the lease is lost. */
   readonly maintain: Effect.Effect<never, LeaseLost>
@@ -42,7 +45,7 @@ export const make = (
   let current = claimed
   let stored = claimed
   let ends_at = claimed.lease?.ends_at ?? 0
-  // Whether storage may have a newer version: of another writer, or of an own write whose outcome is unknown.
+  // Whether storage may have a newer version: from another writer, or from a write of our own whose outcome is unknown.
   let isOutdated = false
   let isLost = false
   const one_at_a_time = Semaphore.makeUnsafe(1)
@@ -75,7 +78,7 @@ export const make = (
     isOutdated = true
     yield* commit(storage, Change.make(workspace_id, { writes }))
     isOutdated = false
-    // What was set meanwhile stays, and is stored the next time.
+    // State that was set in the meantime stays, and is stored next time.
     current = { ...current, version: next.version, lease: next.lease }
     stored = { ...state, version: next.version, lease: next.lease }
     ends_at = isLast ? 0 : until

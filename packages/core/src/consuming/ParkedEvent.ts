@@ -15,7 +15,8 @@ export const StoredParkedEvent = Schema.Struct({
   /** The kind of the last failure, such as `TypeError`; never its message. */
   error: Schema.String,
   parked_at: Schema.Int.annotate({ description: "Milliseconds of workspace time" }),
-  status: Schema.Literals(["parked", "retrying", "handled", "dropped"])
+  /** `running` while a requested retry is in progress. */
+  status: Schema.Literals(["parked", "retrying", "running", "handled", "dropped"])
 })
 export type StoredParkedEvent = typeof StoredParkedEvent.Type
 
@@ -47,7 +48,7 @@ export interface ParkedEventPlace {
   readonly event_id: EventId
 }
 
-/** An event that has failed too often (a dead letter): the consumer has gone on without it. */
+/** An event that has failed too often (a dead letter). The consumer continues without it. */
 export interface ParkedEvent extends ParkedEventPlace {
   readonly event: Event
   /** How often it has failed. */
@@ -56,7 +57,7 @@ export interface ParkedEvent extends ParkedEventPlace {
   readonly error: string
   /** In workspace time. */
   readonly parked_at: Timestamp
-  /** Whether a retry was asked for and has not ended. */
+  /** Whether a requested retry has not ended yet. */
   readonly retrying: boolean
 }
 
@@ -72,14 +73,14 @@ export const view = (
   attempts,
   error,
   parked_at: fromMillis(parked_at),
-  retrying: status === "retrying"
+  retrying: isRetried({ status })
 })
 
 /** Which parked events to list. */
 export interface ParkedEventFilter {
   readonly organization_id?: string
   readonly environment?: Environment
-  /** At most this many; 100 by default, 1,000 at most. */
+  /** The largest number of events to list; 100 by default, 1,000 at most. */
   readonly limit?: number
 }
 
@@ -89,5 +90,26 @@ export const retried = (parked: StoredParkedEvent, error: string | null): Stored
     ? { ...parked, status: "handled" }
     : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
 
+/** Whether it must run alone in its process, because it may kill that process. */
+export const isSuspect = ({ error }: StoredParkedEvent): boolean => error === process_ended
+
+/**
+ * The event after the process that retried it has died. If it ran alone, it killed the process and is parked again; if
+ * not, it is retried alone.
+ */
+export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
+  ...parked,
+  status: isSuspect(parked) ? "parked" : "retrying",
+  attempts: parked.attempts + 1,
+  error: process_ended
+})
+
+/** The kind of failure of an event whose process ended while it ran. */
+export const process_ended = "process_ended"
+
 /** Whether it waits: for its retry, or for somebody to retry or drop it. */
-export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || status === "retrying"
+export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })
+
+/** Whether a requested retry has not ended yet. */
+export const isRetried = ({ status }: Pick<StoredParkedEvent, "status">): boolean =>
+  status === "retrying" || status === "running"

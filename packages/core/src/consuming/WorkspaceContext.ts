@@ -2,8 +2,10 @@ import type { Clock, Semaphore } from "effect"
 import type { Workspace, Workspaces } from "../access/Workspaces.ts"
 import type * as Signal from "../concurrency/Signal.ts"
 import type { Storage } from "../storage/Storage.ts"
-import type { Attempts } from "./Attempts.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
+import type { Lag } from "./ConsumerSignals.ts"
+import type { HandlerRuns } from "./HandlerRuns.ts"
+import type { Turns } from "./Turns.ts"
 
 /** What a running consumer uses in every workspace. */
 export interface ConsumerContext {
@@ -18,13 +20,17 @@ export interface ConsumerContext {
   /** Bounds how many workspaces read and handle events at once. */
   readonly slots: Semaphore.Semaphore
   readonly isStopping: () => boolean
+  /** The turns of all consumers of this process. */
+  readonly turns: Turns
+  /** How far this consumer is behind, for the metric. */
+  readonly lag: Lag
 }
 
 /** What a running consumer uses in one workspace. */
 export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
-  readonly attempts: Attempts
-  /** Is woken when there may be new events, and when the consumer stops. */
+  readonly runs: HandlerRuns
+  /** Woken when there may be new events, and when the consumer stops. */
   readonly signal: Signal.Signal
 }
 

@@ -6,16 +6,15 @@ import { commit, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
 import * as HeldConsumer from "./HeldConsumer.ts"
+import { judgeRetry } from "./parking.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** How long to wait at most before the next try, in milliseconds; null if no event is left. */
+/** The longest wait before the next try, in milliseconds; null if no event is left. */
 export type NextTurn = { readonly wait_ms: number } | null
 
 /** A consumer that this process has claimed. */
 export interface Claim {
   readonly held: HeldConsumer.HeldConsumer
-  /** Whether the process that held it before has died. */
-  readonly isAfterCrash: boolean
 }
 
 const create = (
@@ -30,22 +29,29 @@ const create = (
 
 /** Claims the consumer of a workspace for this process, if there is work and no other process holds it. */
 export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim, StorageUnavailable> => {
-  const { clock, holder, settings, storage, workspaces } = context
+  const { clock, holder, settings, storage, turns, workspaces } = context
   const { id: workspace_id } = context.workspace
   return Effect.gen(function* () {
     const found = yield* loadConsumer(storage, workspace_id, settings.name)
     const wait_ms = found === null ? 0 : Consumer.claimableAt(found, holder) - clock.currentTimeMillisUnsafe()
     if (wait_ms > 0) return { wait_ms }
     const moment = yield* workspaces.moment(workspace_id)
-    const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit: 1 })
+    const hasDied = found !== null && Consumer.hasHolderDied(found, holder)
+    const limit = hasDied ? Consumer.page_events : 1
+    const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit })
     const consumer = found ?? create(context, moment, page)
     const hasWork = page.events.length > 0 || page.erased_through > consumer.position || Consumer.hasRetries(consumer)
     if (!hasWork) return null
     const now = clock.currentTimeMillisUnsafe()
-    const claimed = Consumer.claimed(consumer, holder, now + settings.lease_ms)
-    yield* commit(storage, Change.make(workspace_id, { writes: [Consumer.toStored(claimed, now)] }))
-    const held = HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms)
-    return { held, isAfterCrash: Consumer.hasHolderDied(consumer, holder) }
+    const newest = page.events.at(-1)?.number ?? consumer.position
+    const retry = hasDied && Consumer.hasRetries(consumer) ? yield* judgeRetry(context, moment.now) : null
+    const isInnocent = !hasDied || retry?.isGuilty === true
+    const known = isInnocent ? consumer : Consumer.afterDeath(consumer, newest, now)
+    const claimed = Consumer.claimed(known, holder, now + settings.lease_ms)
+    const writes = [Consumer.toStored(claimed, now), ...(retry === null ? [] : [retry.record])]
+    yield* commit(storage, Change.make(workspace_id, { writes }))
+    if (retry?.isGuilty === true) turns.noteKiller(now)
+    return { held: HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
   }).pipe(
     // Another process has claimed it first.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))

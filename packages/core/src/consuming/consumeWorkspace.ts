@@ -8,27 +8,32 @@ import { second_ms } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { claim, type NextTurn } from "./claiming.ts"
 import type { HeldConsumer, LeaseLost } from "./HeldConsumer.ts"
+import * as ParkedEvent from "./ParkedEvent.ts"
 import { park, retryParked } from "./parking.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** Tells the program that events were erased before they were handled. A reset erases them on purpose. */
+/**
+ * Tells the program that events were erased before they were handled. Not used after a reset, which erases them on
+ * purpose.
+ */
 const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, events: number) {
   const { organization_id, environment } = context.workspace
   const { name: consumer, on_expired } = context.settings
-  yield* Effect.logError("Events have expired before they were handled; the consumer goes on at the oldest").pipe(
+  yield* Effect.logError("Events expired before they were handled; continuing with the oldest one left").pipe(
     Effect.annotateLogs({ ...annotationsOf(context), events })
   )
   if (on_expired === null) return
   yield* callHook(
     () => on_expired({ consumer, organization_id, environment, events }),
-    (thrown) => Effect.annotateLogs(Effect.logError("on_expired has failed", thrown), annotationsOf(context))
+    (thrown) => Effect.annotateLogs(Effect.logError("on_expired failed", thrown), annotationsOf(context))
   )
 })
 
 /** Reads the next events. The workspace is read first, so every reset that it counts is visible in the events. */
 const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
-  const { storage, workspaces, workspace } = context
-  const { erased_count } = (yield* workspaces.moment(workspace.id)).workspace
+  const { clock, lag, storage, workspaces, workspace } = context
+  const { now, workspace: seen } = yield* workspaces.moment(workspace.id)
+  const { erased_count } = seen
   const { position, erased_count: known_count } = held.current()
   const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.page_events })
   if (page.erased_through > position) {
@@ -36,70 +41,106 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
     if (reset_count === known_count) yield* tellExpired(context, page.erased_through - position)
   }
   held.set(Consumer.afterErased(held.current(), page.erased_through, erased_count))
+  const [oldest] = page.events
+  const lag_ms = oldest === undefined ? 0 : Math.max(1, now - oldest.occurred_at)
+  yield* lag.note(workspace.id, lag_ms, clock.currentTimeMillisUnsafe())
   return page.events
 })
 
-/** Makes the next attempt of an event. Returns null if it succeeds or its type is not consumed, otherwise the kind of its failure. */
-const tryEvent = Effect.fnUntraced(function* (
-  { attempts, clock, settings }: WorkspaceContext,
+/** Makes the next attempt of an event. Returns null if it succeeds, otherwise the kind of its failure. */
+const attempt = Effect.fnUntraced(function* (
+  { clock, runs, settings }: WorkspaceContext,
   held: HeldConsumer,
-  event: Event
+  event: Event,
+  number: number
 ) {
-  if (settings.types !== null && !settings.types.has(event.type)) return null
-  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return "process_ended"
-  const error = yield* attempts.make(event, held.current().failures + 1)
-  if (error !== null) held.set(Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings))
+  const error = yield* runs.make(event, held.current().failures + 1)
+  held.set(
+    error === null
+      ? Consumer.passed(held.current(), number)
+      : Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings)
+  )
   return error
+})
+
+/**
+ * Makes the next attempt of an event alone in this process. The event is stored as running before, and cleared after:
+ * if the process dies in between, this event killed it.
+ */
+const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Event, number: number) =>
+  context.turns.alone(
+    Effect.gen(function* () {
+      yield* held.check
+      held.set({ ...held.current(), alone: number })
+      yield* held.store()
+      const error = yield* attempt(context, held, event, number)
+      held.set({ ...held.current(), alone: null })
+      yield* held.store()
+      return error
+    })
+  )
+
+/** Passes an event, or tries it. Returns null if it is done, otherwise the kind of its failure. */
+const tryEvent = Effect.fnUntraced(function* (
+  context: WorkspaceContext,
+  held: HeldConsumer,
+  event: Event,
+  number: number
+) {
+  const { settings, turns } = context
+  if (settings.types !== null && !settings.types.has(event.type)) {
+    held.set(Consumer.passed(held.current(), number))
+    return null
+  }
+  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return ParkedEvent.process_ended
+  return yield* Consumer.isSuspect(held.current(), number)
+    ? attemptAlone(context, held, event, number)
+    : turns.together(attempt(context, held, event, number))
 })
 
 const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
 
-/** Handles one event. Returns whether the consumer may go on with the next one. */
+/** Handles one event. Returns whether the consumer may continue with the next one. */
 const handle = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   held: HeldConsumer,
   { number, body }: StoredEvent
 ) {
+  const { clock, runs, settings, turns } = context
   yield* held.check
+  held.set(Consumer.cleared(held.current(), turns.killer_found_at()))
   const before = held.current()
-  const error = yield* tryEvent(context, held, eventOf(body))
-  if (error === null) {
-    held.set(Consumer.passed(held.current(), number))
-    return true
-  }
+  const error = yield* tryEvent(context, held, eventOf(body), number)
+  if (error === null) return true
   if (context.isStopping()) {
-    // An attempt that fails because the program stops says nothing about the event.
+    // An attempt that fails because the program stops is not a failure of the event.
     held.set({ ...held.current(), failures: before.failures, retry_at: null })
     return false
   }
-  if (!Consumer.isExhausted(held.current(), context.settings)) return false
+  const killsProcesses = error === ParkedEvent.process_ended
+  if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
   // Read again: the handler may have changed its own copy.
   yield* park(context, held, eventOf(body), number, error)
-  return !context.attempts.isRunning()
+  if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
+  return !runs.isRunning()
 })
 
-/** Handles what is there now, one page at most. The position is stored after each of the first `unbatched.left` events. */
-const handlePage = Effect.fnUntraced(function* (
-  context: WorkspaceContext,
-  held: HeldConsumer,
-  unbatched: { left: number }
-) {
+/** Handles the events that are available now, at most one page. */
+const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   if (Consumer.hasRetries(held.current())) yield* retryParked(context, held)
-  if (context.attempts.isRunning()) return "paused"
+  if (context.runs.isRunning()) return "paused"
   const events = yield* read(context, held)
   for (const event of events) {
     if (context.isStopping() || !(yield* handle(context, held, event))) return "paused"
-    if (unbatched.left-- > 0) yield* held.store()
   }
   if (events.length === Consumer.page_events) yield* held.store()
   return events.length > 0 ? "more" : "none"
 })
 
 /** Handles events until none has come for a second, one has failed, or the consumer stops. */
-const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer, isAfterCrash: boolean) {
-  const unbatched = { left: isAfterCrash ? Consumer.unbatched_events : 0 }
+const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   while (!context.isStopping()) {
-    const page = context.slots.withPermit(handlePage(context, held, unbatched))
+    const page = context.slots.withPermit(handlePage(context, held))
     // While storage is unavailable, the state is kept as long as the lease lasts.
     const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(second_ms), "more"))
     if (found === "paused") return
@@ -110,14 +151,14 @@ const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
 /** Claims the consumer, handles events until none is left, and releases it. */
 const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavailable | LeaseLost> =>
   Effect.andThen(
-    context.attempts.settled,
+    context.runs.settled,
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(
         context.slots.withPermit(claim(context)),
         (claimed): Effect.Effect<NextTurn, StorageUnavailable | LeaseLost> => {
           if (claimed === null || "wait_ms" in claimed) return Effect.succeed(claimed)
-          const { held, isAfterCrash } = claimed
-          const working = restore(Effect.raceFirst(work(context, held, isAfterCrash), held.maintain))
+          const { held } = claimed
+          const working = restore(Effect.raceFirst(work(context, held), held.maintain))
           return Effect.as(Effect.ensuring(working, held.release), { wait_ms: 0 })
         }
       )
@@ -126,12 +167,12 @@ const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavail
 
 const failed_pause_ms = 5 * second_ms
 
-/** A turn that never fails: after a failure the next one begins later. */
+/** A turn that never fails: after a failure the next turn waits for a pause. */
 const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
   turn(context).pipe(
     Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: second_ms })),
     Effect.catchDefect((defect) =>
-      Effect.logError("A consumer has failed; trying again", defect).pipe(
+      Effect.logError("A consumer failed; retrying", defect).pipe(
         Effect.annotateLogs(annotationsOf(context)),
         Effect.as({ wait_ms: failed_pause_ms })
       )

@@ -5,7 +5,10 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 /** How many workspaces are read at once. */
 const page_size = 100
 
-/** Reads the ids of all workspaces of a storage or a cell, except the directory, page by page. Uses each page at once. */
+/**
+ * Reads the ids of all workspaces of a storage or a cell, except the directory, page by page. Uses each page before it
+ * reads the next.
+ */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "workspaces">,
   use: (ids: ReadonlyArray<WorkspaceId>) => Effect.Effect<unknown, E, R>

@@ -5,8 +5,8 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 /**
  * The number of the newest event of a feed; that of the newest erased one if none is left.
  *
- * A feed can only be read forwards. So this doubles its step until it is past the end, and then bisects: a few reads, however
- * long the feed is.
+ * A feed can only be read forwards. So this doubles its step until it is past the end, and then bisects: a few reads,
+ * however long the feed is.
  */
 export const endOfFeed = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
   const next = (after: number) => storage.feed({ workspace_id, after, limit: 1 })

@@ -54,6 +54,7 @@ export const list = Effect.fnUntraced(function* (
         if (organization_id !== workspace.organization_id || environment !== workspace.environment) return
         yield* listIn(workspace, "parked")
         yield* listIn(workspace, "retrying")
+        yield* listIn(workspace, "running")
       }),
       { discard: true }
     )
@@ -61,7 +62,10 @@ export const list = Effect.fnUntraced(function* (
   return found
 })
 
-/** Marks a parked event to be retried, or as dropped. A retry also changes the consumer, so that the process that holds it notices. */
+/**
+ * Marks a parked event to be retried, or as dropped. A retry also changes the consumer, so that the process that holds
+ * it notices.
+ */
 export const setStatus = (
   storage: StorageService,
   workspaces: Workspaces["Service"],
@@ -79,7 +83,7 @@ export const setStatus = (
       if (consumer === null || found === null || !ParkedEvent.isOpen(found.parked)) {
         return yield* ApiError.make("not_found")
       }
-      if (found.parked.status === status) return
+      if (status === "retrying" && ParkedEvent.isRetried(found.parked)) return
       const { now } = yield* workspaces.moment(workspace_id)
       const parked = ParkedEvent.toStored({ ...found.parked, status }, found.version + 1, now)
       const asked = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)

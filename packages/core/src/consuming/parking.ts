@@ -1,8 +1,11 @@
 import { Effect } from "effect"
+import { callHook } from "../concurrency/callHook.ts"
 import type { Event } from "../events/Event.ts"
+import type { StoredRecord } from "../storage/Change.ts"
 import { eachPage } from "../storage/Storage.ts"
 import type { EventId } from "../wire/Ids.ts"
 import * as Consumer from "./Consumer.ts"
+import * as ConsumerSignals from "./ConsumerSignals.ts"
 import { loadParked } from "./ConsumerStore.ts"
 import type { HeldConsumer } from "./HeldConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
@@ -18,60 +21,105 @@ export const park = Effect.fnUntraced(function* (
 ) {
   const { settings, storage, workspace, workspaces } = context
   const attempts = held.current().failures
+  const { now: parked_at } = yield* workspaces.moment(workspace.id)
+  const parked = { consumer: settings.name, event, attempts, error, parked_at, status: "parked" } as const
   held.set(Consumer.passed(held.current(), number))
   yield* held.store(
-    Effect.gen(function* () {
-      const before = yield* loadParked(storage, workspace.id, settings.name, event.id)
-      const { now: parked_at } = yield* workspaces.moment(workspace.id)
-      const parked = { consumer: settings.name, event, attempts, error, parked_at, status: "parked" } as const
-      return [ParkedEvent.toStored(parked, (before?.version ?? 0) + 1, parked_at)]
-    })
+    Effect.map(loadParked(storage, workspace.id, settings.name, event.id), (before) => [
+      ParkedEvent.toStored(parked, (before?.version ?? 0) + 1, parked_at)
+    ])
   )
-  yield* Effect.logError("An event has failed too often and was parked; the consumer goes on with the next one").pipe(
+  yield* ConsumerSignals.countParked(settings.name)
+  yield* Effect.logError("Parked an event after too many failures; continuing with the next one").pipe(
     Effect.annotateLogs({ ...annotationsOf(context), event_id: event.id, event_type: event.type, attempts })
+  )
+  const { on_parked } = settings
+  if (on_parked === null) return
+  yield* callHook(
+    () => on_parked(ParkedEvent.view(parked, workspace)),
+    (thrown) => Effect.annotateLogs(Effect.logError("on_parked failed", thrown), annotationsOf(context))
   )
 })
 
-/** Stores the result of a retry, unless the event was dropped meanwhile. */
-const settle = (
+/** Stores the start or the outcome of a retry, unless the event was dropped in the meantime. */
+const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
   held: HeldConsumer,
   id: EventId,
-  error: string | null
+  next: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
 ) =>
   held.store(
     Effect.gen(function* () {
       const found = yield* loadParked(storage, workspace.id, settings.name, id)
-      if (found?.parked.status !== "retrying") return []
+      if (found === null || !ParkedEvent.isRetried(found.parked)) return []
       const { now } = yield* workspaces.moment(workspace.id)
-      return [ParkedEvent.toStored(ParkedEvent.retried(found.parked, error), found.version + 1, now)]
+      return [ParkedEvent.toStored(next(found.parked), found.version + 1, now)]
     })
   )
 
-/** Makes one more attempt of each parked event for which somebody has asked for a retry. */
+/** The query for parked events with a status. */
+const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.StoredParkedEvent["status"]) =>
+  ({
+    workspace_id: workspace.id,
+    kind: ParkedEvent.kind.name,
+    parent: settings.name,
+    status,
+    order: "oldest",
+    limit: 100
+  }) as const
+
+/**
+ * Makes one more attempt of each parked event whose retry was requested.
+ *
+ * Each is stored as running before its attempt. One that has killed a process runs alone.
+ */
 export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
-  const { attempts, isStopping, settings, storage, workspace } = context
+  const { isStopping, runs, storage, turns } = context
   const { retries_asked } = held.current()
-  const isOver = () => isStopping() || attempts.isRunning()
-  const retry = Effect.fnUntraced(function* ({ attempts: failures, event }: ParkedEvent.StoredParkedEvent) {
+  const isOver = () => isStopping() || runs.isRunning()
+  const retry = Effect.fnUntraced(function* (parked: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
     yield* held.check
     // Read before the attempt: the handler may change its event.
-    const { id } = event
-    const error = yield* attempts.make(event, failures + 1)
-    if (error === null || !isStopping()) yield* settle(context, held, id, error)
+    const { id } = parked.event
+    const attempt = Effect.andThen(
+      update(context, held, id, (found) => ({ ...found, status: "running" })),
+      runs.make(parked.event, parked.attempts + 1)
+    )
+    const error = yield* ParkedEvent.isSuspect(parked) ? turns.alone(attempt) : turns.together(attempt)
+    if (error === null || !isStopping()) {
+      yield* update(context, held, id, (found) => ParkedEvent.retried(found, error))
+    }
   })
-  yield* eachPage(
-    storage,
-    {
-      workspace_id: workspace.id,
-      kind: ParkedEvent.kind.name,
-      parent: settings.name,
-      status: "retrying",
-      order: "oldest",
-      limit: 100
-    },
-    (records) => Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
-  )
+  for (const status of ["running", "retrying"] as const) {
+    yield* eachPage(storage, having(context, status), (records) =>
+      Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
+    )
+  }
   if (!isOver()) held.set({ ...held.current(), retries_done: retries_asked })
+})
+
+/** The verdict on a parked event that was being retried when the process that held its consumer died. */
+export interface RetryDeath {
+  /** The event as it is stored now. */
+  readonly record: StoredRecord
+  /** Whether the event killed the process, because it ran alone. */
+  readonly isGuilty: boolean
+}
+
+/** Judges the parked event that a process was retrying when it died; null if it retried none. */
+export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext, now: number) {
+  const { records } = yield* context.storage.page({ ...having(context, "running"), after: null })
+  const [stored] = records
+  if (stored === undefined) return null
+  const parked = ParkedEvent.kind.value(stored)
+  const isGuilty = ParkedEvent.isSuspect(parked)
+  const text = isGuilty
+    ? "A parked event ended its process again when retried; parked it again"
+    : "A process ended while retrying a parked event; retrying the event alone"
+  const { id: event_id, type: event_type } = parked.event
+  yield* Effect.annotateLogs(Effect.logError(text), { ...annotationsOf(context), event_id, event_type })
+  const record = ParkedEvent.toStored(ParkedEvent.afterDeath(parked), stored.version + 1, now)
+  const death: RetryDeath = { record, isGuilty }
+  return death
 })

@@ -10,14 +10,23 @@ import {
 } from "./ConsumeOptions.ts"
 import type { Consumption } from "./Consumers.ts"
 
-/** Stops a consumer: resolves when the running handlers have ended or the grace is over, and the positions are stored. */
+/**
+ * Stops a consumer. Resolves when the running handlers have ended or the grace period is over, and the positions are
+ * stored.
+ */
 export interface StopConsuming {
   (): Promise<void>
-  /** Resolves when the consumer has its position in every feed: it gets each event from now on. Rejects if it cannot start. */
+  /**
+   * Resolves when the consumer has a position in every feed: from then on it gets each event. Rejects if it cannot
+   * start.
+   */
   readonly ready: Promise<void>
 }
 
-/** Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is wrong, or the name is in use. */
+/**
+ * Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is invalid, or the name is in
+ * use.
+ */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
 /** Makes `consume`, and a function that stops every consumer. `start` starts one. */
@@ -30,7 +39,7 @@ export const makeConsume = (
     if (running.has(name)) throw alreadyConsumed(name)
     const started = start(name, fromPromise(handler), { ...options })
     const ready = started.then((consumption) => Effect.runPromise(consumption.ready))
-    // A program that ignores `ready` sees a failed start at its other calls.
+    // A program that ignores `ready` sees a failed start in its other calls.
     ready.catch(() => {})
     const stopped = async () => {
       const consumption = await started.catch(() => null)
@@ -48,8 +57,8 @@ export const makeConsume = (
 /**
  * Turns a handler that returns a promise into one that returns an Effect.
  *
- * An interruption aborts the signal and then waits for the promise, so that a handler that ignores its signal still counts as
- * running.
+ * An interruption aborts the signal and then waits for the promise, so that a handler that ignores its signal still
+ * counts as running.
  */
 const fromPromise =
   (handler: EventHandler): EffectEventHandler =>

@@ -48,9 +48,11 @@ const startAtEnd = Effect.fnUntraced(function* (
 })
 
 /**
- * Gives a new name its position in every feed, and returns when the name was first consumed, in milliseconds of real time.
+ * Gives a new name its position in every feed, and returns when the name was first consumed, in milliseconds of real
+ * time.
  *
- * If a process dies halfway, the next one continues with the same time. So no workspace that was created since is skipped.
+ * If a process dies halfway, the next one continues with the same time. So no workspace that was created since is
+ * skipped.
  */
 export const storeStartPositions = Effect.fnUntraced(function* (
   storage: StorageService,

@@ -1,16 +1,16 @@
 import { Layer, Predicate } from "effect"
 import { isLimits } from "../access/Limits.ts"
-import { checkOptions, configRules, InvalidConfig, must, type OptionRule } from "../config/ConfigRules.ts"
+import { checkOptions, configRules, InvalidConfig, layerRule, must, type OptionRule } from "../config/ConfigRules.ts"
 import * as Input from "../wire/Input.ts"
 import { hour_ms } from "../wire/Timestamp.ts"
 import type { EmbedOptions } from "./Embedded.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 
 /*
- * The types of the options of `embed`: a program in JavaScript can pass anything.
+ * Checks the types of the options of `embed`: a program in JavaScript can pass anything.
  */
 
-const layer = (example: string) => must(`Must be a layer, such as ${example}.`, Layer.isLayer)
+const layer = (example: string) => layerRule(`Must be a layer, such as ${example}.`)
 const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
 
 const log_methods = ["debug", "info", "warn", "error"]
@@ -21,10 +21,11 @@ const isLogger = (value: unknown): value is ProgramLogger =>
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   storage: layer("MemoryStorage.layer, or what postgres() of @quotewire/storage-pg returns"),
-  // Their own module says what is wrong with them.
+  // Their own module checks them.
   seal_keys: () => [],
   ...configRules,
-  carriers: (value, options) => (Layer.isLayer(value) ? [] : configRules.carriers(value, options)),
+  carriers: (value, options) =>
+    Layer.isLayer(value) ? layer("one with CarrierAdapters")(value, options) : configRules.carriers(value, options),
   logger: must("Must have the functions debug, info, warn and error, as console has.", isLogger),
   cryptography: layer("NodeCrypto.layer of @quotewire/http"),
   limits: must(
@@ -39,7 +40,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   grace_ms: Input.findings(Input.wholeNumber(0, hour_ms))
 }
 
-/** The refusal of options that are wrong, which names each of them and repeats no value; null if nothing is wrong. */
+/** The refusal of invalid options, which names each of them and never repeats a value; null if all are valid. */
 export const refusalOf = (options: unknown): InvalidConfig | null =>
   Predicate.isReadonlyObject(options)
     ? checkOptions(options, rules, ["storage"])

@@ -1,12 +1,15 @@
 import type { Effect, Layer, Scope } from "effect"
 import type { Limits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
-import type { ApiKey, Organization } from "../access/Directory.ts"
+import type { SealProgress, SealRotation, SealStatus } from "../access/SealedRows.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
-import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
+import type { ConnectionPlace, ConnectionTestResult } from "../carriers/Connection.ts"
+import type { CarrierStatus, CarrierStatusPage } from "../carriers/health/CarrierStatus.ts"
+import type { CarrierStatusOptions, CircuitsToReset } from "../carriers/health/Circuits.ts"
 import type { Client } from "../client/Client.ts"
 import type { Unbranded } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
+import type { ConsumerStatus } from "../consuming/consumerStatus.ts"
 import type { ParkedEvent, ParkedEventFilter } from "../consuming/ParkedEvent.ts"
 import type { Consume } from "../consuming/promises.ts"
 import type { CreatedKey } from "../hosting.ts"
@@ -20,6 +23,7 @@ import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 import type { GivenSealKeys } from "./sealKeys.ts"
+import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./views.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
@@ -27,29 +31,32 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /**
-   * Your own carriers, beside the fictional ones of the sandbox. If one is wrong, the service does not start.
+   * Your own carriers, in addition to the fictional ones of the sandbox. If one is invalid, the service does not start.
    *
-   * A layer gives all carriers instead, and `fictional_carriers` then does nothing.
+   * A layer replaces all carriers, and `fictional_carriers` then has no effect.
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /**
-   * The keys that seal facts at rest, newest first: texts as `generateSealKey` makes them and `QUOTEWIRE_SEAL_KEYS` takes them.
+   * The keys that seal facts at rest, newest first: texts in the format of `generateSealKey` and `QUOTEWIRE_SEAL_KEYS`.
    *
-   * By default random keys, which are lost when the process ends. A storage that keeps its data needs keys of yours.
+   * By default, random keys, which are lost when the process ends. A persistent storage needs your own keys.
    */
   readonly seal_keys?: GivenSealKeys
-  /** Where the log goes, such as `console` or a logger of pino; by default to standard output, from level info on. */
+  /** Where the log goes, such as `console` or a pino logger; by default to standard output, from level info on. */
   readonly logger?: ProgramLogger
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /**
-   * Rate limits. By default the callers of a host on this service have those of the contract (`Allowance.standardLimits`), and
-   * the calls of your own program have none. If you set this, it applies to both.
+   * Rate limits. By default, the callers of a host on this service have the limits of the contract
+   * (`Allowance.standardLimits`), and your own program's calls have none. A value applies to both.
    */
   readonly limits?: Limits
   /** Sends webhooks. Without it, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
-  /** The base address of `/go/…` links: absolute, http or https, no query. With any other value the service does not start. */
+  /**
+   * The base address of `/go/…` links: absolute, http or https, no query. With any other value the service does not
+   * start.
+   */
   readonly public_url?: string
   /** Whether calls are logged; true by default. */
   readonly request_log?: boolean
@@ -71,7 +78,8 @@ export interface GivenParkedEventPlace {
 /**
  * The service inside another program. It starts at once; calls wait until it has started.
  *
- * Ids are strings, as the service has returned them. One that is not the id of an organization or a key rejects with `not_found`.
+ * Ids are strings, as the service has returned them. One that is not the id of an organization or a key rejects with
+ * `not_found`.
  *
  * `OwnLine` are the lines that its clients can start; by default the standard lines.
  */
@@ -79,9 +87,9 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
   /** Creates an organization with a sandbox and a live workspace. */
-  readonly createOrganization: (name: string) => Promise<Organization>
-  /** Lists the organizations, oldest first. */
-  readonly listOrganizations: () => Promise<ReadonlyArray<Organization>>
+  readonly createOrganization: (name: string) => Promise<EmbeddedOrganization>
+  /** Lists the organizations, oldest first. Times are texts, as in every answer of the API. */
+  readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
   /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: string
@@ -89,50 +97,83 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
   /** Lists the keys of an organization, oldest first: what is known about each, never the key itself. */
-  readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<ApiKey>>
+  readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<EmbeddedKey>>
   /** Revokes a key. Calls with it are refused from now on. */
-  readonly revokeKey: (key_id: string) => Promise<ApiKey>
+  readonly revokeKey: (key_id: string) => Promise<EmbeddedKey>
   /**
-   * Sets what an organization gives for a carrier, in place of everything that it gave before.
+   * Sets an organization's values for its connection to a carrier. Replaces all earlier values.
    *
    * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
    */
   readonly setConnection: (
     connection: Unbranded<ConnectionPlace> & { readonly values: ConnectionValues }
-  ) => Promise<ConnectionSummary>
-  /** Tries a connection at its carrier, and keeps the result. */
+  ) => Promise<EmbeddedConnection>
+  /** Tests a connection with its carrier, and stores the result. */
   readonly testConnection: (place: Unbranded<ConnectionPlace>) => Promise<ConnectionTestResult>
   /** Lists the connections of an organization, never their secrets. */
-  readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<ConnectionSummary>>
+  readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<EmbeddedConnection>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
   readonly removeConnection: (place: Unbranded<ConnectionPlace>) => Promise<void>
   /**
+   * The status of your own carriers across all hosts on the storage: circuit, latest outcomes, calls in progress and
+   * remaining rate, for each line and environment, and for each connection.
+   *
+   * A page has at most 100 connections: pass `next` as `after` for more.
+   */
+  readonly carrierStatus: (options?: Unbranded<CarrierStatusOptions>) => Promise<CarrierStatusPage>
+  /**
+   * Closes the open circuits of a carrier for all hosts, for example after the carrier reports that it has recovered,
+   * and returns them. The log says that an operator did it.
+   *
+   * Rejects with `invalid_input`, which names a wrong carrier, line or organization.
+   */
+  readonly resetCarrier: (circuits: Unbranded<CircuitsToReset>) => Promise<ReadonlyArray<CarrierStatus>>
+  /**
    * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
    *
-   * Resolves to false if the callback is not genuine, or answers nothing that was asked: answer the carrier with 404.
-   * Rejects with `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
+   * Resolves to false if the callback is not genuine, or matches no ask: answer the carrier with 404. Rejects with
+   * `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
   /**
    * Erases what is known about a person from one quote request, or from every request of a receipt.
    *
-   * `by` says who erases, such as a ticket; it is kept, so it must not name the person. With `dry_run` nothing changes. If it
-   * rejects with `service_unavailable`, call it again: it continues where it stopped. An unknown request or receipt is a report that
-   * lists nothing; an unknown organization rejects with `not_found`.
+   * `by` says who erases, such as an operator or a ticket; it is kept, so it must not name the person. With `dry_run`
+   * nothing changes, and `by` is optional. If it rejects with `service_unavailable`, call it again: it continues where
+   * it stopped. For an unknown request or receipt the report lists nothing; an unknown organization rejects with
+   * `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
+  /** Counts what each seal key seals. Reads everything that is sealed, and changes nothing. */
+  readonly sealStatus: () => Promise<SealStatus>
   /**
-   * Calls a handler in this process with the events of all workspaces: at least once, and those of a workspace in order, one
-   * at a time over all processes. The name keeps its position in storage.
+   * Reseals with the newest of `seal_keys` whatever older ones have sealed, while hosts run. Call it once every host
+   * has started with the newest key, and remove an older key when the result lists it as `removable`.
    *
-   * Returns the function that stops it; `close` stops it, too. Throws `InvalidConsumer` if the name or an option is wrong, or
-   * this process already consumes the name.
+   * If it rejects or the process ends, call it again: it continues where it stopped. `on_progress` is called after each
+   * step.
+   */
+  readonly rotateSealKeys: (options?: {
+    readonly on_progress?: (progress: SealProgress) => void
+  }) => Promise<SealRotation>
+  /**
+   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once; those of a
+   * workspace are handled in order, one at a time across all processes. The name keeps its position in storage.
+   *
+   * Returns the function that stops it; `close` stops it as well. Throws `InvalidConsumer` if the name or an option is
+   * invalid, or this process already consumes the name.
    */
   readonly consume: Consume
+  /**
+   * Lists the consumers of all processes that share the storage, with how far behind each is and how many of its events
+   * are parked.
+   */
+  readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>
   /** Lists the events that a consumer has parked after too many failures, oldest first in each workspace. */
   readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
   /**
-   * Asks for one more attempt of a parked event, in any process that consumes the name. If it fails, the event stays parked.
+   * Requests one more attempt of a parked event, in any process that consumes the name. If it fails, the event stays
+   * parked.
    *
    * Resolves at once. Rejects with `not_found` if the event is not parked.
    */
@@ -147,16 +188,18 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * What it acquires is released by `close`, before the services are. Rejects with the failure of the Effect.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
-  /** Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even if the service has not started. */
+  /**
+   * Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even if the service has not started.
+   */
   readonly log: (entry: Effect.Effect<void>) => Promise<void>
   /**
-   * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
-   * carriers that are on record, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
+   * What happened to a quote request of any organization, for operators: the call that started it, the recorded
+   * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
    */
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
-   * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases all resources.
-   * Handlers such as `nodeHandler` refuse new requests, and finish the running ones.
+   * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases
+   * all resources. Handlers such as `nodeHandler` refuse new requests, and finish the running ones.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */

@@ -9,21 +9,24 @@ import { ClosingScope } from "./whenClosing.ts"
 
 /** Runs calls and effects in an embedded service, and closes the service. */
 export interface Lifetime {
-  /** Runs a call, which its signal interrupts. `close` waits for it. */
+  /** Runs a call, which its signal can interrupt. `close` waits for it. */
   readonly call: <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => Promise<A>
   /** Runs an effect. What it acquires is released by `close`. */
   readonly run: Embedded["run"]
   /** Sleeps. `close` does not wait for it. */
   readonly sleep: Sleep
-  /** Closes the service. `stop` stops what the program itself has started, such as consumers; it runs within the grace period. */
+  /**
+   * Closes the service. `stop` stops what the program itself has started, such as consumers; it runs within the grace
+   * period.
+   */
   readonly close: (stop: () => Promise<unknown>) => Promise<void>
 }
 
 /**
  * Makes the lifetime of a service that runs in `runtime`.
  *
- * `close` has two steps. First it drains: new calls are refused, long polls return, and running calls get the grace period.
- * Then it releases the resources.
+ * `close` has two steps. First it drains: new calls are refused, long polls return, and running calls get the grace
+ * period. Then it releases the resources.
  */
 export const begin = (
   runtime: ManagedRuntime.ManagedRuntime<Services | Storage, Error>,

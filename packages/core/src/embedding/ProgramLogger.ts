@@ -1,14 +1,14 @@
 import { Array, Cause, Layer, Logger, type LogLevel, Predicate, References } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** Takes a log entry: its fields, if it has any, and its message. It is not waited for. */
+/** Takes a log entry: its fields, if it has any, and its message. The service does not wait for it. */
 type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => unknown
 
 /**
- * A logger of your program, such as `console` or a logger of pino.
+ * Your program's logger, such as `console` or a pino logger.
  *
- * An entry with fields is passed as pino takes it, `warn({ carrier_id }, "…")`, which `console` prints as well. Entries never hold
- * facts about a person, keys or secrets.
+ * Entries with fields are passed in pino's form, `warn({ carrier_id }, "…")`, which `console` prints as well. Entries
+ * never hold facts about a person, keys or secrets.
  */
 export interface ProgramLogger {
   readonly debug: LogMethod
@@ -31,8 +31,8 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 /**
  * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
  *
- * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time, the error of
- * the logger is printed, too.
+ * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time, the
+ * error of the logger is printed, too.
  */
 export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty

@@ -1,32 +1,33 @@
-import { Effect, Layer, ManagedRuntime, Schema } from "effect"
-import { Access } from "../access/Access.ts"
+import { Effect, Layer, ManagedRuntime } from "effect"
 import { Allowance, freeOfCharge } from "../access/Allowance.ts"
+import { SealedRows, type SealProgress } from "../access/SealedRows.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
-import type { ConnectionPlace } from "../carriers/Connection.ts"
-import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
-import type { Unbranded } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
+import { InvalidConfig } from "../config/ConfigRules.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
 import { makeConsume } from "../consuming/promises.ts"
-import { type CreatedKey, carrierCallback, createKey } from "../hosting.ts"
+import { carrierCallback } from "../hosting.ts"
 import type { Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { Timelines } from "../timeline/Timelines.ts"
-import * as ApiError from "../wire/ApiError.ts"
-import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
+import { webhooks_option } from "../webhooks/subscriptions/SubscriptionRefusals.ts"
+import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import { administration } from "./administration.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as EmbedRules from "./EmbedRules.ts"
 import * as given from "./given.ts"
+import { eventId, organizationId } from "./givenIds.ts"
 import * as Lifetime from "./Lifetime.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
+import { snapshot } from "./snapshot.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -48,39 +49,24 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
   )
   const ready = run(Effect.void)
-  // A program that ignores `ready` sees the failed start at its first call.
+  // A program that ignores `ready` sees the failed start in its first call.
   ready.catch(() => {})
   const callOf =
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
+      if (refusal === null && name === "create_event_subscription" && options.webhooks === undefined) {
+        return run(Effect.fail(new InvalidConfig({ message: `webhooks: This program sends none. ${webhooks_option}` })))
+      }
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
       return run(limits === undefined ? withoutLimits(call) : call, signal)
     }
   return {
     ready,
-    createOrganization: (name) => run(onAccess((access) => access.createOrganization(name))),
-    listOrganizations: () => run(onAccess((access) => access.listOrganizations)),
-    createKey: async (options) => {
-      const { environment, kind, organization_id: id } = given.createKey(options)
-      const create = (organization_id: OrganizationId) => createKey({ organization_id, environment, kind })
-      return run(Effect.tap(Effect.flatMap(organizationId(id), create), logWarnings))
-    },
-    listKeys: (id) => run(onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys))),
-    revokeKey: (id) => run(onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey))),
+    ...administration(run),
     timeline: async (id, options = {}) => {
       given.timeline(options)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options)))
     },
-    setConnection: async (connection) => {
-      const values = snapshot(given.setConnection(connection).values)
-      return run(onConnection(connection, (connections, place) => connections.set({ ...place, values })))
-    },
-    testConnection: async (place) =>
-      run(onConnection(given.testConnection(place), (connections, place) => connections.test(place))),
-    listConnections: (id) =>
-      run(Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list))),
-    removeConnection: async (place) =>
-      run(onConnection(given.removeConnection(place), (connections, place) => connections.remove(place))),
     carrierCallback: async (carrier_id, callback) => {
       const { body, headers } = given.carrierCallback(callback)
       return run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() }))
@@ -89,8 +75,15 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       const [to_erase, how] = [{ ...target }, { ...options }]
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
+    sealStatus: () => run(SealedRows.use(({ status }) => status)),
+    rotateSealKeys: async (options = {}) => {
+      const { on_progress } = given.rotateSealKeys(options)
+      const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
+      return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
+    },
     client: (key) => makeClient({ names, call: callOf(key), sleep }),
     consume,
+    listConsumers: () => run(Consumers.use((consumers) => consumers.list())),
     listParkedEvents: async (name, filter = {}) => {
       given.listParkedEvents(filter)
       return run(Consumers.use((consumers) => consumers.listParked(name, filter)))
@@ -105,18 +98,6 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   }
 }
 
-const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
-
-const onConnection = <A, E>(
-  { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
-  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
-) =>
-  Effect.flatMap(Connections, (connections) =>
-    Effect.flatMap(organizationId(organization_id), (id) =>
-      use(connections, { organization_id: id, environment, carrier_id })
-    )
-  )
-
 const onParked = <E>(
   { organization_id, environment, event_id }: GivenParkedEventPlace,
   use: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
@@ -126,34 +107,13 @@ const onParked = <E>(
     yield* use(yield* Consumers, { ...place, environment })
   })
 
-/** Reads an id from text. Text that is not an id is refused with `not_found`, like an unknown id. */
-const idOf =
-  <Id>(schema: Schema.Decoder<Id>) =>
-  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
-    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
-
-const organizationId = idOf(OrganizationId)
-const keyId = idOf(KeyId)
-const eventId = idOf(EventId)
-
-const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
-
 const names = operations.map(({ name }) => name)
 const byName: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operation) => [operation.name, operation]))
 
 const operationOf = (name: AnyOperation["name"]): AnyOperation => {
   const operation = byName.get(name)
-  if (operation === undefined) throw new Error(`There is no operation ${name}.`)
+  if (operation === undefined) throw new Error(`No such operation: ${name}.`)
   return operation
-}
-
-/** Copies an input, because the program may change it during the call. If it cannot be copied, the check of the input refuses it. */
-const snapshot = (input: unknown): unknown => {
-  try {
-    return structuredClone(input)
-  } catch {
-    return input
-  }
 }
 
 const callWith = (
@@ -173,6 +133,9 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
-/** Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have limits. */
+/**
+ * Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have
+ * limits.
+ */
 const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment, KeyKind } from "../access/Caller.ts"
-import { AnyObject, checker } from "../wire/Argument.ts"
+import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 
 /*
  * The checks of what a program passes to the methods of `embed`.
@@ -29,6 +29,20 @@ export const carrierCallback = checker(
     headers: AnyObject,
     body: Schema.Uint8Array.annotate({ message: "Must be the raw bytes of the body." })
   })
+)
+export const carrierStatus = checker("carrierStatus")
+export const resetCarrier = checker(
+  "resetCarrier",
+  Schema.Struct({
+    carrier_id: Schema.String,
+    line: Schema.optionalKey(Schema.String),
+    environment: Schema.optionalKey(Environment),
+    organization_id: Schema.optionalKey(Schema.String)
+  })
+)
+export const rotateSealKeys = checker(
+  "rotateSealKeys",
+  Schema.Struct({ on_progress: Schema.optionalKey(Schema.UndefinedOr(Callable)) })
 )
 export const timeline = checker("timeline")
 export const listParkedEvents = checker("listParkedEvents")

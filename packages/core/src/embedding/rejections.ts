@@ -2,7 +2,10 @@ import { Cause, Exit } from "effect"
 import { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 
-/** The value of an effect that has ended; otherwise throws what its promise rejects with. `signal` is that of the call. */
+/**
+ * The value of an effect that has ended. If it failed, throws the error that its promise rejects with. `signal` belongs
+ * to the call.
+ */
 export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
   if (Exit.isSuccess(exit)) return exit.value
   throw rejectionOf(exit.cause, signal)
@@ -16,9 +19,9 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
     return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
   }
   if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
-  return new Error(error instanceof Error ? error.message : "The service has failed.", { cause: error })
+  return new Error(error instanceof Error ? error.message : "The service failed.", { cause: error })
 }
 
 /** The refusal of calls to a service that has been closed. */
 export const closed = () =>
-  ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
+  ApiError.make("service_unavailable", { message: "The service is closed.", retry_action: "none" })

@@ -1,21 +1,32 @@
 import { type Layer, Result } from "effect"
-import { readKey, type SealKeys } from "../access/Seal.ts"
+import { isGuessable, readKey, type SealKeys } from "../access/Seal.ts"
 import { InvalidConfig } from "../config/ConfigRules.ts"
 
-/** The seal keys as `embed` takes them: texts as `generateSealKey` makes them, newest first, or a layer of your own. */
+/**
+ * The seal keys as `embed` takes them: texts in the format of `generateSealKey`, newest first, or a layer of your own.
+ */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
 /** Reads seal keys from their texts. The error names wrong keys by their index, and never repeats a text. */
 export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
-  const wrong = keys.flatMap((key, index) => (key === null ? [`seal_keys[${index}]`] : []))
+  const namesOf = (isWrong: (key: (typeof keys)[number]) => boolean) =>
+    keys.flatMap((key, index) => (isWrong(key) ? [`seal_keys[${index}]`] : []))
+  const wrong = namesOf((key) => key === null)
+  const guessable = namesOf((key) => key !== null && isGuessable(key))
   const [newest, ...older] = keys.filter((key) => key !== null)
-  if (newest !== undefined && wrong.length === 0) return Result.succeed({ keys: [newest, ...older] })
+  if (newest !== undefined && wrong.length === 0) {
+    return guessable.length === 0
+      ? Result.succeed({ keys: [newest, ...older] })
+      : Result.fail(new InvalidConfig({ message: `${guessable.join(" and ")} can be guessed: ${what_to_do}` }))
+  }
   const what =
     wrong.length === 0 ? "seal_keys must be a list of at least one key" : `${wrong.join(" and ")} must be a seal key`
   return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
 }
+
+const what_to_do = "pass 32 random bytes in base64, as generateSealKey() makes them."
 
 /** The refusal to open a sealed storage with random keys, because `seal_keys` was not given. */
 export const randomKeysRefused = new InvalidConfig({

@@ -6,10 +6,11 @@ export const ClosingScope = Context.Reference<Scope.Scope | null>("@quotewire/co
 })
 
 /**
- * Registers an effect that runs as soon as the embedded service is closed, so that a host can refuse new calls and drain.
+ * Registers an effect that runs as soon as the embedded service is closed, so that a host can refuse new calls and
+ * drain.
  *
- * `close` runs all such effects at the same time, and waits for them without a limit before it releases anything: give the
- * effect a time limit. Call this inside `run`. Outside an embedded service, the effect runs when the scope closes.
+ * `close` runs all such effects at the same time, and waits for them without a limit before it releases anything: give
+ * the effect a time limit. Call this inside `run`. Outside an embedded service, the effect runs when the scope closes.
  */
 export const whenClosing = (effect: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {

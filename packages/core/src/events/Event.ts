@@ -41,7 +41,7 @@ export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", e
 /** What an event can point to. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// Without what follows from the type, which JSON Schema does not say: documents show an event of any type.
+// Leaves out what depends on the type, which JSON Schema cannot express: documents show an event of any type.
 const AnyEvent = Schema.Struct({
   id: EventId,
   type: TypeName,
@@ -81,7 +81,7 @@ const isEvent = (event: AnyEvent): event is Event => {
 /** A thin event: it names a resource and the version that it reached, and holds no facts about a person. */
 export const Event = AnyEvent.pipe(Schema.refine(isEvent)).annotate({ identifier: "Event" })
 
-/** The body of a webhook: an event and the revision in which it is written (api.md, Event). */
+/** The body of a webhook: an event and the revision in which it is written (api.md, Webhook requests). */
 export const WebhookEvent = Schema.Struct({
   ...AnyEvent.fields,
   schema_version: Schema.String.annotate({ description: "The revision that the integration has pinned" })

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { pageFields } from "../wire/Page.ts"
+import { pageFields } from "../wire/Pagination.ts"
 import { Event } from "./Event.ts"
 
 /** Input of a read of the feed, oldest first. */

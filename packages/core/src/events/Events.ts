@@ -2,10 +2,11 @@ import { Context, Effect, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
 import type { Call } from "../calls/Call.ts"
+import type { FeedPage } from "../storage/Page.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Page.ts"
+import { default_limit } from "../wire/Pagination.ts"
 import type { EventPage, FeedInput } from "./EventPage.ts"
 
 /** The pull feed (api.md, Event feed). */
@@ -15,8 +16,8 @@ export class Events extends Context.Service<
     /**
      * Reads events in their order, from a cursor or from the oldest event that is still kept.
      *
-     * Refuses a cursor that this feed did not give (`invalid_cursor`), and one after which events were erased or that a
-     * reset has voided (`event_cursor_expired`).
+     * Refuses a cursor that this feed did not issue (`invalid_cursor`), and one that a reset has voided or after which
+     * events were erased (`event_cursor_expired`).
      */
     readonly list: (
       call: Call,
@@ -39,7 +40,12 @@ export class Events extends Context.Service<
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
         }
-        const page = yield* storage.feed({ workspace_id: workspace.id, after: from?.number ?? 0, limit })
+        // A reset in progress erases everything up to now. A reader that saw part of it would not learn that it was
+        // erased.
+        const isErased = workspace.erased_count < workspace.reset_count
+        const page = isErased
+          ? erased
+          : yield* storage.feed({ workspace_id: workspace.id, after: from?.number ?? 0, limit })
         if (from !== null && from.number < page.erased_through) return yield* ApiError.make("event_cursor_expired")
         const reached = page.events.at(-1)?.number ?? Math.max(from?.number ?? 0, page.erased_through)
         const next_cursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${reached}`)
@@ -52,6 +58,9 @@ export class Events extends Context.Service<
     })
   )
 }
+
+/** The feed of a sandbox whose reset is in progress. */
+const erased: FeedPage = { events: [], erased_through: 0 }
 
 /** The position in a cursor: the reset count, and the sequence number of the last event on the page. */
 const positionOf = (position: string) => {

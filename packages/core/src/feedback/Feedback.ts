@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { Workspaces } from "../access/Workspaces.ts"
+import { commitAt, type Moment, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
-import * as Change from "../storage/Change.ts"
-import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { decideAtMoment } from "../calls/decideAtMoment.ts"
+import { retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -62,20 +62,17 @@ export class Feedback extends Context.Service<
       const workspaces = yield* Workspaces
       const isTaken = yield* FeedbackEnabled
 
-      const store = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
-        commit(
-          storage,
-          Change.make(workspace_id, {
-            writes: [
-              kind.record(kept, {
-                id: kept.report.feedback_id,
-                version: kept.version,
-                created_at: toMillis(kept.report.created_at),
-                updated_at: now
-              })
-            ]
-          })
-        )
+      const store = (moment: Moment, kept: KeptReport) =>
+        commitAt({ storage, workspaces }, moment, {
+          writes: [
+            kind.record(kept, {
+              id: kept.report.feedback_id,
+              version: kept.version,
+              created_at: toMillis(kept.report.created_at),
+              updated_at: moment.now
+            })
+          ]
+        })
 
       const find = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
         const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
@@ -87,10 +84,7 @@ export class Feedback extends Context.Service<
         if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
         const sent_by = { kind: caller.kind, key_id: caller.key_id }
         const kept = receive(ids.feedback(), input, sent_by, moment.now)
-        // The identifier is new, so this conflict cannot happen.
-        yield* Effect.catchTag(store(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
-          Effect.die(conflict)
-        )
+        yield* store(moment, kept)
         return Json.encode(kept.report)
       })
 
@@ -102,13 +96,13 @@ export class Feedback extends Context.Service<
       ) {
         const before = yield* find(workspace_id, id)
         const after = decide(before, status, public_note)
-        yield* store(workspace_id, after, (yield* workspaces.moment(workspace_id)).now)
+        yield* store(yield* workspaces.moment(workspace_id), after)
         return after.report
       })
 
       return Feedback.of({
         isTaken,
-        send,
+        send: (call, input) => decideAtMoment(workspaces, call, (current) => send(current, input)),
         get: ({ caller }, id) => Effect.map(find(caller.workspace_id, id), ({ report }) => Json.encode(report)),
         reports: (workspace_id, after, limit) =>
           Effect.map(storage.page({ workspace_id, kind: kind.name, order: "oldest", after, limit }), ({ records }) =>

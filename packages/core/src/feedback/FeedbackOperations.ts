@@ -7,7 +7,7 @@ import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
 const authority: Operation.Authority = { callers: ["server", "widget", "platform", "keyless"] }
 const available = Effect.map(Feedback, (feedback) => feedback.isTaken)
 
-/** Sends a report about the API (api.md, POST /v1/feedback). */
+/** Sends a report about the API (api.md, Feedback reports). */
 export const sendFeedback = Operation.make({
   name: "send_feedback",
   summary: "Report something about the API",
@@ -29,7 +29,7 @@ export const sendFeedback = Operation.make({
   run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
 })
 
-/** Reads the status of a report (api.md, GET /v1/feedback/{id}). */
+/** Reads the status of a report (api.md, Feedback reports). */
 export const getFeedback = Operation.make({
   name: "get_feedback",
   summary: "Read what has become of a report",

@@ -7,7 +7,7 @@ import { isLonger, textUpTo } from "../wire/Input.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as PersonalNumber from "./PersonalNumber.ts"
 
-/** What a report can be about (api.md, Feedback report). */
+/** What a report can be about (api.md, Feedback reports). */
 export const kinds = ["missing_feature", "bug", "unclear_error", "unclear_docs", "other"] as const
 /** The states of a report; a new one is `received`. */
 export const statuses = ["received", "planned", "shipped", "declined"] as const
@@ -45,7 +45,7 @@ export const SendInput = Schema.Struct({
 })
 export type SendInput = typeof SendInput.Type
 
-/** A report as callers read it back: its status, without its text (api.md, Feedback report). */
+/** A report as callers read it back: its status, without its text (api.md, Feedback reports). */
 export const FeedbackReport = Schema.Struct({
   feedback_id: FeedbackId,
   kind: Schema.Literals(kinds),

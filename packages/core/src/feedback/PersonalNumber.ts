@@ -1,11 +1,11 @@
 import { isCardNumber } from "./CardNumber.ts"
-import { plain, withoutIdentifiers } from "./PlainText.ts"
+import { plain, withoutIdentifiers } from "./NormalizedText.ts"
 
 /** The kinds of personal number that text may contain. */
 export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 
 /**
- * Finds text that looks like a national ID, a driver's license or a card number (api.md, Feedback).
+ * Finds text that looks like a national ID, a driver's license or a card number (api.md, Personal numbers).
  *
  * A number in an unmistakable format counts alone; bare digits count only near a word that names them. Phone numbers,
  * ZIP codes, dates, VINs, times and our own identifiers are not personal numbers.
@@ -32,14 +32,14 @@ const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
     return { text: found, from: index, to: index + found.length }
   })
 
-/** How far the naming word may stand from a number, in characters. */
+/** The greatest distance between the naming word and a number, in characters. */
 const near_characters = 48
 
 const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
   cues.some(({ from, to }) => number.from - to <= near_characters && from - number.to <= near_characters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
-/** Nine digits in one piece or in unequal groups, also directly after the naming word. */
+/** Nine digits, undivided or in unequal groups, even directly after the naming word. */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
@@ -65,7 +65,7 @@ const isIssuedId = (digits: string): boolean => {
   return area !== 0 && area !== 666 && group !== 0 && digits.slice(5) !== "0000"
 }
 
-/** Digits in one piece, or in the groups printed on cards, with one kind of separator. */
+/** Digits, undivided or in the groups printed on cards, with one kind of separator. */
 const cards = [
   "\\d{13,19}",
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",

@@ -113,7 +113,10 @@ const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
 export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
   wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
 
-/** A copy of a value without the members at these paths. A removed list item becomes an empty object, to keep the indexes. */
+/**
+ * A copy of a value without the members at these paths. A removed list item becomes an empty object, to keep the
+ * indexes.
+ */
 const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
   if (Array.isArray(value)) {
     return value.map((item, i) => (refused.has(`${path}.${i}`) ? {} : without(item, `${path}.${i}`, refused)))
@@ -181,7 +184,9 @@ export class Assumptions {
 
 /** An insured subject: a vehicle, a rented home or a pet. */
 export interface Subject {
-  /** `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, `dwelling-1` is `application.dwelling`. */
+  /**
+   * `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, `dwelling-1` is `application.dwelling`.
+   */
   readonly subject_id: string
   readonly kind: string
   /** A label for a person, without street or VIN; null if the facts do not provide one. */

@@ -4,8 +4,8 @@ import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
 
 /*
- * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and is
- * served as JSON Schema.
+ * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and
+ * is served as JSON Schema.
  */
 
 /** Metadata of a fact. All but the label is served in the JSON Schema. */
@@ -13,7 +13,10 @@ export interface About {
   /** The text to ask a person for the fact. Every fact that can be required has one. */
   readonly label?: string
   readonly description?: string
-  /** `direct` identifies a person, `indirect` does so together with other facts, `sensitive` is about a person's conduct. */
+  /**
+   * `direct` identifies a person, `indirect` does so together with other facts, `sensitive` is about a person's
+   * conduct.
+   */
   readonly "x-pii"?: "direct" | "indirect" | "sensitive"
   /** `price`: the fact affects the price. `offer`: carriers may need it for an offer. */
   readonly "x-tier"?: "price" | "offer"
@@ -35,6 +38,9 @@ export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about }
 /** A whole number between two bounds, optionally in steps. */
 export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
   const { step = 1, ...rest } = about
+  // A remainder of fractions is not exact: 0.3 % 0.1 is almost 0.1.
+  if (!Number.isSafeInteger(step) || step < 1)
+    throw new Error("The step of Fact.wholeNumber must be a whole number of at least 1.")
   const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0
   return Schema.Finite.check(
     Schema.makeFilter(fits, {

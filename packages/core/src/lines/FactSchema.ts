@@ -22,7 +22,7 @@ export interface Fact {
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
-  /** The value that the schema says is assumed for it; undefined if it names none. */
+  /** The assumed value that the schema names for it; undefined if it names none. */
   readonly assumed: unknown
   /** Whether there is no price without it. A fact that is required only inside an optional object is not. */
   readonly required: boolean
@@ -71,8 +71,8 @@ export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
   )
 
 /**
- * Simplifies a schema: merges parts of `allOf` into the object that they extend, and merges choices into one list. Every
- * object has `required`, even if the list is empty.
+ * Simplifies a schema: merges parts of `allOf` into the object that they extend, and merges choices into one list.
+ * Every object has `required`, even if the list is empty.
  */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)

@@ -2,8 +2,9 @@ import { Schema, SchemaAST } from "effect"
 import { type LineSet, oncePerLines } from "./Lines.ts"
 
 /*
- * Schemas that depend on the lines of a host, such as the name of a line. What is stored may be of a line that the host
- * offers no more, so a schema by itself accepts any line. Inputs and documents narrow it to the lines of their host.
+ * Schemas that depend on the lines of a host, such as the name of a line. Stored data may belong to a line that the
+ * host no longer offers, so a schema by itself accepts any line. Inputs and documents narrow it to the lines of their
+ * host.
  */
 
 /** How a schema looks on a host with these lines. */
@@ -11,17 +12,17 @@ type OnHost = (lines: LineSet) => Schema.Top
 
 const key = "on_host"
 
-/** Marks a schema that depends on the lines of a host. As it stands, it accepts what any host accepts. */
+/** Marks a schema that depends on the lines of a host. By itself, it accepts what any host accepts. */
 export const dependsOnLines = <S extends Schema.Top>(schema: S, onHost: OnHost): S["Rebuild"] =>
   schema.annotate({ [key]: onHost })
 
-/** A schema as it is on a host with these lines: every part that depends on them is narrowed. */
+/** A schema on a host with these lines: every part that depends on the lines is narrowed. */
 export const forLines = <S extends Schema.Constraint>(schema: S, lines: LineSet): S =>
   Schema.make<S>(narrowing(lines)(schema.ast))
 
 const onHostAt = SchemaAST.resolveAt<OnHost>(key)
 
-/** Each part is narrowed once, so that what schemas share stays shared, also in documents. */
+/** Each part is narrowed once, so that schemas stay shared, even in documents. */
 const narrowing = oncePerLines((lines) => {
   const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
   const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
@@ -33,7 +34,7 @@ const narrowing = oncePerLines((lines) => {
   return narrow
 })
 
-/** A schema in the place of another one: where that may be absent, so may this. */
+/** A schema to replace another: it is optional where that one is. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 
@@ -63,6 +64,6 @@ const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.A
   }
 }
 
-/** What the copy of a node keeps. */
+/** The properties that a copy of a node keeps. */
 const restOf = (ast: SchemaAST.Arrays | SchemaAST.Objects | SchemaAST.Union) =>
   [ast.annotations, ast.checks, ast.encoding, ast.context, ast.encodingChecks] as const

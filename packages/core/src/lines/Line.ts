@@ -12,7 +12,7 @@ export interface Codes {
   readonly fee_codes: ReadonlyArray<string>
 }
 
-/** The law of a state about a line. */
+/** A state's law on a line. */
 export interface StateLaw {
   /** The lowest limits that may be sold. */
   readonly liability_minimum?: LiabilityMinimum
@@ -20,7 +20,7 @@ export interface StateLaw {
 }
 
 /** The properties of a line besides its facts. */
-export interface Traits<Name extends string = string> {
+export interface Traits<Name extends string = string, HasCredit extends boolean = boolean> {
   /** Its name on the wire: `personal_auto`. */
   readonly name: Name
   /** The object of "Insurance for …", as in "Insurance for rented homes". */
@@ -28,17 +28,17 @@ export interface Traits<Name extends string = string> {
   readonly codes: Codes
   /** The keys of the disclosures that only this line has. */
   readonly disclosures: ReadonlyArray<string>
-  /** The law of a state; empty if it says nothing about this line. */
+  /** The law of a state; empty if it has no rules for this line. */
   readonly stateLaw: (state: StateCode) => StateLaw
   /** Whether carriers may use credit information if the person has read the credit disclosure. */
-  readonly has_credit_disclosure: boolean
+  readonly has_credit_disclosure: HasCredit
   /** Whether the premium includes all fees. If not, it is unknown whether it does. */
   readonly premium_includes_fees: boolean
   /** Whether the feed has events of quotes. If not, it has only events of quote requests. */
   readonly has_quote_events: boolean
 }
 
-/** What the service knows of an application when it is rated or sent to a carrier. */
+/** What the service knows about an application when it is rated or sent to a carrier. */
 export interface RatedApplication<Facts = unknown> {
   readonly line: string
   /** The complete facts, with the assumed ones. */
@@ -48,10 +48,15 @@ export interface RatedApplication<Facts = unknown> {
 /**
  * An insurance line, as `defineLine` makes it.
  *
- * `Sent` are its facts as a caller sends them, `Facts` the complete ones, with the assumed ones added.
+ * `Sent` are its facts as a caller sends them, `Facts` the complete ones, with the assumed ones added. `HasCredit` says
+ * whether its starts take a receipt of the credit disclosure.
  */
-export interface Line<Name extends string = string, Facts extends object = object, Sent extends object = object>
-  extends Traits<Name> {
+export interface Line<
+  Name extends string = string,
+  Facts extends object = object,
+  Sent extends object = object,
+  HasCredit extends boolean = boolean
+> extends Traits<Name, HasCredit> {
   /** The JSON Schema (2020-12) of `application`. */
   readonly facts_schema: JsonSchema.JsonSchema
   /** The smallest application that can be priced, for a first call. */
@@ -73,14 +78,15 @@ export interface Line<Name extends string = string, Facts extends object = objec
   /**
    * Reads the facts that a caller sent.
    *
-   * Reports every problem, at its path from `application`; `refusalOf` turns them into the refusal. `today` is the workspace's day, `YYYY-MM-DD`.
+   * Reports every problem, at its path from `application`; `refusalOf` turns them into the refusal. `today` is the
+   * workspace's day, `YYYY-MM-DD`.
    */
   readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
   /** Adds the assumed facts to facts that were read before; null if the facts no longer fit the line's schema. */
   readonly complete: (facts: unknown, today: string) => Assumed | null
   /** The facts of an application or an ask of this line, with their type. Throws if it is of another line. */
   readonly factsOf: (application: RatedApplication) => Facts
-  /** What is wrong with the definition, by its paths; none if a host can offer the line. */
+  /** The faults of the definition, by its paths; none if a host can offer the line. */
   readonly faults: () => ReadonlyArray<FieldError>
 }
 

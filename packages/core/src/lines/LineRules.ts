@@ -16,7 +16,7 @@ type Faults = ReadonlyArray<FieldError>
 const is_name = /^[a-z][a-z0-9_]{0,59}$/
 const name_form = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."
 
-// A fact is named by its path, in which dots part the names and `*` stands for every item.
+// A fact is named by its path, in which dots separate the names and `*` stands for every item.
 const is_fact_name = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const fact_name_form =
   "Must have a name that begins with a letter and has only letters, digits and underscores, at most 60."
@@ -65,7 +65,7 @@ const json_values: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
   "Union"
 ])
 
-/** Finds what JSON Schema cannot serve as it is checked. */
+/** Finds what the served JSON Schema cannot express exactly as it is checked. */
 const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (ast.encoding !== undefined) {
     return [{ path, message: "Must not transform what is sent: check it here, and convert it in assume." }]
@@ -109,12 +109,12 @@ export const checked = <A>(path: string, run: () => A, check: (value: A) => Faul
 export const ofExample = ({ wrong, missing }: Problems): Faults =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
-/** Every assumption must be of a fact, with the value that the schema of the fact names, if it names one. */
+/** Every assumption must be about a fact, and have the value that the schema of the fact names, if any. */
 export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
   made.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((known) => known.path === name)
-    // A list can be assumed to be empty, and its own path is that of no single fact.
+    // A list can be assumed to be empty. Its own path is not the path of any single fact.
     const is_known = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
     const is_same = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
@@ -134,7 +134,7 @@ export const checkState = (state: string): Faults =>
     "Must return the USPS code of a state or of DC, such as NY."
   )
 
-/** The subjects must have kinds of the line. */
+/** The subjects must have the kinds of the line. */
 export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Faults => [
   ...rule(subjects.length > 0, "subjectsOf", "Must return at least one subject."),
   ...subjects.flatMap(({ kind }, index) =>

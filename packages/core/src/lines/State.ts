@@ -130,7 +130,7 @@ const zipExceptions = new Map(
   Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, Code))(zip3File.exceptions))
 )
 
-// One entry for each of the thousand prefixes, so that a look-up is one array read.
+// One entry for each of the thousand prefixes, so that a lookup is one array read.
 const stateOfZip3: ReadonlyArray<StateCode | null> = (() => {
   const table = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
   for (const code of servedStates) {

@@ -1,5 +1,5 @@
 import { Option, Result, Schema } from "effect"
-import { Callable, checker } from "../wire/Argument.ts"
+import { Callable, checker, schemaThat } from "../wire/Argument.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { Assumptions, type Draft, type Rules, reader, type Subject } from "./Application.ts"
 import { asRequired, factsOf, firstOf, jsonSchemaOf } from "./FactSchema.ts"
@@ -7,7 +7,7 @@ import type { Line, RatedApplication, Traits } from "./Line.ts"
 import * as LineRules from "./LineRules.ts"
 import type { StateCode } from "./State.ts"
 
-/** The properties of a line that most lines have alike. */
+/** The defaults, which most lines share. */
 const usual = {
   disclosures: [],
   stateLaw: () => ({}),
@@ -17,16 +17,20 @@ const usual = {
 } satisfies Partial<Traits>
 
 /** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
-export interface LineDefinition<Name extends string, Sent extends object, Complete extends object>
-  extends Omit<Traits<Name>, keyof typeof usual>,
-    Partial<Pick<Traits<Name>, keyof typeof usual>> {
+export interface LineDefinition<
+  Name extends string,
+  Sent extends object,
+  Complete extends object,
+  HasCredit extends boolean = boolean
+> extends Omit<Traits<Name, HasCredit>, keyof typeof usual>,
+    Partial<Pick<Traits<Name, HasCredit>, keyof typeof usual>> {
   /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
   readonly facts_version: string
   /** A struct of JSON values without transformations: it checks what callers send, and is served as JSON Schema. */
   readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
-  /** What JSON Schema cannot say; nothing by default. */
+  /** Rules that JSON Schema cannot express; none by default. */
   readonly rules?: Rules<Sent>
   /** Completes facts, and records each assumption in `assumptions`. */
   readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
@@ -43,7 +47,7 @@ const checked = checker(
     name: Schema.String,
     insures: Schema.String,
     facts_version: Schema.String,
-    facts: Schema.declare(Schema.isSchema, { message: "Must be a Schema.Struct." }),
+    facts: schemaThat("Must be a Schema.Struct."),
     codes: Schema.Struct({ coverage_codes: Names, subject_kinds: Names, billing_cycles: Names, fee_codes: Names }),
     disclosures: Schema.optional(Names),
     rules: Schema.optional(Callable),
@@ -56,9 +60,9 @@ const checked = checker(
 /**
  * Defines an insurance line: what is asked, what may be assumed, and which codes its quotes use.
  *
- * By default it has no disclosures of its own, no law of a state and no credit disclosure, it is unknown whether premiums
- * include fees, and the feed has events of its quotes. A host that offers the line checks the definition at its start, and
- * tells every fault by its path.
+ * By default, a line has no disclosures of its own, no state law and no credit disclosure, it is unknown whether
+ * premiums include fees, and the feed has events of its quotes. A host that offers the line checks the definition on
+ * startup, and reports every fault at its path.
  *
  * @example
  * const bicycle = defineLine({
@@ -69,15 +73,20 @@ const checked = checker(
  *   …
  * })
  */
-export const defineLine = <const Name extends string, Sent extends object, Complete extends object = Sent>(
-  definition: LineDefinition<Name, Sent, Complete>
-): Line<Name, Complete, Sent> => {
+export const defineLine = <
+  const Name extends string,
+  Sent extends object,
+  Complete extends object = Sent,
+  const HasCredit extends boolean = false
+>(
+  definition: LineDefinition<Name, Sent, Complete, HasCredit>
+): Line<Name, Complete, Sent, HasCredit | false> => {
   const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = checked(definition)
   const line = definition.name
   const all = factsOf(facts)
   const read = reader(facts, rules)
   const decode = Schema.decodeUnknownOption(facts)
-  // Whoever has an application of this line has read its facts with the line's schema.
+  // An application of this line can exist only if its facts were read with the line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
     ...usual,
@@ -116,7 +125,7 @@ export const defineLine = <const Name extends string, Sent extends object, Compl
   }
 }
 
-/** What is wrong with a definition. Its functions are tried with its example, as of the day of its facts. */
+/** The faults of a definition. Its functions are run with its example, as of the day of its facts. */
 const mistakesIn = <Sent extends object, Complete extends object>(
   definition: Required<LineDefinition<string, Sent, Complete>>,
   read: ReturnType<typeof reader<Sent>>

@@ -1,3 +1,4 @@
+import type { Scalar } from "./Application.ts"
 import type { PersonalAutoFacts } from "./personal_auto/assume.ts"
 import { personalAuto } from "./personal_auto/line.ts"
 import type { PetFacts } from "./pet/assume.ts"
@@ -16,6 +17,23 @@ export const lineNames = standardLines.map(({ name }) => name)
 
 /** The name of a standard line. */
 export type StandardLineName = (typeof lineNames)[number]
+
+/** The paths of facts in a type, with `*` for every item of a list. */
+type PathsIn<A> = A extends Scalar | undefined
+  ? never
+  : A extends ReadonlyArray<infer Item>
+    ? `*${Below<Item>}`
+    : { [K in keyof A & string]: `${K}${Below<A[K]>}` }[keyof A & string]
+
+type Below<A> = [PathsIn<Exclude<A, undefined>>] extends [never] ? "" : `.${PathsIn<Exclude<A, undefined>>}`
+
+/**
+ * The paths of the facts of a line, such as `applicant.email` or `drivers.*.first_name`. For a line of your own, any
+ * text; a host checks it when it starts.
+ */
+export type FactPath<Name extends string> = Name extends StandardLineName
+  ? PathsIn<Extract<StandardLine, { readonly name: Name }>["example"]>
+  : string
 
 interface FactsByLine {
   readonly personal_auto: PersonalAutoFacts

@@ -1,6 +1,6 @@
 /**
- * What a program needs before it starts the service, or without starting it: reading its settings, and logging its own faults.
- * It loads nothing of the service, so that commands which only call a host start soon.
+ * What a program needs before it starts the service, or without starting it: reading its settings, and logging its own
+ * faults. It loads nothing of the service, so that commands that only call a host start quickly.
  */
 
 export * as ApiKey from "../access/Directory.ts"
@@ -9,3 +9,5 @@ export * as Fault from "../concurrency/Fault.ts"
 export * as Signature from "../webhooks/Signature.ts"
 export * as WebhookAddress from "../webhooks/WebhookAddress.ts"
 export * as HttpAddress from "../wire/HttpAddress.ts"
+export * as Json from "../wire/Json.ts"
+export * as PlainText from "../wire/PlainText.ts"

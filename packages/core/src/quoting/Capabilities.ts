@@ -20,7 +20,7 @@ export const CapabilitiesInput = Schema.Struct({
 })
 export type CapabilitiesInput = typeof CapabilitiesInput.Type
 
-/** What a caller can do with a line (api.md, GET /v1/capabilities). */
+/** What a caller can do with a line (api.md, Capabilities). */
 export const Capabilities = Schema.Struct({
   line: LineName,
   environment: Environment,

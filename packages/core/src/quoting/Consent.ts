@@ -9,13 +9,13 @@ import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * A refusal about consent says that the person must be asked, never what to send. A model follows what a refusal says, and
- * would otherwise write down a consent that nobody gave.
+ * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent). A
+ * model does what a refusal says, and would otherwise make up a consent that nobody gave.
  */
 const no_receipt = "This is no receipt of the person's consent. Ask the person, and never make one up."
 const not_asked = "The person's consent is missing. Ask the person."
 const not_read = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
-const not_agreed = "The person has not agreed. Ask the person."
+const not_agreed = "The person did not agree. Ask the person."
 const no_contact = "The person has not consented to be contacted in this way. Ask the person."
 
 /** A reference to evidence of consent, made and kept by the party that spoke to the person. */
@@ -42,7 +42,7 @@ const creditReceiptOf = (lines: LineSet) => {
   return creditReceipt(names.length === 0 ? "For no line of this host" : `${names.join(", ")} only`)
 }
 
-/** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
+/** The fields of a start that hold consents (api.md, Consents). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
@@ -133,7 +133,7 @@ const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray
 
 const notKeyless = (consents: Consents): ReadonlyArray<FieldError> =>
   (["quote_disclosure_version", "quote_disclosure_accepted"] as const).flatMap((path) =>
-    consents[path] === undefined ? [] : [{ path, message: "Is for callers without an API key. Ask the person." }]
+    consents[path] === undefined ? [] : [{ path, message: "Allowed only without an API key. Ask the person." }]
   )
 
 const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError> => {
@@ -194,7 +194,7 @@ const given_by_person: ReadonlySet<string> = new Set([
 /**
  * Refuses a start for wrong fields.
  *
- * If consent is among them, it comes first, and the retry action says not to send again before asking the person.
+ * If consent is among them, it comes first, and the retry action says to ask the person before sending again.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
   const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
@@ -213,14 +213,14 @@ export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
-/** Refuses a start that is right except that the person was not asked for agreement yet. */
+/** Refuses an otherwise valid start because the person has not been asked for agreement yet. */
 export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: not_agreed }])
 )
 
-/** Refuses a start because the person was asked and declined. Repeats of the start are refused in the same way. */
+/** Refuses a start because the person was asked and declined. Retries of the start are refused in the same way. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
-  message: "The person was asked and has said no. Nothing was sent to a carrier. Tell the person so, and stop here.",
+  message: "The person was asked and said no. Nothing was sent to a carrier. Tell the person, and stop here.",
   retry_action: "none"
 })
 
@@ -270,7 +270,7 @@ export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArr
     ...byEnvironment[environment]
   ].map((key) => ({ key, version: disclosure_version }))
 
-/** The text that a person must agree to when the caller has no key (api.md, Authentication 4). */
+/** The text that a person must agree to when the caller has no key (api.md, Quote disclosure). */
 export const QuoteDisclosure = Schema.Struct({
   version: Schema.String,
   text: Schema.String,

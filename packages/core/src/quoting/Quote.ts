@@ -11,7 +11,7 @@ import * as Json from "../wire/Json.ts"
 import { cents, Money } from "../wire/Money.ts"
 import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** The reasons for a quote's status. New ones may appear (api.md, Quote). */
+/** The reasons for a quote's status. New ones may appear (api.md, Quote statuses). */
 export const reasons = {
   offered: "This price is available until the date shown.",
   price_updated: "The carrier has changed the price.",
@@ -25,7 +25,7 @@ export const reasons = {
   consent_withdrawn: "The person has withdrawn consent."
 } as const
 
-/** A price. The premium covers the whole term, whatever the billing cycle (api.md, Price rules). */
+/** A price. The premium covers the whole term, whatever the billing cycle (api.md, Prices). */
 export const Price = Schema.Struct({
   premium: Schema.NullOr(Money),
   term_months: Schema.NullOr(Schema.Int),
@@ -35,7 +35,7 @@ export const Price = Schema.Struct({
 }).annotate({ identifier: "Price" })
 export type Price = typeof Price.Type
 
-/** One version of a quote: a carrier's price offer, not coverage (api.md, Quote). Versions never change. */
+/** One version of a quote: a carrier's price offer, not coverage (api.md, Quote record). Versions never change. */
 export const Quote = Schema.Struct({
   id: QuoteId,
   version: Schema.Int,
@@ -76,7 +76,10 @@ export const kind = Kind.make({
   })
 })
 
-/** The stored record of a version. `created_at` is when the first version was created, `at` is now; both in milliseconds. */
+/**
+ * The stored record of a version. `created_at` is when the first version was created, `at` is now; both in
+ * milliseconds.
+ */
 export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
   kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
 
@@ -145,7 +148,7 @@ const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
 }
 
 const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): ReadonlyArray<NextAction> => {
-  // All fields of an action are strings, also the version (api.md, NextAction variants).
+  // All fields of an action are strings, including the version (api.md, Next actions).
   const names = { quote_id: origin.id, quote_version: String(version) }
   const onward: ReadonlyArray<NextAction> =
     origin.redirect_path === null

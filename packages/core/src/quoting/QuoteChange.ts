@@ -4,17 +4,18 @@ import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
+import type { JobQueue, NewJob } from "../storage/Job.ts"
 import type { Ids } from "../wire/Ids.ts"
-import { minute_ms } from "../wire/Timestamp.ts"
+import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 
 /** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
-/** What a change of a quote needs to know of its line. */
+/** What a change of a quote needs to know about its line. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
 
-/** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
+/** The event of a quote's version; none on lines that have only events of quote requests (api.md, Event types). */
 export const quoteEvents = (
   ids: Ids["Service"],
   type: "quote.created" | "quote.updated" | "quote.expired",
@@ -43,35 +44,44 @@ export interface NewQuoteVersion {
   readonly line: Line
   readonly created_at: number
   readonly at: number
-  /** Whether the timers of this quote are ordered with those of the workspace. */
-  readonly ordered: boolean
+  /** How the job that refreshes the offer is queued. */
+  readonly queue: JobQueue
 }
 
-/** A carrier is never asked to refresh an offer sooner than this, whatever it asks for. */
+/** An offer is never refreshed sooner than this, whatever the carrier requests. */
 const min_refresh_ms = minute_ms
+/** An offer is never refreshed later than this, because a later time may not be a valid date. */
+const max_refresh_ms = 366 * day_ms
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
-  const { quote, offer, at, ordered } = made
+  const { quote, offer, at, queue } = made
   const kept: Quote.OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
   const stored = Quote.toStored(quote, made.line.name, made.created_at, at)
-  const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
-    JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
     writes: [stored, Quote.storedOffer(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
-      ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
+      ...(stored.expires_at === null ? [] : [expiry(quote, stored.expires_at)]),
       ...(offer.refresh_after_ms === undefined
         ? []
-        : [timer("refresh_quote", at + Math.max(min_refresh_ms, offer.refresh_after_ms))])
+        : [
+            JobPayload.make(
+              "refresh_quote",
+              { quote_id: quote.id },
+              { due_at: at + Math.min(max_refresh_ms, Math.max(min_refresh_ms, offer.refresh_after_ms)), ...queue }
+            )
+          ])
     ]
   }
 }
+
+const expiry = ({ environment, id }: Quote.Quote, due_at: number): NewJob =>
+  JobPayload.make("expire_quote", { quote_id: id }, { due_at, ordered: environment === "sandbox" })
 
 /** The last version of a quote that is no longer available, with its event. */
 export const deactivationChange = (
@@ -89,7 +99,7 @@ export const deactivationChange = (
   }
 }
 
-/** The line of a stored quote. Quotes of a line that the host offers no more still end, and with an event. */
+/** The line of a stored quote. Quotes of a line that the host no longer offers still end, with an event. */
 export const lineOf = (lines: LineSet, stored: StoredRecord): QuotedLine => {
   const name = stored.line ?? ""
   return lines.get(name) ?? { name, has_quote_events: true }

@@ -16,10 +16,13 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** How long carriers are asked, from the start of the collection. In the sandbox that ends 60 s after the request's start. */
+/** How long a collection may last. In the sandbox it ends 60 s after the request's start. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
 
-/** The statuses of a quote request. The list is closed: within a revision none is added (api.md, Versioning 8). */
+/**
+ * The statuses of a quote request. The list is closed: within a revision none is added (api.md, Quote request
+ * statuses).
+ */
 export const statuses = ["in_progress", "action_required", "completed", "failed"] as const
 
 /** The reasons for a status, each with a sentence that is safe to show a person. */
@@ -81,10 +84,14 @@ export const QuoteRequest = Schema.Struct({
 }).annotate({ identifier: "QuoteRequest" })
 export type QuoteRequest = typeof QuoteRequest.Type
 
-/** Quote requests in storage, by id. Every new version wakes the readers that wait for one. */
+/**
+ * Quote requests in storage, by id. They are sealed, because carriers choose the words of their questions and declines.
+ * Every new version wakes the readers that wait for one.
+ */
 export const kind = Kind.make({
   name: "quote_request",
   schema: QuoteRequest,
+  sealed: true,
   kept_for: { period: "quotes", clock: "workspace" },
   erases_children: true,
   wakes: "itself",
@@ -121,6 +128,11 @@ export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null 
 /** Whether the request can no longer change. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
 
+/** Whether this carrier of the request has not answered yet and still may. */
+export const isPending = (request: QuoteRequest, carrier_id: string): boolean =>
+  !isFinal(request) &&
+  request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")
+
 /** A new request, accepted and queued. Times in milliseconds of workspace time. */
 export const start = (options: {
   readonly id: QuoteRequestId
@@ -149,20 +161,23 @@ export const start = (options: {
   event: "quote_request.queued"
 })
 
-/** Cancels a request that is still queued; null if its work has begun (api.md, Quote request states). */
+/** Cancels a request that is still queued; null if its work has begun (api.md, Cancellation). */
 export const cancel = (request: QuoteRequest, at: number): Step | null =>
   request.status_details.reason === "queued"
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Fails a request. Carriers that have not answered yet are not waited for. */
+/** Fails a request. Carriers that have not answered yet are no longer awaited. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
   at: number
 ): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
 
-/** Starts the collection with the carriers that are asked and those that are not. Fails the request if none can be asked. */
+/**
+ * Starts the collection with the carriers that are asked and those that are not. Fails the request if none can be
+ * asked.
+ */
 export const collect = (
   request: QuoteRequest,
   carriers: ReadonlyArray<CarrierResult>,
@@ -205,7 +220,7 @@ const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason:
 export type AskOutcome =
   | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
   | { readonly outcome: "declined"; readonly reason: string; readonly message: string | null }
-  | { readonly outcome: "no_answer"; readonly reason: string }
+  | { readonly outcome: "no_answer"; readonly reason: string; readonly never_asked?: boolean }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
 /** Records a carrier's answer; null if the carrier is not pending, because the answer came late or twice. */
@@ -220,6 +235,7 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: AskOu
     message: "message" in outcome ? outcome.message : null,
     missing_facts: "missing_facts" in outcome ? outcome.missing_facts : [],
     quote_ids,
+    asked_at: outcome.outcome === "no_answer" && outcome.never_asked === true ? null : pending.asked_at,
     answered_at: outcome.outcome === "no_answer" ? null : fromMillis(at)
   }
   return settle(
@@ -232,18 +248,26 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: AskOu
   )
 }
 
-/** The deadline: carriers that have not answered get the outcome `no_answer`. Null if none is pending. */
-export const close = (request: QuoteRequest, at: number): Step | null => {
-  if (isFinal(request) || !request.carriers.some((result) => result.outcome === "pending")) return null
-  return settle(silenced(request), at)
-}
+/** Whether any carrier of the request has not answered yet and still may. */
+export const hasPending = (request: QuoteRequest): boolean =>
+  !isFinal(request) && request.carriers.some(({ outcome }) => outcome === "pending")
 
-const silenced = (request: QuoteRequest): QuoteRequest => ({
+/**
+ * The deadline: carriers that have not answered get the outcome `no_answer`. The carriers in `unasked`, which nobody
+ * has asked, lose their `asked_at`. Null if none is pending.
+ */
+export const close = (request: QuoteRequest, at: number, unasked: ReadonlySet<string> = nobody): Step | null =>
+  hasPending(request) ? settle(silenced(request, unasked), at) : null
+
+const nobody: ReadonlySet<string> = new Set()
+
+const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = nobody): QuoteRequest => ({
   ...request,
-  carriers: request.carriers.map(
-    (result): CarrierResult =>
-      result.outcome === "pending" ? { ...result, outcome: "no_answer", reason: "timeout" } : result
-  )
+  carriers: request.carriers.map((result): CarrierResult => {
+    if (result.outcome !== "pending") return result
+    const asked_at = unasked.has(result.carrier.id) ? null : result.asked_at
+    return { ...result, outcome: "no_answer", reason: "timeout", asked_at }
+  })
 })
 
 /** Ends a carrier's question that was not answered within 24 hours; null if there is none. */
@@ -253,7 +277,9 @@ export const endAction = (request: QuoteRequest, at: number): Step | null => {
   return { request: next(silenced(request), at, "completed", reason), event: "quote_request.completed" }
 }
 
-/** The status that follows from the carriers' results: the transition table of a quote request. */
+/**
+ * The status that follows from the carriers' results: the transition table of a quote request (api.md, Transitions).
+ */
 const settle = (request: QuoteRequest, at: number): Step => {
   const has = (outcome: CarrierResult["outcome"]) => request.carriers.some((result) => result.outcome === outcome)
   const quoted = request.quote_ids.length > 0

@@ -2,12 +2,12 @@ import { Schema } from "effect"
 import { LineName } from "../lines/LineName.ts"
 import { QuoteRequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
-import { pageFields } from "../wire/Page.ts"
+import { pageFields } from "../wire/Pagination.ts"
 import { OffsetDateTime } from "../wire/Timestamp.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
 
-/** How long a read of a quote request may wait for a change, in seconds (api.md, Limits). */
+/** How long a read of a quote request may wait for a change, in seconds (api.md, Waiting). */
 export const max_wait_seconds = 20
 
 /** Input of a read: the quote request, and how long to wait for a change. */

@@ -2,16 +2,19 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
 import type { Call } from "../calls/Call.ts"
+import * as Monotonic from "../concurrency/Monotonic.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { LongPolls, type WaitForHint } from "../storage/Hints.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Page.ts"
+import { default_limit } from "../wire/Pagination.ts"
 import { second_ms, toMillis } from "../wire/Timestamp.ts"
+import * as Unasked from "./asking/Unasked.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
@@ -28,7 +31,7 @@ import { mayRead } from "./readAuthority.ts"
 export class QuoteRequests extends Context.Service<
   QuoteRequests,
   {
-    /** Reads a request with its quotes. Waits for a change while it is in progress (api.md, Quote requests and quotes). */
+    /** Reads a request with its quotes. Waits for a change while it is in progress (api.md, Waiting). */
     readonly get: (
       call: Call,
       input: GetInput
@@ -57,7 +60,7 @@ export class QuoteRequests extends Context.Service<
         ...reads,
         cancel: (call, id) => retryOnConflict(steps.cancel(call, id)),
         jobs: {
-          close_request: steps.job(QuoteRequest.close),
+          close_request: steps.close,
           end_action: steps.job(QuoteRequest.endAction)
         },
         abandon: steps.job((request, at) =>
@@ -114,10 +117,10 @@ const makeReads = Effect.gen(function* () {
     wait_ms: number,
     next: WaitForHint
   ) {
-    const until = (yield* Clock.currentTimeMillis) + wait_ms
+    const until = (yield* Monotonic.millis) + wait_ms
     while (true) {
       const stored = yield* find(call, id)
-      const left_ms = until - (yield* Clock.currentTimeMillis)
+      const left_ms = until - (yield* Monotonic.millis)
       if (left_ms <= 0 || !mayChange(stored, base)) return stored
       const woken = yield* next(left_ms)
       if (woken !== "changed") return yield* find(call, id)
@@ -171,6 +174,7 @@ const makeSteps = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
   const find = yield* makeFind
+  const unasked = yield* Unasked.make
 
   const changeOf = (workspace_id: WorkspaceId, step: QuoteRequest.Step, at: number) =>
     Change.make(workspace_id, {
@@ -193,23 +197,49 @@ const makeSteps = Effect.gen(function* () {
     return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
   })
 
-  /** A job that makes one step of a request. If no step is possible any more, the job just finishes. */
+  const load = Effect.fnUntraced(function* (job: ClaimedJob) {
+    const id = JobPayload.requestOf(job)
+    if (id === null) return null
+    const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: QuoteRequest.kind.name, id })
+    return Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
+  })
+  const finish = (job: ClaimedJob, step: QuoteRequest.Step | null, at: number) => {
+    const change = step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)
+    return storage.commit({ ...change, finishes: [job] })
+  }
+
+  /** A job that makes one step of a request. If no step is possible, the job just finishes. */
   const job = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
     Effect.fnUntraced(function* (job, at) {
-      const id = JobPayload.requestOf(job)
-      const stored =
-        id === null
-          ? Option.none()
-          : yield* storage.get({ workspace_id: job.workspace_id, kind: QuoteRequest.kind.name, id })
-      const step = Option.isNone(stored) ? null : decide(QuoteRequest.kind.value(stored.value), at)
-      const change = step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)
-      yield* storage.commit({ ...change, finishes: [job] })
+      const request = yield* load(job)
+      yield* finish(job, request === null ? null : decide(request, at), at)
     })
 
-  return { cancel, job }
+  const close: JobHandler = Effect.fnUntraced(function* (job, at) {
+    const request = yield* load(job)
+    if (request === null || !QuoteRequest.hasPending(request)) return yield* finish(job, null, at)
+    if (request.environment === "sandbox") {
+      const carrier_ids = yield* unasked(job.workspace_id, request.id)
+      return yield* finish(job, QuoteRequest.close(request, at, carrier_ids), at)
+    }
+    const { gave_way = false } = JobPayload.read(job, "close_request")
+    if (gave_way || at - job.due_at < late_ms) return yield* finish(job, QuoteRequest.close(request, at), at)
+    const again = { quote_request_id: request.id, gave_way: true }
+    const jobs = [JobPayload.make("close_request", again, { due_at: at + give_way_ms, ordered: false })]
+    yield* storage.commit(Change.make(job.workspace_id, { jobs, finishes: [job] }))
+  })
+
+  return { cancel, close, job }
 })
 
-/** More than the quotes that a request can have: at most ten of each carrier. */
+/**
+ * If the end of a live request runs this late, in milliseconds, its asks may be late as well. They run first, because
+ * they know that their carriers were never asked.
+ */
+const late_ms = 250
+const give_way_ms = second_ms
+
+/** More than the quotes that a request can have: at most ten per carrier. */
 const max_quotes = 1_000
 
 /** Whether a request can still reach a version above `base`. */

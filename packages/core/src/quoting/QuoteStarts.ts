@@ -20,7 +20,7 @@ import * as Consent from "./Consent.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
-/** Starts quote requests (api.md, POST /v1/quote-requests). */
+/** Starts quote requests (api.md, Start). */
 export class QuoteStarts extends Context.Service<
   QuoteStarts,
   {
@@ -28,7 +28,7 @@ export class QuoteStarts extends Context.Service<
      * Accepts a quote request and queues it. The same `request_key` and input return the same request as it is now.
      *
      * Refuses with `invalid_input` (every wrong field), `needs_information` (every missing fact, before any carrier is
-     * asked) and `conflict` if the key was used with another input.
+     * asked) and `conflict` if the key was used with a different input.
      */
     readonly start: (
       call: Call,
@@ -48,13 +48,13 @@ export class QuoteStarts extends Context.Service<
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
           const workspace_id = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
-          const id = Start.requestKeyId(call, input)
-          const stored = yield* storage.get({ workspace_id, kind: Start.requestKeyKind.name, id })
+          const stored = yield* storage.get(Start.requestKeyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
 
-        // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the cached
-        // moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it is checked.
+        // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the
+        // cached moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it
+        // is checked.
         const start = (call: Call, input: Start.StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
@@ -91,15 +91,19 @@ const makeDecide = Effect.gen(function* () {
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
-    // Before the input is compared: a repeat lacks the facts that the person gave in a form.
+    // Checked before the input is compared: a retry lacks the facts that the person gave in a form.
     if (kept?.declined_at !== undefined) return yield* Consent.declined
-    if (kept !== null && !(yield* Fingerprint.matches(seal, kept.fingerprint, call.sent))) return yield* usedOtherwise
+    if (
+      kept !== null &&
+      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))
+    )
+      return yield* usedOtherwise
     if (kept !== null && kept.quote_request_id !== null) {
       return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
     }
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
-    const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, call.sent))
+    const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
     const { moment, person } = call
     if (person === "declined") {
       const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
@@ -110,7 +114,7 @@ const makeDecide = Effect.gen(function* () {
     const refusal = firstRefusal(checked.scenario, kept, moment.now)
     if (refusal === null) {
       const { request, application } = yield* accept(call, checked, { version, fingerprint })
-      return yield* answers.answer(request, application)
+      return yield* answers.answer(call, request, application)
     }
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
@@ -120,7 +124,7 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-/** Checks consents, scenario and facts, also the facts that every carrier needs. */
+/** Checks consents, scenario and facts, including the facts that every carrier needs. */
 const makeCheck = Effect.gen(function* () {
   const lines = yield* Lines
   const seal = yield* Seal
@@ -135,20 +139,20 @@ const makeCheck = Effect.gen(function* () {
 })
 
 /**
- * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a repeat: the
+ * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry: the
  * key need not be read, and a large body need not be hashed.
  */
 const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_listed
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {
-    message: "This request_key was used with another input.",
+    message: "This request_key was used with a different input.",
     retry_action: "use_new_request_key",
-    field_errors: [{ path: "request_key", message: "Was used with another input." }]
+    field_errors: [{ path: "request_key", message: "Was used with a different input." }]
   })
 )
 
-/** The refusal that a scenario plays for the first attempt with a key, and for attempts before its time is over. */
+/** A scenario's refusal of the first attempt with a key, and of attempts before its wait is over. */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
@@ -181,7 +185,7 @@ const makeAccept = Effect.gen(function* () {
       at: moment.now
     })
     const application = yield* records.application(call, checked, step.request)
-    const receipts = yield* records.receipts(checked.input)
+    const receipts = yield* records.receipts(call, checked.input)
     const request = QuoteRequest.toStored(step.request)
     const key = { fingerprint, quote_request_id: step.request.id, refused_at: null }
     const due = {
@@ -232,7 +236,8 @@ const makeRecords = Effect.gen(function* () {
     request: QuoteRequest.QuoteRequest
   ) {
     const { caller, moment } = call
-    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
+    const of = { workspace_id: caller.workspace_id, id: request.id }
+    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, of, null)
     const record: Start.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
@@ -240,14 +245,17 @@ const makeRecords = Effect.gen(function* () {
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
-      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
+      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, of, handle, moment.now)
     }
     return record
   })
 
-  const receipts = (input: Start.StartInput) =>
+  const receipts = ({ caller }: Call, input: Start.StartInput) =>
     Effect.forEach(Consent.receiptsOf(input), ({ kind, receipt, channels }) =>
-      Effect.map(seal.mac("receipt", receipt), (mac): Start.KeptReceipt => ({ kind, channels, mac }))
+      Effect.map(
+        seal.mac(Start.purposeOfReceipt(caller.workspace_id), receipt),
+        (mac): Start.KeptReceipt => ({ kind, channels, mac })
+      )
     )
 
   return { application, receipts }
@@ -256,25 +264,26 @@ const makeRecords = Effect.gen(function* () {
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
 
-/** Answers starts: the first with a key, and its repeats. */
+/** Answers starts: the first one with a key, and its retries. */
 const makeAnswers = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
 
   /** The request, with the read handle and the recorded consent of its application if it has them. */
   const answer = (
+    { caller: { workspace_id } }: Call,
     request: Json.Json<QuoteRequest.QuoteRequest>,
     { quote_request_id, read_handle, quote_consent }: Start.ApplicationRecord
   ): Effect.Effect<Json.Json<Start.StartedQuoteRequest>> => {
     const consent = quote_consent === null ? {} : { quote_consent }
     if (read_handle === null) return Effect.succeed(Json.extend(request, consent))
     const read_handle_expires_at = fromMillis(read_handle.expires_at)
-    return Effect.map(ReadHandle.derive(seal, quote_request_id, read_handle.check), (handle) =>
+    return Effect.map(ReadHandle.derive(seal, { workspace_id, id: quote_request_id }, read_handle.check), (handle) =>
       Json.extend(request, handle === null ? consent : { read_handle: handle, read_handle_expires_at, ...consent })
     )
   }
 
-  /** The answer to a repeat: the request as it is now; null if retention or a reset has erased it. */
+  /** The answer to a retry: the request as it is now; null if retention or a reset has erased it. */
   const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
@@ -286,7 +295,7 @@ const makeAnswers = Effect.gen(function* () {
       id: QuoteRequest.kind.value(stored.value).application_id
     })
     if (Option.isNone(application)) return request
-    return yield* answer(request, Start.applicationKind.value(application.value))
+    return yield* answer(call, request, Start.applicationKind.value(application.value))
   })
 
   return { answer, repeat }

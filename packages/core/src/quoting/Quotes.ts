@@ -79,7 +79,7 @@ export class Quotes extends Context.Service<
         return Quote.kind.json(older.value)
       })
 
-      /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be made again. */
+      /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be rebuilt. */
       const freshLink = Effect.fnUntraced(function* (
         workspace_id: WorkspaceId,
         quote: Quote.Quote,

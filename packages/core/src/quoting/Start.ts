@@ -11,17 +11,18 @@ import { LineName } from "../lines/LineName.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
+import type { RecordKey } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { countOf, joinWrongFields } from "../wire/FieldError.ts"
-import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
+import { ApplicationId, QuoteRequestId, type WorkspaceId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /*
  * A start: what is sent, what is checked, and what is kept besides the request. The application, the consents and the
- * request key are records of their own, because each is kept for another time.
+ * request key are separate records, because they have different retention periods.
  */
 
 /** A reference to the schema of a line's facts, for use inside another document. */
@@ -30,7 +31,7 @@ const factsSchema = (line: Line) => {
   return { title: line.name, ...schema }
 }
 
-/** The facts of a start, shown in documents as this. */
+/** The facts of a start, shown in documents with this schema. */
 const applicationShown = (shown: object) =>
   Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
@@ -38,7 +39,7 @@ const applicationShown = (shown: object) =>
     ...shown
   })
 
-/** The input of a start (api.md, start_quote_request). Consents and facts have their own checks. */
+/** The input of a start (api.md, Start). Consents and facts have their own checks. */
 export const StartInput = Schema.Struct({
   line: LineName,
   ...Consent.fields,
@@ -54,7 +55,9 @@ export const StartInput = Schema.Struct({
 })
 export type StartInput = typeof StartInput.Type
 
-/** A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller. */
+/**
+ * A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller.
+ */
 export const StartedQuoteRequest = Schema.Struct({
   ...QuoteRequest.fields,
   read_handle: Schema.optionalKey(Schema.String),
@@ -79,8 +82,8 @@ export const ApplicationRecord = Schema.Struct({
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
 /**
- * Applications in storage: sealed, and listed by their ids and by their requests. What was said about them in exchanges with
- * carriers is erased with them.
+ * Applications in storage: sealed, and listed by their ids and by their requests. The contents of exchanges with
+ * carriers are erased with them.
  */
 export const applicationKind = Kind.make({
   name: "application",
@@ -101,7 +104,10 @@ export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicat
 export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
   applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
 
-/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the person. */
+/**
+ * A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the
+ * person.
+ */
 export const KeptReceipt = Schema.Struct({
   kind: Schema.Literals(Consent.receipt_kinds),
   /** The contact channels that it covers. */
@@ -110,7 +116,7 @@ export const KeptReceipt = Schema.Struct({
 })
 export type KeptReceipt = typeof KeptReceipt.Type
 
-/** The consents of a start. They have their own record, because they are kept for years and the facts for a month. */
+/** The consents of a start. They are a separate record, because they are kept for years and the facts for a month. */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -122,9 +128,13 @@ export type ConsentRecord = typeof ConsentRecord.Type
 /** The label that finds consents by a receipt: by its keyed hash, or by the id of one that the service recorded. */
 export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 
+/** The purpose of a receipt's keyed hash, which only its own workspace can compare. */
+export const purposeOfReceipt = (workspace_id: WorkspaceId): string => `receipt ${workspace_id}`
+
 /** Consents in storage, by the ids of their applications, and listed by their receipts. */
 export const consentKind = Kind.make({
   name: "consent",
+  has_hashes: true,
   schema: ConsentRecord,
   kept_for: { period: "consents", clock: "workspace" },
   listing: ({ quote_consent, receipts }) => ({
@@ -160,18 +170,22 @@ export type RequestKey = typeof RequestKey.Type
 /** Request keys in storage. */
 export const requestKeyKind = Kind.make({
   name: "request_key",
+  has_hashes: true,
   schema: RequestKey,
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The storage id of a call's `request_key`. Keys are scoped to the workspace for server keys, otherwise to the API key. */
-export const requestKeyId = ({ caller }: Call, { request_key }: StartInput): string =>
-  `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
+/** Where a call's `request_key` is stored, by its scope (api.md, Request keys). */
+export const requestKeyOf = ({ caller }: Call, { request_key }: StartInput): RecordKey => ({
+  workspace_id: caller.workspace_id,
+  kind: requestKeyKind.name,
+  id: `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
+})
 
 /** The stored record of a call's `request_key`. */
 export const storedRequestKey = (call: Call, input: StartInput, version: number, kept: RequestKey): StoredRecord =>
   requestKeyKind.record(kept, {
-    id: requestKeyId(call, input),
+    id: requestKeyOf(call, input).id,
     version,
     created_at: call.moment.now,
     updated_at: call.moment.now
@@ -229,7 +243,7 @@ const wrongFields = (
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
-/** Valid values in place of the refused fields. What the checks then say about those fields is dropped. */
+/** Valid values in place of the refused fields. What the checks say about those fields is dropped. */
 const placeholders = (lines: LineSet) => ({
   line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
@@ -242,7 +256,7 @@ const line_dependent = ["application", "scenario", "credit_disclosure_receipt_id
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
-/** Checks the other fields of an input some of whose fields were refused for their form. */
+/** Checks the remaining fields of an input that has malformed fields. */
 export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
@@ -272,7 +286,7 @@ const fieldOf = (path: string): string => path.split(".")[0] ?? ""
 
 const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> => {
   if (input.scenario === undefined) return []
-  if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Is for the sandbox only." }]
+  if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Allowed only in the sandbox." }]
   const allowed_values = Scenario.namesOf(input.line)
   return playable(input.scenario, input) !== null
     ? []
@@ -286,7 +300,7 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
     : []
 
-/** The scenario to play. The workspace's active scenario is ignored on a line that cannot play it. */
+/** The scenario to play. The workspace's active scenario is ignored if the line cannot play it. */
 const scenarioOf = (input: StartInput, caller: Caller, { workspace }: Moment): Scenario.ScenarioName | null =>
   caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, input) : null
 

@@ -6,7 +6,9 @@ import type { Storage } from "../storage/Storage.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
-/** Whether the caller may read a request of its workspace. A server key may; all others need the request's read handle. */
+/**
+ * Whether the caller may read a request of its workspace. A server key may; all others need the request's read handle.
+ */
 export const mayRead = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   seal: Seal["Service"],
@@ -22,5 +24,14 @@ export const mayRead = Effect.fnUntraced(function* (
     id: request.application_id
   })
   const kept = Option.isSome(stored) ? Start.applicationKind.value(stored.value).read_handle : null
-  return kept !== null && (yield* ReadHandle.opens(seal, kept, caller.read_handle, moment.now))
+  return (
+    kept !== null &&
+    (yield* ReadHandle.opens(
+      seal,
+      { workspace_id: caller.workspace_id, id: request.id },
+      kept,
+      caller.read_handle,
+      moment.now
+    ))
+  )
 })

@@ -1,8 +1,8 @@
 import { premium_cap } from "../carriers/Offer.ts"
 
 /*
- * The arithmetic of rate plans. Amounts are whole cents. A factor is a whole number of ten-thousandths, because a decimal
- * fraction cannot be multiplied exactly.
+ * The arithmetic of rate plans. Amounts are whole cents. A factor is a whole number of ten-thousandths, because a
+ * decimal fraction cannot be multiplied exactly.
  */
 
 /** The factor 1. */
@@ -14,7 +14,9 @@ export type Rounding = (typeof roundings)[number]
 
 const units: { readonly [R in Rounding]: number } = { cent: 1, dollar: 100 }
 
-/** The highest amount in cents. Larger ones are cut to it, so that every product stays exact; no offer may cost as much. */
+/**
+ * The highest amount in cents. Larger ones are cut to it, so that every product stays exact; no offer may cost as much.
+ */
 export const highest_amount = premium_cap
 
 /** Multiplies an amount by a factor in ten-thousandths and rounds. Amounts are multiplied only with this function. */

@@ -25,9 +25,9 @@ export const riskOf = (
     ? (known.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
     : null
 
-/** What a price may be made with. */
+/** The options of a price. */
 interface Pricing {
-  /** Takes notice of the steps. */
+  /** Records the steps. */
   readonly note?: Note
   /** Ratings by line; those of the standard lines by default. */
   readonly known?: Ratings

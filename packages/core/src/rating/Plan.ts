@@ -9,7 +9,8 @@ import { textUpTo, wholeNumber } from "../wire/Input.ts"
 import { highest_amount, neutral, roundings } from "./Amount.ts"
 
 /*
- * The file format of rate plans. `check` in RatePlan.ts finds what this Schema cannot say. Unknown members are wrong.
+ * The file format of rate plans. `check` in RatePlan.ts finds what this Schema cannot express. Unknown members are
+ * faults.
  */
 
 /** The highest factor. A larger one is a typing mistake. */
@@ -154,7 +155,7 @@ const Coverage = Schema.Struct({
   accident_waiting_days: Schema.optionalKey(wholeNumber(0, 365)),
   illness_waiting_days: Schema.optionalKey(wholeNumber(0, 365))
 })
-/** What a plan says about covers. */
+/** The rules of a plan about covers. */
 export type Coverage = typeof Coverage.Type
 
 const Example = Schema.Struct({
@@ -175,7 +176,7 @@ export type Example = typeof Example.Type
 /** The name of the format, for files of later versions. */
 export const format = "quotewire-rate-plan/1"
 
-/** The rates of one carrier for one line, as its file says them. Money in cents, factors as decimals. */
+/** The rates of one carrier for one line, as in its file. Money in cents, factors as decimals. */
 export const RatePlan = Schema.Struct({
   $schema: Schema.optionalKey(Schema.String),
   format: Schema.Literal(format),
@@ -228,7 +229,10 @@ export type RatePlan = typeof RatePlan.Type
 
 const document = Schema.toJsonSchemaDocument(forLines(RatePlan, standard), { onExcessProperty: "error" })
 
-/** The JSON Schema (2020-12) of a rate plan file of a standard line, for editors. `RatePlan.check` finds what it cannot say. */
+/**
+ * The JSON Schema (2020-12) of a rate plan file of a standard line, for editors. `RatePlan.check` finds what it cannot
+ * express.
+ */
 export const ratePlanSchema: JsonSchema.JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   ...document.schema,

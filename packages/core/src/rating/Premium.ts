@@ -10,7 +10,7 @@ export interface Step {
   readonly cents: number
 }
 
-/** Takes notice of a step. */
+/** Records a step. */
 export type Note = (step: string, cents: number) => void
 
 /** A premium and its fees, in cents, for the whole term. */
@@ -24,9 +24,9 @@ const silent: Note = () => {}
 /**
  * The premium of a risk by a plan, whatever the underwriting rules say.
  *
- * For each cover of each subject the factors are applied to the base rate in their order, and the amount is rounded after
- * each. Then come the additions, the minimum of each subject, the sum, the factor for paying in full, the term, the minimum
- * of the policy, and the fees, if premiums of the line include them.
+ * For each cover of each subject the factors are applied to the base rate in their order, and the amount is rounded
+ * after each. Then come the additions, the minimum of each subject, the sum, the factor for paying in full, the term,
+ * the minimum of the policy, and the fees, if premiums of the line include them.
  */
 export const premiumOf = (plan: RatePlan, risk: Risk, includes_fees: boolean, note: Note = silent): Premium => {
   const { minimum_cents, terms } = plan

@@ -6,8 +6,8 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
 import { checkPlan } from "./checkPlan.ts"
-import { Faults } from "./Faults.ts"
 import { RatePlan } from "./Plan.ts"
+import { PlanFaults } from "./PlanFaults.ts"
 import type { Rating } from "./Rating.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
@@ -40,7 +40,7 @@ const checked = checker("RatePlan.check", Schema.Struct({ options: Options }))
  */
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
   checked({ options })
-  const faults = new Faults()
+  const faults = new PlanFaults()
   const known = ratingsWith(options.ratings ?? [])
   const decoded = decoderOf(known)(input)
   if (Result.isFailure(decoded)) {

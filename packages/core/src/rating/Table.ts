@@ -16,8 +16,8 @@ export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
 }
 
 /**
- * What a table gives for a variable: one entry, or one for each value of a list. Entries are multiplied by `scale` to get
- * whole numbers: 1 for cents, 10,000 for factors.
+ * The entries of a table for a variable: one entry, or one for each value of a list. Entries are multiplied by `scale`
+ * to get whole numbers: 1 for cents, 10,000 for factors.
  *
  * A plan that passed the check has an entry for each value that can occur in its states. Otherwise the result is empty.
  */
@@ -39,7 +39,7 @@ const entryOf = (table: Table, value: Value, scale: number): number | undefined 
   return points === undefined ? undefined : onLine(points, value, scale)
 }
 
-/** The value between two points. What is less than a whole number is dropped. */
+/** The value between two points. Fractions are dropped. */
 const onLine = (points: NonNullable<Table["points"]>, at: number, scale: number): number | undefined => {
   const above = points.findIndex((point) => at <= point.at)
   const upper = points.at(above)

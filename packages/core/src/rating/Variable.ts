@@ -5,7 +5,7 @@ import * as State from "../lines/State.ts"
 /** A value of a variable. Tables write it as text: `"500"`, `"true"`. */
 export type Value = string | number | boolean
 
-/** What a variable can be: listed values, a whole number, or text of a form, such as a ZIP code. */
+/** What a variable can be: listed values, a whole number, or text of a given form, such as a ZIP code. */
 export type Domain =
   | {
       readonly kind: "values"
@@ -23,7 +23,7 @@ export interface Variable {
   readonly may_be_unknown: boolean
   /** Whether there can be several values at once. A table then gives one factor for each. */
   readonly is_list: boolean
-  /** The only cover that it is about. */
+  /** The one cover that it is about. */
   readonly cover?: string
 }
 
@@ -82,7 +82,7 @@ export const sharedKnown = (
     state: address.state,
     zip: address.zip.slice(0, 5),
     zip3,
-    // Spreads neighboring ZIP codes over the groups: territories for plans that are made up.
+    // Spreads neighboring ZIP codes over the groups: made-up territories for fictional plans.
     zip3_group: (7 * Number(zip3) + 3) % 5,
     billing_preference
   }

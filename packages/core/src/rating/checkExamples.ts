@@ -8,7 +8,7 @@ import type { Risk } from "./Variable.ts"
 /** The most steps that a message lists. */
 const max_steps_listed = 40
 
-/** Checks that the plan gives each worked example its price to the cent, or its decline. */
+/** Checks that the plan prices each worked example to the cent, or declines it as expected. */
 export const checkExamples = (context: Context): void => {
   const { faults, plan } = context
   for (const [index, example] of plan.examples.entries()) checkExample(context, example, `examples.${index}`)
@@ -63,7 +63,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   }
 }
 
-/** Names the first step that differs: those after it follow from it. */
+/** Names the first step that differs: later differences follow from it. */
 const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<Step>, path: string): void => {
   const expected = example.steps ?? {}
   const different = steps.find(({ cents, step }) => Object.hasOwn(expected, step) && expected[step] !== cents)

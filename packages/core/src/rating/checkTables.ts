@@ -1,6 +1,6 @@
 import type { StateCode } from "../lines/State.ts"
-import type { Faults } from "./Faults.ts"
 import type { Condition, RatePlan, Table, Where } from "./Plan.ts"
+import type { PlanFaults } from "./PlanFaults.ts"
 import type { Rating } from "./Rating.ts"
 import { appliesIn, keyOf } from "./Table.ts"
 import type { Domain, Value, Variable, Variables } from "./Variable.ts"
@@ -9,7 +9,7 @@ import type { Domain, Value, Variable, Variables } from "./Variable.ts"
 export interface Context {
   readonly plan: RatePlan
   readonly rating: Rating
-  readonly faults: Faults
+  readonly faults: PlanFaults
 }
 
 /** What a variable is about. */
@@ -18,7 +18,9 @@ export type Scope = keyof Variables
 /** A table lists the values of a number one by one only if there are no more than this. */
 const max_listed_numbers = 200
 
-/** The variable of this name; null if the line has none, or if it is about something else than these. Adds the fault. */
+/**
+ * The variable of this name. Null if the line has none, or if it is not about one of these scopes; then adds the fault.
+ */
 export const variableAt = (
   { faults, rating }: Context,
   name: string,
@@ -48,7 +50,10 @@ const wrong_scope: { readonly [S in Scope]: string } = {
 export const statesOf = (plan: RatePlan, where: Where): ReadonlyArray<StateCode> =>
   plan.states.filter((state) => appliesIn(where, state))
 
-/** The values that a variable can have in these states, of those that the plan offers; null if they cannot be listed. */
+/**
+ * The values that a variable can have in these states, limited to those that the plan offers; null if they cannot be
+ * listed.
+ */
 const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyArray<StateCode>) => {
   if (domain.kind !== "values") return null
   const offered = plan.coverage?.offered?.[name]?.map(keyOf)
@@ -149,7 +154,7 @@ const checkRanges = (
 }
 
 const checkBands = (
-  faults: Faults,
+  faults: PlanFaults,
   bands: NonNullable<Table["bands"]>,
   lowest: number,
   highest: number,
@@ -170,7 +175,7 @@ const checkBands = (
 }
 
 const checkPoints = (
-  faults: Faults,
+  faults: PlanFaults,
   points: NonNullable<Table["points"]>,
   lowest: number,
   highest: number,

@@ -28,8 +28,8 @@ export const fictionalPlanFiles: ReadonlyArray<unknown> = [
 ]
 
 /**
- * The rate plans of the fictional carriers. Scenarios ask them in all states, so their tables have every state, whichever
- * they serve.
+ * The rate plans of the fictional carriers. Scenarios ask them in all states, so their tables have every state,
+ * whichever they serve.
  */
 export const fictionalPlans: ReadonlyArray<RatePlan> = Schema.decodeUnknownSync(Schema.Array(RatePlan))(
   fictionalPlanFiles

@@ -39,8 +39,8 @@ const checked = checker(
 /**
  * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
  *
- * It answers at once, without a call: with the price of the plan, or with the reason of the first underwriting rule that
- * applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
+ * It answers at once, without a call: with the price of the plan, or with the reason of the first underwriting rule
+ * that applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
  */
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
   checked({ options })
@@ -52,7 +52,7 @@ export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions =
   const faults = plans.flatMap(({ carrier, line }, index) => [
     ...(carrier.id === first.carrier.id
       ? []
-      : [{ path: `${index}.carrier.id`, message: "Must be that of the first plan." }]),
+      : [{ path: `${index}.carrier.id`, message: "Must match the first plan." }]),
     ...(plans.findIndex((other) => other.line === line) === index
       ? []
       : [{ path: `${index}.line`, message: "Must differ from the lines of the plans before it." }])
@@ -110,7 +110,7 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
   max_concurrent: 1_000
 })
 
-/** The answer of a plan. The day is that of the quote request, so that a refresh gives the same price. */
+/** The answer of a plan. It uses the day of the quote request, so that a refresh gives the same price. */
 const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): CarrierReply => {
   const today = dayOf(ask.requested_at)
   const risk = plan === undefined ? null : riskOf(plan, ask, today, known)

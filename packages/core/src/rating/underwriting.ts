@@ -4,7 +4,9 @@ import type { Condition, RatePlan, Rule } from "./Plan.ts"
 import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"
 
-/** Why the underwriting rules of a plan decline a risk; null if they accept it. `today` is the day of the quote request. */
+/**
+ * Why the underwriting rules of a plan decline a risk; null if they accept it. `today` is the day of the quote request.
+ */
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
   if (!startsInTime(plan, risk, today)) return decline("start_date_out_of_range")

@@ -4,6 +4,7 @@ import { bytesOf, type Change, type StoredRecord } from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type Stage, Staging } from "../storage/Staging.ts"
 import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
+import * as ClockHold from "./ClockHold.ts"
 import * as JobBatch from "./JobBatch.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import * as JobPayload from "./JobPayload.ts"
@@ -16,32 +17,37 @@ const max_batch = 200
 /** About how many bytes one change stores at most, unless a single job stores more. */
 const max_batch_bytes = 4_000_000
 
-/** Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`). */
+/**
+ * Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`).
+ */
 export type CommitBatch = (
   batch: JobBatch.BatchChange
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
 /** The result of one run ahead of the clock. */
 export interface RanAhead {
-  /** How many jobs were run, or have failed. */
+  /** How many jobs ran or failed. */
   readonly jobs: number
-  /** Whether the workspace has no ordered job that comes due until then, not even one that another runner holds. */
+  /** Whether no ordered job comes due before `reach`, not even one that another runner holds. */
   readonly isClear: boolean
+  /** The latest moment to which the clock may be moved, in milliseconds of workspace time. */
+  readonly reach: number
 }
 
 /** Records by name, as the earlier jobs of the run have left them. */
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
- * Runs the ordered jobs that come due while the clock of a workspace advances. The result is the same as if each had run when it
- * was due, but many of them share one change.
+ * Runs the ordered jobs that come due while the clock of a workspace advances. The result is the same as if each had
+ * run when it was due, but many of them share one change.
  *
- * First all claimed jobs decide concurrently, so that storage can read for all of them at once. Then they have their turns in
- * order. A job decides again in its turn if an earlier one has written a record that it had read. A job that another one creates
- * has its turn in the same batch.
+ * First all claimed jobs decide concurrently, so that storage can read for all of them at once. Then they take their
+ * turns in order. A job decides again in its turn if an earlier one has written a record that it had read. A job that
+ * another one creates takes its turn in the same batch.
  *
- * A batch ends when it is full, or before it would write a record for the second time. The run stops at the first job that is not
- * about quoting or fails, and after a batch that storage refuses: then it is left to the caller to run that job when it is due.
+ * A batch ends when it is full, or before it would write a record for the second time. The run stops at the first job
+ * that is not about quoting or fails, and after a batch that storage refuses: the caller must then run that job when it
+ * is due. The run never passes a call that holds the clock (`ClockHold`), not even one that a job of the run creates.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -50,6 +56,7 @@ export const make = Effect.gen(function* () {
   return (
     workspace: Workspace,
     ahead_ms: number,
+    readReach: Effect.Effect<number, StorageUnavailable>,
     commitBatch: CommitBatch
   ): Effect.Effect<RanAhead, StorageUnavailable> =>
     // Not interruptible between a claim and the run, so that every claimed job is run or released.
@@ -65,17 +72,24 @@ export const make = Effect.gen(function* () {
           Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
-        // It keeps its lease, like a job that fails when it is due. The end of the lease counts as a try.
+        // It keeps its lease, like a job that fails when it is due. The expired lease counts as a try.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
         const last = jobs.length === max_claimed ? jobs.at(-1) : undefined
         const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
-        yield* Effect.ensuring(
-          restore(runBatches(jobs, until, { handle, commit, fail })),
+        const run = Effect.gen(function* () {
+          // Read after the claim: while its jobs are leased, no other host begins a collection.
+          const reach = yield* readReach
+          const inReach = jobs.filter(({ due_at }) => due_at <= reach)
+          yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })
+          const isClear = inReach.length === 0 && (jobs.length > 0 || !busy)
+          const ran: RanAhead = { jobs: jobs.length - left.size, isClear, reach }
+          return ran
+        })
+        return yield* Effect.ensuring(
+          restore(run),
           Effect.suspend(() => (left.size === 0 ? Effect.void : release([...left])))
         )
-        const ran: RanAhead = { jobs: jobs.length - left.size, isClear: jobs.length === 0 && !busy }
-        return ran
       })
     )
 })
@@ -118,16 +132,17 @@ const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Kno
 
 type Batch = Array.NonEmptyReadonlyArray<JobBatch.Entry>
 
-/** What running batches takes. */
+/** What a run of batches needs. */
 interface Steps {
   readonly handle: JobHandler
   readonly commit: (batch: Batch) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
   readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
 }
 
-/** Runs claimed jobs, and those that they create before `until`, in batches, until one fails or is refused. */
+/** Runs claimed jobs, and those that they create before `end`, in batches, until one fails or is refused. */
 const runBatches = Effect.fnUntraced(
-  function* (jobs: ReadonlyArray<ClaimedJob>, until: number, { commit, fail, handle }: Steps) {
+  function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
+    let until = end
     const known: Known = new Map()
     const written = new Set<string>()
     let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
@@ -166,7 +181,8 @@ const runBatches = Effect.fnUntraced(
           written.add(name)
           inBatch.add(name)
         }
-        turns = JobBatch.withCreated(turns.slice(1), change, until)
+        until = Math.min(until, ClockHold.reach(change.jobs.filter(ClockHold.holds), job.due_at) + 1)
+        turns = JobBatch.withCreated(JobBatch.before(until, turns.slice(1)), change, until)
         if (turns.length === 0) yield* flush
       }
     }

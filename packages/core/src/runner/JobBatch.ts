@@ -17,14 +17,14 @@ export interface Turn {
   readonly job: ClaimedJob
   /** The job that an earlier one of the batch creates, and that is not stored yet; null for a claimed job. */
   readonly created: NewJob | null
-  /** What it decided before the earlier jobs had their turns; null if it has not decided yet. */
+  /** Its decision before the earlier jobs had their turns; null if it has not decided yet. */
   readonly prepared: Decision | null
 }
 
 /** Names a record of a workspace. */
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
 
-/** A job that runs before it is stored. Nothing reads its number and its lease. */
+/** A job that runs before it is stored. Nothing reads its number or its lease. */
 const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
   ...created,
   workspace_id,
@@ -34,8 +34,8 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
 })
 
 /**
- * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. A job that is
- * due at `until` or later is not added: jobs in storage may come before it.
+ * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. A
+ * job that is due at `until` or later is not added: jobs in storage may come before it.
  */
 export const withCreated = (
   turns: ReadonlyArray<Turn>,
@@ -50,7 +50,14 @@ export const withCreated = (
       return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
     }, turns)
 
-/** The claimed jobs that may still run: those due no later than the first job that the batch has stored, at `stored_due_at`. */
+/** The turns of the jobs that are due before a time. */
+export const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
+  turns.filter(({ job }) => job.due_at < until)
+
+/**
+ * The claimed jobs that may still run: those due no later than the first job that the batch has stored, at
+ * `stored_due_at`.
+ */
 export const claimedBefore = (turns: ReadonlyArray<Turn>, stored_due_at: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= stored_due_at)
 
@@ -72,7 +79,10 @@ export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
     Number.POSITIVE_INFINITY
   )
 
-/** The change of a batch. Storage refuses it if another change has stored a job meanwhile that is due before the last one. */
+/**
+ * The change of a batch. Storage refuses it if another change has stored a job in the meantime that is due before the
+ * last one.
+ */
 export interface BatchChange extends Change.Change {
   /** When the last job of the batch is due, in milliseconds of workspace time. */
   readonly none_due_before: number

@@ -1,8 +1,14 @@
 import { Option, Schema } from "effect"
-import type { ClaimedJob, JobKind, NewJob } from "../storage/Job.ts"
+import type { JobKind, NewJob } from "../storage/Job.ts"
 import { QuoteId, QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
 
 const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
+
+const OfClosing = Schema.Struct({
+  ...OfRequest.fields,
+  /** Whether it was late, and has yielded to asks that were late as well; false by default. */
+  gave_way: Schema.optionalKey(Schema.Boolean)
+})
 
 const OfCarrier = Schema.Struct({
   ...OfRequest.fields,
@@ -13,17 +19,25 @@ const OfCarrier = Schema.Struct({
 
 const OfAsk = Schema.Struct({
   ...OfCarrier.fields,
-  /** Whether it waits because the carrier's limits left no room; not by default. */
+  /** Whether it waits because the carrier's limits left no room; false by default. */
   had_no_room: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfAcceptedAsk = Schema.Struct({
   ...OfCarrier.fields,
-  /** The carrier's reference for the ask that it has accepted. */
-  ref: Schema.String
+  /** The carrier's reference for the ask that it has accepted, sealed. */
+  sealed_ref: Schema.String,
+  /** Whether an earlier poll ended with its process; false by default. */
+  was_cut_off: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfQuote = Schema.Struct({ quote_id: QuoteId })
+
+const OfRefresh = Schema.Struct({
+  ...OfQuote.fields,
+  /** Counts the tries of a refresh, from 1, which is the default. */
+  attempt: Schema.optionalKey(Schema.Int)
+})
 
 const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
@@ -37,20 +51,23 @@ const OfDelivery = Schema.Struct({
   postponed: Schema.optionalKey(Schema.Int)
 })
 
-/** The payload of each kind of job: ids and counts, never facts about a person. */
+/** The payload of each kind of job: ids and counts, never facts about a person, nor words of a carrier in clear. */
 const payloads = {
   collect: OfRequest,
   ask_carrier: OfAsk,
   poll_carrier: OfAcceptedAsk,
   carrier_callback: OfAcceptedAsk,
-  close_request: OfRequest,
+  close_request: OfClosing,
   end_action: OfRequest,
   expire_quote: OfQuote,
-  refresh_quote: OfQuote,
+  refresh_quote: OfRefresh,
   deliver: OfDelivery,
   cancel_deliveries: OfSubscription,
   drop_subscription: OfSubscription
 } satisfies Record<JobKind, Schema.Schema<object>>
+
+/** A job as far as its payload is read. */
+type PayloadJob = Pick<NewJob, "kind" | "payload">
 
 /** The types of the payloads, which are JSON in `NewJob.payload`. */
 export type Payloads = { readonly [K in JobKind]: (typeof payloads)[K]["Type"] }
@@ -80,19 +97,24 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
 }
 
 /** The payload of a job of this kind. It is a defect to ask for another kind. */
-export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] => {
+export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
   return readers[kind](job.payload)
 }
 
 /** Whether a job is about a quote request or a quote. The others are about webhooks. */
-export const isOfQuoting = ({ kind }: ClaimedJob): boolean => {
+export const isOfQuoting = ({ kind }: PayloadJob): boolean => {
   const { fields } = payloads[kind]
   return "quote_request_id" in fields || "quote_id" in fields
 }
 
 const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
+const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
+
+/** The quote request and the carrier that a job is about; null if it is not about any. */
+export const carrierOf = (job: PayloadJob): typeof OfCarrier.Type | null => Option.getOrNull(carrierIn(job.payload))
+
 /** The quote request that a job of any kind refers to; null if there is none. */
-export const requestOf = (job: ClaimedJob): QuoteRequestId | null =>
+export const requestOf = (job: PayloadJob): QuoteRequestId | null =>
   Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

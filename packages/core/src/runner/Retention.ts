@@ -14,7 +14,7 @@ import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
 /** How long records are kept, in days of workspace time by default. */
 export interface Periods {
-  /** The event feed and the delivery log (api.md, Limits). */
+  /** The event feed and the delivery log (api.md, Retention periods). */
   readonly events_days: number
   /** The applicants' facts, counted from the start of their request. A request is final within two days of it. */
   readonly facts_days: number
@@ -22,17 +22,17 @@ export interface Periods {
   readonly quotes_days: number
   /** The hashes of consent receipts, and the consents that the service itself recorded. */
   readonly consents_days: number
-  /** The request log, in days of real time (api.md, Limits). */
+  /** The request log, in days of real time (api.md, Retention periods). */
   readonly requests_days: number
   /** Reports about the API. */
   readonly feedback_days: number
-  /** What was said in exchanges with carriers; at the longest as long as the facts of their request. */
+  /** The contents of exchanges with carriers; at most as long as the facts of their request. */
   readonly exchanges_days: number
 }
 
 /**
- * The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents, a
- * week for exchanges with carriers.
+ * The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents,
+ * a week for exchanges with carriers.
  */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
   defaultValue: () => ({
@@ -50,29 +50,32 @@ const batch = 1_000
 const every_ms = minute_ms
 /** Each workspace is swept in one of this many minutes. */
 const slots_per_hour = 60
+/** Records that are kept for minutes are swept once in this many minutes. */
+const brief_slots = 15
 
 /** The slot of a workspace: the minute of the hour in which it is swept. Ids spread the workspaces over the hour. */
 const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slots_per_hour, 0)
 
 /**
- * Makes the sweep of a slot, in a storage or in one of its cells. A slot that was missed, because the storage or cell was
- * unavailable, is swept together with the next one.
+ * Makes the sweep of a slot, in a storage or in one of its cells. A slot that was missed, because the storage or cell
+ * was unavailable, is swept together with the next one.
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],
-  sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, E>
+  sweep: (workspace_id: WorkspaceId, what: "everything" | "brief") => Effect.Effect<void, E>
 ): ((slot: number) => Effect.Effect<void, E | StorageUnavailable>) => {
   const missed = new Set<number>()
   return Effect.fnUntraced(function* (slot: number) {
     missed.add(slot)
     const slots = new Set(missed)
+    const brief = new Set([...missed].map((slot) => slot % brief_slots))
     let after: WorkspaceId | null = null
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
       yield* Effect.forEach(
-        found.filter((id) => slots.has(slotOf(id))),
-        sweep,
+        found.filter((id) => brief.has(slotOf(id) % brief_slots)),
+        (id) => sweep(id, slots.has(slotOf(id)) ? "everything" : "brief"),
         { discard: true }
       )
       after = found.at(-1) ?? null
@@ -83,8 +86,8 @@ const sweeping = <E>(
 
 const logUnavailable = (cell: string | null) =>
   cell === null
-    ? Effect.logWarning("Storage cannot be reached; nothing was erased")
-    : Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; what is old in it is erased later"), { cell })
+    ? Effect.logWarning("Storage is unreachable; erased nothing")
+    : Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its expired records are erased later"), { cell })
 
 /** Erases what is older than its retention period, in small batches. */
 export class Retention extends Context.Service<
@@ -92,7 +95,10 @@ export class Retention extends Context.Service<
   {
     /** Erases everything in a workspace, or in the directory, that is older than its period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
-    /** Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. */
+    /**
+     * Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. Records that are
+     * kept for minutes are swept four times an hour.
+     */
     readonly forever: Effect.Effect<never>
   }
 >()("@quotewire/core/Retention") {
@@ -126,24 +132,29 @@ export class Retention extends Context.Service<
           }
         })
 
-        const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+        const sweepOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, what: "everything" | "brief") {
           const real_now = yield* Clock.currentTimeMillis
-          // The directory has no clock of its own, and no feed.
+          // The directory has neither a clock nor a feed.
           const isDirectory = workspace_id === directoryWorkspace
           const now = isDirectory ? real_now : (yield* workspaces.moment(workspace_id)).now
-          if (!isDirectory) yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+          if (!isDirectory && what === "everything")
+            yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           for (const { kept_for, name } of kinds.all) {
-            if (kept_for === null) continue
+            if (kept_for === null || (what === "brief" && "period" in kept_for)) continue
             const time = kept_for.clock === "real" ? real_now : now
-            const days = "days" in kept_for ? kept_for.days : periods[`${kept_for.period}_days`]
-            yield* sweepKind(workspace_id, name, time - days * day_ms)
+            const kept_ms =
+              "minutes" in kept_for ? kept_for.minutes * minute_ms : periods[`${kept_for.period}_days`] * day_ms
+            yield* sweepKind(workspace_id, name, time - kept_ms)
           }
         })
 
-        /** Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is unavailable. */
-        const sweepLogged = (workspace_id: WorkspaceId) =>
-          Effect.catchDefect(sweep(workspace_id), (defect) =>
-            Effect.annotateLogs(Effect.logWarning("Old records could not be erased", defect), { workspace_id })
+        /**
+         * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is
+         * unavailable.
+         */
+        const sweepLogged = (workspace_id: WorkspaceId, what: "everything" | "brief") =>
+          Effect.catchDefect(sweepOf(workspace_id, what), (defect) =>
+            Effect.annotateLogs(Effect.logWarning("Could not erase expired records", defect), { workspace_id })
           )
 
         const parts =
@@ -168,7 +179,7 @@ export class Retention extends Context.Service<
         }).pipe(Effect.catchTag("StorageUnavailable", () => logUnavailable(null)))
         const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
         const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), every_ms)
-        return Retention.of({ sweep, forever })
+        return Retention.of({ sweep: (workspace_id) => sweepOf(workspace_id, "everything"), forever })
       })
     )
 

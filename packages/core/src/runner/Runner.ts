@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, type Scope } from "effect"
-import type { Workspace, Workspaces } from "../access/Workspaces.ts"
+import { type Workspace, Workspaces } from "../access/Workspaces.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as AheadRuns from "./AheadRuns.ts"
@@ -23,19 +24,22 @@ export class Runner extends Context.Service<
     /**
      * Runs every job that is due now, and the due jobs that those create, until none is left.
      *
-     * With a workspace: only its ordered jobs, waiting for those that another runner holds. Without: all jobs, one after
-     * another. Let callers for the same workspace take turns, because all but one would only wait.
+     * With a workspace: runs only its ordered jobs, and waits for those that another runner holds. Without: runs all
+     * jobs, one after another. Let callers for the same workspace take turns, because all but one would only wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
-     * Claims up to a hundred ordered jobs of a workspace that come due within `ahead_ms` of its clock, and runs them in order, many
-     * in one change. It runs none if another runner holds the next one, or if that can run only when it is due.
+     * Claims up to a hundred ordered jobs of a workspace that come due within `ahead_ms` of its clock, and runs them in
+     * order, many in one change. It runs none if another runner holds the next one, or if the next one can run only
+     * when it is due.
      *
-     * `commitBatch` commits each change, and moves the workspace's clock with it.
+     * It runs none that is due after the moment that `readReach` returns: how far the clock may be moved, in
+     * milliseconds of workspace time. `commitBatch` commits each change, and moves the workspace's clock with it.
      */
     readonly runAhead: (
       workspace: Workspace,
       ahead_ms: number,
+      readReach: Effect.Effect<number, StorageUnavailable>,
       commitBatch: AheadRuns.CommitBatch
     ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
     /** Claims and runs jobs concurrently until the scope closes. Then it finishes what runs and releases the rest. */
@@ -48,13 +52,18 @@ export class Runner extends Context.Service<
       const storage = yield* Storage
       const { claim, run, runSequentially } = yield* WorkLoop.claiming
       const runAhead = yield* AheadRuns.make
-      const forever = yield* WorkLoop.make
+      const catchUp = yield* makeCatchUp(runAhead)
+      const forever = yield* WorkLoop.make(catchUp)
 
       // Not interruptible between a claim and the run, so that every claimed job is run or released.
       const claimAndRun = (workspace_id?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(claim(100, workspace_id), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
         )
+      const catchUpBehind = (jobs: ReadonlyArray<ClaimedJob>) => {
+        const job = jobs.findLast(({ ordered }) => ordered)
+        return job === undefined ? Effect.succeed(0) : catchUp(job)
+      }
 
       const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
         const signal = yield* WorkLoop.wokenByJobs(storage, workspace_id)
@@ -62,9 +71,10 @@ export class Runner extends Context.Service<
         while (true) {
           const claimed = yield* claimAndRun(workspace_id)
           if (claimed.jobs.length > 0) {
-            jobs += claimed.jobs.length
+            jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
           } else if (claimed.busy) {
-            // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead one may have ended.
+            // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead runner may
+            // have ended.
             yield* signal.next(max_peer_wait_ms)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
@@ -82,3 +92,26 @@ export class Runner extends Context.Service<
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
 }
+
+/** If an ordered job ran this many milliseconds late, others are probably waiting behind it. */
+const late_ms = 100
+
+/**
+ * Runs the ordered jobs that are due behind a late one, many in one change, and returns how many. One at a time, each
+ * would cost several round trips, and an overloaded sandbox could not catch up.
+ */
+const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+
+  return Effect.fnUntraced(function* ({ due_at, workspace_id }: ClaimedJob) {
+    let jobs = 0
+    while (true) {
+      const { now, workspace } = yield* workspaces.moment(workspace_id)
+      if (now - due_at < late_ms) return jobs
+      const ran = yield* runAhead(workspace, 0, Effect.succeed(now), storage.commit)
+      if (ran.jobs === 0) return jobs
+      jobs += ran.jobs
+    }
+  })
+})

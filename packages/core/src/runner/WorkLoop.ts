@@ -18,6 +18,11 @@ import type { JobHandler } from "./JobHandler.ts"
 export const lease_ms = 30 * second_ms
 /** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */
 export const max_expired_leases = 5
+/**
+ * For this long after an outage of storage, leases may have expired because of it: two leases, one of them on another
+ * host.
+ */
+const outage_shadow_ms = 2 * lease_ms
 /** Storage is asked for work at least this often, even without hints. */
 export const poll_ms = second_ms
 /** How many jobs run at once, without those that wait for a carrier or an endpoint. */
@@ -26,7 +31,10 @@ const max_running = 128
 const max_claimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
 const max_backoff_ms = 15 * second_ms
-/** The pause before the next claim if due work was not given: another host holds it, or only a newer version can do it. */
+/**
+ * The pause before the next claim if due work was not handed out: another host holds it, or only a newer version can do
+ * it.
+ */
 const contended_pause_ms = 100
 /** How long a stop waits for running jobs. */
 const stop_ms = 5 * second_ms
@@ -37,37 +45,61 @@ export const claiming = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
   const release = yield* releasing(storage, { every_ms: poll_ms, lease_ms })
+  const outages = noteOutages()
 
   const momentOf = (job: ClaimedJob) =>
     job.ordered
       ? Effect.succeed(job.due_at)
       : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
-  const handle: JobHandler = (job, at) =>
-    retryOnConflict(
-      job.expired_leases >= max_expired_leases ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
-    )
+  const handle: JobHandler = (job, at) => {
+    const handled = Effect.suspend(() => handlers.jobs[job.kind](job, at))
+    if (job.expired_leases < max_expired_leases) return retryOnConflict(handled)
+    // An outage is not the job's fault: the job is retried, and given up only if its leases expire without an outage as
+    // well.
+    const abandoned = Effect.suspend(() => handlers.abandon(job, at))
+    return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
+  }
 
   /**
-   * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner goes on, unless
-   * storage is unavailable.
+   * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner continues,
+   * unless storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
     Effect.flatMap(momentOf(job), (at) => handle(job, at)).pipe(
       Effect.as(true),
-      Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
+      Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false)),
+      outages.noted
     )
 
   const claim = (limit: number, workspace_id?: WorkspaceId) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
-    )
+    ).pipe(outages.noted)
 
   return { claim, handle, run, runSequentially: sequential(release), release }
 })
 
-/** Claims jobs and runs them concurrently, forever. When its scope closes it finishes what runs and releases the rest. */
-export const make = Effect.gen(function* () {
+/** Notes when storage was unavailable, and whether that was recent. */
+const noteOutages = () => {
+  let last_at = Number.NEGATIVE_INFINITY
+  const note = Effect.map(Clock.currentTimeMillis, (now) => {
+    last_at = now
+  })
+  return {
+    noted: <A, R>(effect: Effect.Effect<A, StorageUnavailable, R>) => Effect.tapError(effect, () => note),
+    isRecent: Effect.map(Clock.currentTimeMillis, (now) => now - last_at < outage_shadow_ms)
+  }
+}
+
+/** Runs the ordered jobs that are due behind a late one, and returns how many. */
+export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavailable>
+
+/**
+ * Claims jobs and runs them concurrently, forever. When its scope closes, it finishes the running jobs and releases the
+ * rest.
+ */
+export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const storage = yield* Storage
   const { claim, run, runSequentially } = yield* claiming
 
@@ -91,7 +123,12 @@ export const make = Effect.gen(function* () {
         })
       )
     const runOne = (job: ClaimedJob) => backOff.watching(run(job)).pipe(leaving([job]))
-    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runSequentially(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
+    const runAll = (jobs: ReadonlyArray<ClaimedJob>) =>
+      runSequentially(jobs, runOne).pipe(
+        Effect.andThen(jobs[0]?.ordered === true ? catchUp(jobs[0]) : Effect.void),
+        Effect.ignore,
+        leaving(jobs)
+      )
     // Not interruptible between a claim and its registration, so that a stop releases every claimed job.
     const take = (room: number) =>
       Effect.uninterruptible(
@@ -118,7 +155,7 @@ export const make = Effect.gen(function* () {
     }).pipe(Effect.provideService(Slot, waiting.slot))
 
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
-      Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
+      Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(poll_ms))
     )
     // Registered before the loop, so it runs after the loop was interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>
@@ -174,10 +211,10 @@ const countWaiting = (left: () => void) => {
 
 /**
  * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again. Jobs of a cell that is unavailable do not count: storage gives out no more jobs of that cell by itself.
+ * done again. Jobs of an unavailable cell do not count: storage hands out no jobs of that cell anyway.
  *
- * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a loop
- * and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
+ * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a
+ * loop and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
  */
 const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
@@ -233,9 +270,7 @@ export const noteFailure = (job: ClaimedJob, cause: JobCause): Effect.Effect<voi
   // Another host has taken over the job and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void
   const log =
-    error === null
-      ? Effect.logError("A job has failed", cause)
-      : Effect.logWarning(`A job will be retried: ${error._tag}`)
+    error === null ? Effect.logError("A job failed", cause) : Effect.logWarning(`Retrying a job: ${error._tag}`)
   const logged = Effect.annotateLogs(log, {
     job: job.kind,
     workspace_id: job.workspace_id,
@@ -279,8 +314,8 @@ type SequentialJobs = <R>(
 ) => Effect.Effect<unknown, StorageUnavailable, R>
 
 /**
- * Runs claimed jobs one after another. If it is interrupted, or storage is unavailable, it releases the jobs that were not
- * done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that one.
+ * Runs claimed jobs one after another. If it is interrupted, or storage is unavailable, it releases the jobs that were
+ * not done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that one.
  */
 const sequential =
   (release: Release): SequentialJobs =>

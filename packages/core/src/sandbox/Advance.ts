@@ -1,10 +1,15 @@
-import { Clock, Effect, Schema } from "effect"
-import { changeOf, type Workspace, Workspaces, withLaterTarget } from "../access/Workspaces.ts"
+import { Clock, Effect, Ref, Schema } from "effect"
+import { changeOf, timeOf, type Workspace, Workspaces, withLaterTarget } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
+import type { Signal } from "../concurrency/Signal.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"
-import { Storage } from "../storage/Storage.ts"
+import { commit, Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as HeldClock from "./HeldClock.ts"
+import { isHeld } from "./HeldClock.ts"
+import type { Progress } from "./Progress.ts"
 
 /** The clock position that an advance must reach. A reset cancels it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
@@ -18,11 +23,58 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
+/** The two ways to move the clock: together with the jobs that come due on the way, or by itself. */
+const makeMoves = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const runner = yield* Runner
+  const holdOf = yield* HeldClock.make
+
+  /** Runs the next jobs on the way to the target, and moves the clock with each change of theirs. */
+  const runAhead = (seen: Workspace, target: Goal) => {
+    let workspace = seen
+    let held = false
+    const ran = runner.runAhead(
+      seen,
+      target.clock_target_ms - seen.clock_offset_ms,
+      Effect.map(holdOf(seen.id), (hold) => {
+        held = isHeld(hold)
+        return hold.reach
+      }),
+      Effect.fnUntraced(function* (batch) {
+        const moved = movedTo(workspace, target, batch.none_due_before, yield* Clock.currentTimeMillis)
+        const { writes, clock_offset_ms } = changeOf(moved)
+        yield* storage.commit({ ...batch, writes: [...batch.writes, ...writes], clock_offset_ms })
+        workspace = moved
+      })
+    )
+    return Effect.map(ran, (ahead) => ({ ...ahead, held }))
+  }
+
+  /**
+   * Moves the clock to a moment, or to the target if that is earlier. It stays if it has moved since it was `seen`, or
+   * if a job that is due before then was stored since: the next step looks again.
+   */
+  const moveTo = Effect.fnUntraced(
+    function* (seen: Workspace, target: Goal, at: number) {
+      const { workspace } = yield* workspaces.moment(seen.id)
+      if (isEnded(workspace, target) || workspace.clock_offset_ms !== seen.clock_offset_ms) return
+      const real_now = yield* Clock.currentTimeMillis
+      const moved = movedTo(workspace, target, at, real_now)
+      yield* commit(storage, { ...changeOf(moved), none_due_before: timeOf(moved, real_now) })
+    },
+    Effect.catchTag("VersionConflict", () => Effect.void)
+  )
+
+  return { runAhead, moveTo, holdOf }
+})
+
 /** Moves the clock of a sandbox, in steps. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const runner = yield* Runner
+  const { holdOf, moveTo, runAhead } = yield* makeMoves
 
   /** Accepts an advance: it sets the clock's new target. */
   const accept = (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
@@ -34,47 +86,84 @@ export const make = Effect.gen(function* () {
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
 
-  /** Runs the next jobs on the way to the target, and moves the clock with each change of theirs. */
-  const runAhead = (seen: Workspace, target: Goal) => {
-    let workspace = seen
-    return runner.runAhead(
-      seen,
-      target.clock_target_ms - seen.clock_offset_ms,
-      Effect.fnUntraced(function* (batch) {
-        const moved = movedTo(workspace, target, batch.none_due_before, yield* Clock.currentTimeMillis)
-        const { writes, clock_offset_ms } = changeOf(moved)
-        yield* storage.commit({ ...batch, writes: [...batch.writes, ...writes], clock_offset_ms })
-        workspace = moved
-      })
-    )
-  }
-
   /**
-   * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left, it moves the
-   * clock to the target. If the next job cannot run ahead of its time, it runs all jobs that are due, and then moves the clock to
-   * the next due time or to the target.
+   * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left,
+   * it moves the clock to the target, or as far as calls to carriers let it. If the next job cannot run ahead of its
+   * time, it runs all jobs that are due, and then moves the clock to the next due time or to the target.
    */
-  const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal) {
+  const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal, progress: Ref.Ref<Progress>) {
     const { workspace: seen } = yield* workspaces.moment(id)
-    const ahead = isEnded(seen, target) ? nothing : yield* runAhead(seen, target)
+    const { clock_offset_ms } = seen
+    yield* Ref.update(progress, (before) => ({
+      ...before,
+      clock_offset_ms,
+      clock_target_ms: target.clock_target_ms,
+      carriers: []
+    }))
+    if (isEnded(seen, target)) {
+      yield* runner.runDue(id)
+      return "reached"
+    }
+    const ahead = yield* runAhead(seen, target)
+    yield* Ref.update(progress, addJobs(ahead.jobs))
     if (ahead.jobs > 0) return "advancing"
-    const { next_due_at } = ahead.isClear ? { next_due_at: null } : yield* runner.runDue(id)
-    if (isEnded(seen, target)) return "reached"
-    const real_now = yield* Clock.currentTimeMillis
-    yield* workspaces.update(id, ({ workspace }) => advanceTo(workspace, seen, target, next_due_at, real_now))
+    if (ahead.held) return "held"
+    if (ahead.isClear) {
+      yield* moveTo(seen, target, ahead.reach)
+      return "advancing"
+    }
+    const { jobs, next_due_at } = yield* runner.runDue(id)
+    yield* Ref.update(progress, addJobs(jobs))
+    const { reach } = yield* holdOf(id)
+    yield* moveTo(seen, target, next_due_at === null ? reach : Math.min(reach, next_due_at + seen.clock_offset_ms))
     return "advancing"
   })
 
-  return { accept, step }
+  /**
+   * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due
+   * run.
+   *
+   * If the clock of the process stands still, as in tests, a pause counts as passed once it has been waited out.
+   */
+  const whileHeld = Effect.fnUntraced(function* (
+    id: WorkspaceId,
+    target: Goal,
+    signal: Signal,
+    progress: Ref.Ref<Progress>,
+    onLook: Effect.Effect<void>
+  ) {
+    for (;;) {
+      const hold = yield* holdOf(id)
+      if (!isHeld(hold)) return
+      yield* Ref.update(progress, (before) => ({ ...before, carriers: hold.carriers }))
+      yield* onLook
+      const { jobs, next_due_at } = yield* runner.runDue(id)
+      yield* Ref.update(progress, addJobs(jobs))
+      const { workspace: seen } = yield* workspaces.moment(id)
+      if (isEnded(seen, target)) return
+      const real_now = yield* Clock.currentTimeMillis
+      const pause_ms = pauseOf(hold, next_due_at === null ? Number.POSITIVE_INFINITY : next_due_at - real_now)
+      const isWoken = yield* signal.next(pause_ms)
+      const stoodStill = (yield* Clock.currentTimeMillis) === real_now
+      if (!isWoken && stoodStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pause_ms)
+    }
+  })
+
+  return { accept, step, whileHeld }
 })
 
-const nothing = { jobs: 0, isClear: false }
+const addJobs =
+  (jobs: number) =>
+  (before: Progress): Progress => ({ ...before, jobs: before.jobs + jobs })
 
 /** Whether an advance has ended: the clock has reached its target, or a reset has cancelled it. */
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
-/** The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the target. */
+/**
+ * The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the
+ * target.
+ */
 const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, due_at - real_now)
   return {
@@ -85,21 +174,11 @@ const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: n
   }
 }
 
-/**
- * The workspace with its clock advanced to the next due time or to the target.
- *
- * `next_due_at` is in real time and was read under the clock of `seen`. If the clock has advanced since, `next_due_at` is
- * outdated and the clock stays, so that no due job is skipped.
- */
-const advanceTo = (
-  workspace: Workspace,
-  seen: Workspace,
-  target: Goal,
-  next_due_at: number | null,
-  real_now: number
-): Workspace => {
-  const { clock_offset_ms } = workspace
-  if (isEnded(workspace, target) || clock_offset_ms !== seen.clock_offset_ms) return workspace
-  const reach = next_due_at === null ? target.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
-  return { ...workspace, clock_offset_ms: Math.min(target.clock_target_ms, reach), clock_moved_at: real_now }
+/** The longest wait before looking again at what holds the clock, because hints can be lost. */
+const look_again_ms = second_ms
+
+/** How long to wait before looking again: until the next call or ordered job is due. In milliseconds of real time. */
+const pauseOf = ({ first_due_at, now }: HeldClock.Hold, ordered_in_ms: number): number => {
+  const call_in_ms = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY
+  return Math.max(1, Math.min(look_again_ms, call_in_ms, ordered_in_ms))
 }

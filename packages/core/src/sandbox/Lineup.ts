@@ -12,7 +12,7 @@ export interface FictionalCarrier {
   readonly name: string
   readonly mode: "sync" | "poll" | "callback"
   readonly uses_credit: boolean
-  /** What it offers, one plan for each line. */
+  /** Its plans, one for each line that it offers. */
   readonly plans: ReadonlyArray<RatePlan>
 }
 
@@ -33,7 +33,7 @@ const characters: { readonly [carrier_id: string]: Character } = {
   sbx_whiskerwell: sync
 }
 
-/** What scenarios need to know of a line. */
+/** What scenarios need to know about a line. */
 const PlayedLine = Schema.Struct({
   /** The usual latencies of its carriers, in seconds. */
   latency_s: Schema.Record(Schema.String, Schema.Int),
@@ -42,12 +42,12 @@ const PlayedLine = Schema.Struct({
   /** The questions that a carrier asks in the scenario `action_required`. */
   questions: Schema.Array(Question)
 })
-/** What scenarios need to know of a line. */
+/** What scenarios need to know about a line. */
 export type PlayedLine = typeof PlayedLine.Type
 
 const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, PlayedLine))(lineup)))
 
-/** What scenarios need to know of a line; undefined if it has no fictional carriers. */
+/** What scenarios need to know about a line; undefined if it has no fictional carriers. */
 export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
 
 /** The carriers of a line and their places in its scenarios, fastest first. */

@@ -41,8 +41,8 @@ export const make = Effect.gen(function* () {
   /**
    * Erases the data of an accepted reset and records that in the workspace, unless another host has done it already.
    *
-   * The erasure expects the workspace version that was read here. So a host that was paused meanwhile erases nothing that
-   * was written after the reset.
+   * The erasure expects the workspace version that was read here. So a host that was paused in the meantime erases
+   * nothing that was written after the reset.
    */
   const finish = (workspace_id: WorkspaceId, { reset_count }: Accepted) =>
     Effect.suspend(() => {

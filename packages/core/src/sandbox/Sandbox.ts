@@ -2,17 +2,15 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Revisions } from "../calls/Revision.ts"
-import { makeKeyedMutex } from "../concurrency/KeyedMutex.ts"
-import { Retention } from "../runner/Retention.ts"
+import type { Retention } from "../runner/Retention.ts"
 import type { Runner } from "../runner/Runner.ts"
 import type { Erased, Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { descriptions, type ReplayCode } from "../webhooks/deliveries/EventReplay.ts"
 import * as EventReplays from "../webhooks/deliveries/EventReplays.ts"
-import * as ApiError from "../wire/ApiError.ts"
-import type { Ids, WorkspaceId } from "../wire/Ids.ts"
+import type * as ApiError from "../wire/ApiError.ts"
+import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { second_ms } from "../wire/Timestamp.ts"
-import * as Advance from "./Advance.ts"
+import * as Advances from "./Advances.ts"
 import * as ForcedExpiry from "./ForcedExpiry.ts"
 import * as Reset from "./Reset.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
@@ -28,10 +26,10 @@ export class Sandbox extends Context.Service<
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Advances the workspace's clock, and returns when every job that came due has run, in due order and at its own time.
-     * One long advance leaves the same feed as many short ones.
+     * Advances the workspace's clock, and returns when every job that came due has run, in due order and at its own
+     * time. One long advance leaves the same feed as many short ones.
      *
-     * Refuses with `conflict` (`wait`) if that takes too long. The repeated call continues where it stopped.
+     * Refuses with `conflict` (`wait`) if that takes too long. A retried call continues where it stopped.
      */
     readonly advanceTime: (
       call: Call,
@@ -50,13 +48,10 @@ export class Sandbox extends Context.Service<
       Sandbox,
       Effect.gen(function* () {
         const workspaces = yield* Workspaces
-        const retention = yield* Retention
-        const advance = yield* Advance.make
+        const advance = yield* Advances.make
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
-        // The steps of concurrent advances take turns within a process. Otherwise each would read a clock that another one moves.
-        const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
         const answer = (
           control: Control,
@@ -91,18 +86,9 @@ export class Sandbox extends Context.Service<
           return yield* answer("select_scenario", saved)
         })
 
-        const advanceTime = Effect.fnUntraced(
-          function* (call: Call, seconds: number) {
-            const workspace_id = call.caller.workspace_id
-            const target = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
-            const step = inTurn(workspace_id, advance.step(workspace_id, target))
-            while ((yield* step) === "advancing") {}
-            yield* retention.sweep(workspace_id)
-            const { workspace } = yield* workspaces.moment(workspace_id)
-            return yield* answer("advance_time", workspace)
-          },
-          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillAdvancing })
-        )
+        const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
+          return yield* answer("advance_time", yield* advance(call.caller.workspace_id, call.idempotency_key, seconds))
+        })
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
@@ -132,19 +118,6 @@ export class Sandbox extends Context.Service<
       })
     )
 }
-
-/**
- * How long an advance may take before it is refused. Longer than a lease, so that it can take over work of a dead host;
- * shorter than the time-outs of callers and proxies.
- */
-const longest_advance_ms = 45 * second_ms
-
-const stillAdvancing = Effect.fail(
-  ApiError.make("conflict", {
-    message: "The clock is still advancing: send the call again, with the same Idempotency-Key.",
-    retry_action: "wait"
-  })
-)
 
 const removedOf = (erased: Erased): ControlResult["removed"] => ({
   quote_requests: erased.records.quote_request ?? 0,

@@ -21,7 +21,7 @@ export type SandboxWorkspace = typeof SandboxWorkspace.Type
 export const controls = ["select_scenario", "advance_time", "force_expiry", "replay_events", "reset"] as const
 export type Control = (typeof controls)[number]
 
-/** What a control did (api.md, Control result). */
+/** What a control did (api.md, Control results). */
 export const ControlResult = Schema.Struct({
   control: Schema.Literals(controls),
   workspace: SandboxWorkspace,

@@ -64,7 +64,7 @@ const offers = (play: Play): CarrierReply => {
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
 }
 
-/** The answer, as it is when it becomes ready. */
+/** The answer at the moment it becomes ready. */
 const answer = (play: Play): CarrierReply => {
   const { ask, line, plan, risk } = play
   switch (play.script.act) {
@@ -124,7 +124,7 @@ const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
-/** The lines as the plans have them, with the carrier's character. */
+/** The lines of the plans, with the carrier's own traits. */
 const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): CarrierAdapter["lines"] =>
   Object.fromEntries(
     Object.entries(lines).flatMap(([name, line]): ReadonlyArray<[string, CarrierLine]> => {

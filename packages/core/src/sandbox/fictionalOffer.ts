@@ -29,7 +29,7 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ]
 })
 
-/** The offer of a fictional carrier, made at `answered_at`: that of its plan, as the scenario changes it. */
+/** The offer of a fictional carrier, made at `answered_at`: the offer of its plan, as the scenario changes it. */
 export const fictionalOffer = (
   plan: RatePlan,
   risk: Risk,

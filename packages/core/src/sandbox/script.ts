@@ -9,7 +9,7 @@ import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 /** How long after the origin carriers are asked. */
 export const start_ms = second_ms
 
-/** How a carrier behaves in one ask. `rules`: as its underwriting rules decide. */
+/** How a carrier behaves in one ask. `rules`: its underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
 /** A carrier's place among the carriers of a line. */

@@ -1,4 +1,5 @@
 import { Cause, Clock, Effect, Exit, FiberSet, type Scope } from "effect"
+import * as Monotonic from "../concurrency/Monotonic.ts"
 
 /** The names that an item locks among the items of a batch. */
 export interface Locks {
@@ -20,7 +21,7 @@ export interface BatcherOptions<A, B, E> {
   readonly max_waiting: number
   /** The longest wait of an item. It is checked when a batch returns, so `send` must be bounded, too. */
   readonly max_wait_ms: number
-  /** The queue of an item. Each queue has one batch under way at a time. By default all items share one queue. */
+  /** The queue of an item. Each queue has one batch in progress at a time. By default all items share one queue. */
   readonly queueOf?: (item: A) => string
   /** The size of an item, and the largest total of a batch. A single item may be larger. */
   readonly size?: { readonly of: (item: A) => number; readonly max: number }
@@ -41,12 +42,12 @@ interface Waiting<A, B, E> extends Locks {
 const noLocks: Locks = { exclusive: [], shared: [] }
 
 /**
- * Gathers items into batches without delaying them: an item is sent at once if nothing of its queue is under way;
+ * Gathers items into batches without delaying them: an item is sent at once if nothing of its queue is in flight;
  * otherwise it joins the next batch.
  *
- * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later one. Items with an
- * exclusive lock in common always keep their order. If a caller gives up before its item is sent, the item is dropped;
- * after that it is sent to the end. When the scope closes, all waiting items fail as unavailable.
+ * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later one. Items with
+ * an exclusive lock in common always keep their order. If a caller gives up before its item is sent, the item is
+ * dropped; once sending has begun, it runs to its end. When the scope closes, all waiting items fail as unavailable.
  */
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
@@ -55,7 +56,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
-  const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const now_ms = () => Monotonic.millisOf(clock)
   const unavailable = Exit.fail(options.unavailable)
   const queues = new Map<string, Array<Waiting<A, B, E>>>()
   let closed = false
@@ -129,8 +130,7 @@ const answerOf = <B, E>(
   place: number,
   unavailable: Exit.Exit<never, E>
 ): Exit.Exit<B, E> => {
-  if (Exit.isSuccess(exit))
-    return exit.value[place] ?? Exit.die(new Error("A batch was sent that did not answer all items"))
+  if (Exit.isSuccess(exit)) return exit.value[place] ?? Exit.die(new Error("A batch did not answer all of its items"))
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
@@ -153,8 +153,8 @@ const takeBatch = <A, B, E>(
   for (const waiting of queue) {
     const isSmall = size === undefined || batch.length === 0 || taken_size + waiting.size <= size.max
     const isUnlocked = waiting.exclusive.every(isFree) && waiting.shared.every(isFree)
-    // An item that stays keeps its names locked, so that no item with the same exclusive name overtakes it. An item with
-    // a shared name can be overtaken by a later one that has the name exclusively.
+    // An item that stays keeps its names locked, so that no item with the same exclusive name overtakes it. An item
+    // with a shared name can be overtaken by a later one that has the name exclusively.
     for (const name of waiting.exclusive) locked.add(name)
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)

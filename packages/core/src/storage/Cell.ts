@@ -26,11 +26,17 @@ export type Cell = typeof Cell.Type
 /** The list of cells, in the first cell, by name. */
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
-/** The name of the cell that a storage is. */
-export const Mark = Schema.Struct({ name: CellName })
+/** Which cell of which map a storage is. */
+export const Mark = Schema.Struct({
+  name: CellName,
+  /** The name of the first cell, which has the list of all. */
+  first: CellName,
+  /** The id of the map: the same in all its cells, and in no others. */
+  map: Schema.String
+})
 export type Mark = typeof Mark.Type
 
-/** Each cell's own name, stored in the cell itself, so that an address of the wrong cell is noticed. */
+/** Each cell's own mark, stored in the cell itself, so that an address of the wrong cell is noticed. */
 export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
 
 /** The id of a mark. */
@@ -40,7 +46,9 @@ export const mark_id = "this"
 export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })
 export type Placement = typeof Placement.Type
 
-/** The placements: one record for each workspace, by its id, in the first cell. They are written once and never change. */
+/**
+ * The placements: one record for each workspace, by its id, in the first cell. They are written once and never change.
+ */
 export const placementKind = Kind.make({
   name: "placement",
   schema: Placement,

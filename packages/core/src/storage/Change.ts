@@ -2,7 +2,8 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
 /**
- * One version of a record: an encoded body, and the fields that lists filter by. Times are milliseconds of workspace time.
+ * One version of a record: an encoded body, and the fields that lists filter by. Times are milliseconds of workspace
+ * time.
  */
 export interface StoredRecord {
   /** The name of its kind (`Kind`). */
@@ -67,25 +68,28 @@ export interface StoredEvent extends NewEvent {
 /** Everything that one step writes. It is stored together, or not at all. */
 export interface Change {
   readonly workspace_id: WorkspaceId
-  /** Each needs the previous version in storage; version 1 needs the absence of the record. Otherwise `VersionConflict`. */
+  /**
+   * Each needs the previous version in storage; version 1 needs the absence of the record. Otherwise `VersionConflict`.
+   */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
-   * The records that the decision used: each must still have the version that was seen, otherwise `VersionConflict`. So a
-   * decision may use cached data, and is never stored if the data was outdated.
+   * The records that the decision used: each must still have the version that was seen, otherwise `VersionConflict`. So
+   * a decision may use cached data, and is never stored if the data was outdated.
    */
   readonly expects: ReadonlyArray<Expectation>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /**
-   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first lost one.
+   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first
+   * lost one.
    */
   readonly finishes: ReadonlyArray<Lease>
   /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null
   /**
-   * No ordered job of this workspace may be due before this workspace time, in milliseconds, except those that the change
-   * finishes; otherwise `VersionConflict`, which names the workspace. So a change that runs jobs ahead of the clock passes none
-   * that was stored meanwhile.
+   * No ordered job of this workspace may be due before this workspace time, in milliseconds, except those that the
+   * change finishes; otherwise `VersionConflict`, which names the workspace. So a change that runs jobs ahead of the
+   * clock passes none that was stored in the meantime.
    */
   readonly none_due_before: number | null
 }
@@ -102,7 +106,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   none_due_before: parts.none_due_before ?? null
 })
 
-/** About how many bytes a row has beside its text. */
+/** About how many bytes a row has besides its text. */
 const row_bytes = 200
 
 /** About how many bytes a change stores. */

@@ -6,8 +6,8 @@ import type { Kinds } from "./Kind.ts"
 import { Storage } from "./Storage.ts"
 
 /*
- * Hints say that something has changed, so that nobody has to ask again and again: how every storage gives them out, and
- * how calls wait for one. A hint is never a guarantee.
+ * Hints say that something has changed, so that nobody has to poll. This module has how every storage hands them out,
+ * and how calls wait for one. A hint is never a guarantee.
  */
 
 /** The listeners of a storage: an implementation of `watch` for every storage. */
@@ -33,7 +33,7 @@ export class Hints {
     Effect.suspend(() => {
       const thrown: Array<unknown> = []
       for (const hint of hints) {
-        // A copy, because listeners may be added or removed meanwhile.
+        // A copy, because listeners may be added or removed in the meantime.
         for (const listener of [...this.listeners]) {
           try {
             listener(hint)
@@ -42,7 +42,7 @@ export class Hints {
           }
         }
       }
-      return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
+      return thrown.length === 0 ? Effect.void : Effect.logError("A storage listener failed", ...thrown)
     })
 }
 
@@ -69,8 +69,8 @@ export const max_waiting = 20_000
 export const poll_ms = 5_000
 
 /**
- * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`: there
- * was no wait, because too many calls wait already.
+ * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`:
+ * there was no wait, because too many calls wait already.
  */
 export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 
@@ -138,7 +138,7 @@ export class LongPolls extends Context.Service<
       const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           Effect.sync(() => {
-            // Whoever comes when the process is full does not wait. Whoever waits already goes on.
+            // When the process is full, new callers do not wait, and those that already wait continue.
             const isCrowded = count >= max_waiting
             return { isCrowded, listener: join(subject) }
           }),

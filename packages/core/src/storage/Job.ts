@@ -35,7 +35,7 @@ export interface NewJob {
   readonly due_at: number
   /**
    * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: none can be claimed while an earlier one is
-   * leased. The timers of a sandbox are ordered, so that its story always has the same order. Other jobs run
+   * leased. The timers of a sandbox are ordered, so that its events always have the same order. Other jobs run
    * concurrently.
    */
   readonly ordered: boolean
@@ -44,6 +44,9 @@ export interface NewJob {
   /** The input of its handler, as JSON text; never facts about a person. */
   readonly payload: string
 }
+
+/** How a job is queued: in order, in a lane, or neither. */
+export type JobQueue = Pick<NewJob, "ordered"> & Partial<Pick<NewJob, "lane">>
 
 /** A job that one host holds until the lease ends. */
 export interface ClaimedJob extends NewJob {

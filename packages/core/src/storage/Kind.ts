@@ -1,13 +1,25 @@
 import { Schema } from "effect"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { StoredRecord } from "./Change.ts"
 
 /** The retention periods of the settings (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
-/** How long records are kept: a retention period of the settings, or days that are no setting, because nobody reads the records. */
-export type KeptFor = ({ readonly period: Period } | { readonly days: number }) & {
+/**
+ * How long records are kept: a retention period of the settings, or some minutes. Records kept for minutes are gone
+ * within the hour.
+ */
+export type KeptFor = ({ readonly period: Period } | { readonly minutes: number }) & {
   readonly clock: "workspace" | "real"
+}
+
+/** The sealed texts in a record, and how to make its next version with new ones. */
+export interface SealedTexts {
+  readonly purpose: string
+  readonly texts: ReadonlyArray<string>
+  /** The next version. Nothing visible in it changes. */
+  readonly resealed: (reseal: (text: string) => string) => StoredRecord
 }
 
 /** How storage, retention and a reset treat a kind of record. */
@@ -18,17 +30,21 @@ export interface Traits {
   readonly keeps_history: boolean
   /** Whether its records survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** How long its records are kept, and the clock that this counts by; null keeps them forever. */
+  /** How long its records are kept, and which clock measures it; null keeps them forever. */
   readonly kept_for: KeptFor | null
   /**
    * Whether its bodies are sealed at rest, because they can hold facts about a person (applications, labels, texts and
-   * links of carriers, texts of reports) or what an organization has given for a carrier. Bodies of other kinds hold neither.
+   * links of carriers, texts of reports) or an organization's values for a carrier. Bodies of other kinds hold neither.
    * Sealed records whose parent is a quote request or its application are erased with the data of its person.
    */
   readonly sealed: boolean
+  /** The sealed texts in a record whose body is not sealed as a whole; null if its bodies have none. */
+  readonly sealed_texts: ((workspace_id: WorkspaceId, record: StoredRecord) => SealedTexts) | null
+  /** Whether its records hold keyed hashes. These name their seal key, and cannot be remade with a newer one. */
+  readonly has_hashes: boolean
   /** Whether erasing a record also erases the records whose parent it is. */
   readonly erases_children: boolean
-  /** Which waiting readers a write wakes: those of the record, those of its parent, or none. */
+  /** Which waiting readers a write wakes: readers of the record, readers of its parent, or none. */
   readonly wakes: "itself" | "parent" | null
 }
 
@@ -44,9 +60,14 @@ export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "creat
 /** A kind of record: the type of its values, and how storage treats them. */
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
-  /** Makes the stored record of a version. The value must not change, because it is encoded when the body is first read. */
+  /**
+   * Makes the stored record of a version. The value must not change, because it is encoded when the body is first read.
+   */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
-  /** The value of a record. A body that was read is decoded; one that does not match the kind is a defect that names the record. */
+  /**
+   * The value of a record. A body that was read is decoded; one that does not match the kind is a defect that names the
+   * record.
+   */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, exactly as it was written. */
   readonly json: (record: StoredRecord) => Json.Json<A>
@@ -77,6 +98,8 @@ export const make = <const Name extends string, A extends object>(
     survives_reset: options.survives_reset ?? false,
     kept_for: options.kept_for ?? null,
     sealed: options.sealed ?? false,
+    sealed_texts: options.sealed_texts ?? null,
+    has_hashes: options.has_hashes ?? false,
     erases_children: options.erases_children ?? false,
     wakes: options.wakes ?? null,
     record: (value, meta) => {
@@ -135,9 +158,10 @@ export const registry = (all: ReadonlyArray<Traits>): Kinds => {
 /**
  * A record whose body is encoded when it is first read.
  *
- * A storage in memory gives records back as they came. It reads few bodies, so most are never encoded or sealed, and an
- * answer has its value at hand (`Json.read`). For a tool call in memory that is 3 to 20 % of the throughput, for a read 6 %
- * (bench/README.md). The value must not change. Read the fields one by one: a copy by spreading loses the body.
+ * A storage in memory returns records as they were written. It reads few bodies, so most are never encoded or sealed,
+ * and an answer has its value at hand (`Json.read`). In memory, this is 3 to 20 % of the throughput of a tool call, and
+ * 6 % of a read's (bench/README.md). The value must not change. Read the fields one by one: a copy by spreading loses
+ * the body.
  */
 export class LazyRecord<A> implements StoredRecord {
   readonly kind: string

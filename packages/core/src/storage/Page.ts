@@ -25,7 +25,9 @@ export interface RecordQuery {
 /** One page of a list. */
 export interface RecordPage {
   readonly records: ReadonlyArray<StoredRecord>
-  /** Where the next page starts; null at the end of the list. A page can be short, or empty, and still have a next page. */
+  /**
+   * Where the next page starts; null at the end of the list. A page can be short, or empty, and still have a next page.
+   */
   readonly next: string | null
 }
 

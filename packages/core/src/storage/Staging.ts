@@ -2,7 +2,7 @@ import { Context, Effect, type Option } from "effect"
 import type { Change, StoredRecord } from "./Change.ts"
 import type { RecordKey, Storage, StorageUnavailable } from "./Storage.ts"
 
-/** What a job uses in place of storage while the changes of several jobs are gathered into one. */
+/** What a job uses instead of storage while the changes of several jobs are gathered into one. */
 export interface Stage {
   /** Reads a record as the earlier jobs have left it. `read` reads it from storage. */
   readonly get: (
@@ -17,8 +17,8 @@ export interface Stage {
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * A storage for callers that may have a stage: the stage answers reads of newest records, and takes changes that finish a job. A
- * caller with a stage cannot read lists, because the stage does not know what earlier jobs have added to them.
+ * A storage for callers that may have a stage: the stage answers reads of newest records, and takes changes that finish
+ * a job. A caller with a stage cannot read lists, because the stage does not know what earlier jobs have added to them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

@@ -1,7 +1,7 @@
 import { Context, Data, Effect, type Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Expectation, Hint, StoredRecord } from "./Change.ts"
-import type { ClaimedJob, Lease } from "./Job.ts"
+import type { ClaimedJob, Lease, NewJob } from "./Job.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
 /** The workspace of organizations and keys, which must be found before a caller's workspace is known. */
@@ -37,11 +37,11 @@ export interface ClaimQuery {
   readonly now: number
   readonly lease_ms: number
   readonly limit: number
-  /** Only the ordered jobs of this workspace: those that a sandbox's clock moves through. */
+  /** Only the ordered jobs of this workspace: those that an advance of a sandbox's clock runs. */
   readonly workspace_id?: WorkspaceId
   /**
-   * Only with a workspace: also its ordered jobs that come due within this many milliseconds. Without it, a claim returns
-   * only the ordered jobs of the earliest due time.
+   * Only with a workspace: also its ordered jobs that come due within this many milliseconds. Without it, a claim
+   * returns only the ordered jobs of the earliest due time.
    */
   readonly ahead_ms?: number
 }
@@ -51,12 +51,28 @@ export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if none waits. For an
-   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease. It may be earlier if
-   * the claim has returned as many jobs as its limit.
+   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease. It may be
+   * earlier if the claim has returned as many jobs as its limit.
    */
   readonly next_due_at: number | null
-  /** Whether ordered jobs of the requested workspace are leased, by this claim or another; false without a workspace. */
+  /**
+   * Whether ordered jobs of the requested workspace are leased, by this claim or another; false without a workspace.
+   */
   readonly busy: boolean
+}
+
+/** A request for the jobs of one lane. */
+export interface LaneQuery {
+  readonly workspace_id: WorkspaceId
+  /** The name of the lane. */
+  readonly lane: string
+  readonly limit: number
+}
+
+/** A job as its lane lists it. */
+export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
+  /** How often it was claimed, including the current claim; 0 if nobody can have run it. */
+  readonly lease: number
 }
 
 /** What to erase. */
@@ -98,6 +114,16 @@ export interface Erased {
   readonly jobs: number
 }
 
+/** A new body for one stored version of a record, in place of the body that was read. */
+export interface Rewrite {
+  readonly kind: string
+  readonly id: string
+  readonly version: number
+  /** The body that was read. If a different one is stored by now, that one stays. */
+  readonly before: string
+  readonly body: string
+}
+
 /** What one host adds to a shared count, in one window of real time. */
 export interface Tally {
   /** The workspace of the count; `directoryWorkspace` if it is not known. */
@@ -111,7 +137,9 @@ export interface Tally {
   readonly added: number
 }
 
-/** A cell: a part of a storage that holds all data of some workspaces, and can be unavailable while other cells are not. */
+/**
+ * A cell: a part of a storage that holds all data of some workspaces, and can be unavailable while other cells are not.
+ */
 export interface StorageCell {
   readonly name: string
   /** Whether it can be used now. Fails within seconds if not. */
@@ -130,7 +158,7 @@ export interface StorageCell {
  * an argument, so that one contract suite with a test clock checks every storage (`@quotewire/core/testing`).
  *
  * 1. Version rule: a write of version n needs version n - 1 in storage, and every expected record its expected version.
- *    This is the only concurrency rule. It also makes the answer to a repeated key unique: the answer is a record whose
+ *    This is the only concurrency rule. It also makes the answer to a reused key unique: the answer is a record whose
  *    first version can be written only once.
  * 2. Fence: a change that finishes jobs needs all their leases.
  * 3. Feed order: events are numbered in commit order without gaps. No event appears behind a number that was read.
@@ -148,17 +176,31 @@ export class Storage extends Context.Service<
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
     /**
-     * Leases due jobs. No other host gets them until the lease ends. Those of one workspace come in order: urgent ones first,
-     * then by due time. Those of different workspaces come in any order, but no job waits for ever while others come due.
+     * Leases due jobs. No other host gets them until the lease ends. Jobs of one workspace come in order: urgent ones
+     * first, then by due time. Jobs of different workspaces come in any order, but no job waits forever while others
+     * come due.
      */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
+    /** Reads the first jobs of a lane by due time, waiting and leased. */
+    readonly lane: (query: LaneQuery) => Effect.Effect<ReadonlyArray<LaneJob>, StorageUnavailable>
     /** Releases leases early; due times do not change. Lost leases are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
     /** Erases permanently. Fails with `VersionConflict` only if it expects something. */
     readonly erase: (erasure: Erasure) => Effect.Effect<Erased, VersionConflict | StorageUnavailable>
     /**
-     * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window is over at
-     * `now` are forgotten.
+     * Replaces bodies of stored versions, newest or older, without a new version, an event or a hint. Each is replaced
+     * on its own, and only if the stored body is still the one that was read. Returns how many were replaced.
+     *
+     * Only for a different encoding of the same content, such as sealing with a newer key. Everything else is a
+     * `commit`.
+     */
+    readonly rewrite: (
+      workspace_id: WorkspaceId,
+      rewrites: ReadonlyArray<Rewrite>
+    ) => Effect.Effect<number, StorageUnavailable>
+    /**
+     * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window is over
+     * at `now` are forgotten.
      */
     readonly addCounts: (
       now: number,
@@ -173,7 +215,10 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
     /** Whether storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
-    /** The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all others need. */
+    /**
+     * The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all
+     * others need.
+     */
     readonly cells?: ReadonlyArray<StorageCell>
   }
 >()("@quotewire/core/Storage") {}
@@ -187,11 +232,11 @@ export const commit = (
 
 /**
  * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than any
- * crowd needs. A decision that still conflicts would conflict forever, which is a defect.
+ * contention needs. A decision that still conflicts would conflict forever, which is a defect.
  */
 const max_tries = 100
 
-/** Runs a decision, and runs it again with the data stored by then while it conflicts. */
+/** Runs a decision. As long as it conflicts, runs it again with the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
   // Most decisions succeed at once, so the schedule is only made for the others.
   onConflict(decision, () =>
@@ -220,7 +265,7 @@ export const eachPage = Effect.fnUntraced(function* <E, R>(
   } while (after !== null)
 })
 
-/** Reads a list to its end into memory. Use it only where a list is short; else `eachPage`. */
+/** Reads a list to its end into memory. Use it only where a list is short; otherwise `eachPage`. */
 export const readAll = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">

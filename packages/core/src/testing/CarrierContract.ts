@@ -7,17 +7,28 @@ import { canonical } from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as Cassette from "./Cassette.ts"
 import * as callbacks from "./carrier/callbacks.ts"
+import {
+  beside,
+  broken,
+  type Case,
+  type ContractBroken,
+  called,
+  expectNone,
+  expectRead,
+  rule,
+  type Stage
+} from "./carrier/carrierRule.ts"
 import { givesLink, refreshesOffer } from "./carrier/offers.ts"
 import { reached } from "./carrier/reached.ts"
 import { answersRepeat } from "./carrier/repeats.ts"
-import { beside, broken, type Case, type ContractBroken, called, expectNone, rule, type Stage } from "./carrier/rule.ts"
 import * as Subject from "./carrier/subject.ts"
 import { passing } from "./carrier/time.ts"
 import { silence, type Trouble, troubles } from "./carrier/transports.ts"
+import { offersForOtherFacts } from "./carrier/variations.ts"
 import { soon } from "./storage/expect.ts"
 
 export { type Asked, ask } from "./carrier/asking.ts"
-export { type Case, ContractBroken } from "./carrier/rule.ts"
+export { type Case, ContractBroken } from "./carrier/carrierRule.ts"
 export type { FactsByLine, Options } from "./carrier/subject.ts"
 
 const checked = checker(
@@ -62,9 +73,31 @@ export const cases = (
     ),
     ...Object.keys(adapter.lines)
       .filter((name) => lines.has(name))
-      .flatMap((name) => casesOfLine(stage, adapter, name, facts, options)),
+      .flatMap((name) => casesOfLine(stage, adapter, name, facts, options, cassette)),
     ...callbacks.cases(stage, adapter, options)
   ]
+}
+
+/**
+ * One ask of a line, from a cassette and in simulated time. It is broken if the cassette lacks what the ask needs, or holds what
+ * the adapter cannot read.
+ *
+ * @example
+ * yield* CarrierContract.replay(acme, "renters", facts, { cassette }).effect
+ */
+export const replay = (
+  adapter: CarrierAdapter,
+  line: string,
+  facts: unknown,
+  given: Subject.Options & { readonly cassette: unknown }
+): Case => {
+  const cassette = Cassette.parse(given.cassette)
+  const options = { ...given, connection: connectionOf(adapter, cassette, given.connection) }
+  return rule(stageOf(adapter, cassette, options), `${line}: answers an ask from the cassette`, () =>
+    Effect.flatMap(Subject.subjectOf(adapter, line, facts, options), (subject) =>
+      passing(Effect.asVoid(reached(Subject.polled(subject, Subject.askOf(subject, "ask")))))
+    )
+  )
 }
 
 /** The values of a connection for a replay: those that are given, or else recorded, and stand-ins for all others. */
@@ -92,7 +125,8 @@ const casesOfLine = (
   adapter: CarrierAdapter,
   name: string,
   facts: Subject.FactsByLine,
-  options: Subject.Options
+  options: Subject.Options,
+  cassette: Cassette.Cassette | null
 ): ReadonlyArray<Case> => {
   const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
@@ -101,6 +135,7 @@ const casesOfLine = (
   const isIdempotent = adapter.lines[name]?.idempotent === true
   return [
     ofLine("answers an ask in time, with a valid reply", answersAsk),
+    ofLine("answers with a valid reply for other facts", (subject) => offersForOtherFacts(cassette)(subject, sent)),
     ...(adapter.poll === undefined ? [] : [ofLine("answers polls, with a valid reply", answersPolls)]),
     ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
     ...(refresh === undefined ? [] : [ofLine("refreshes an offer, with a valid answer", refreshesOffer(refresh))]),
@@ -130,12 +165,13 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     return yield* broken("ask does not end when it is aborted. Do not make it uninterruptible.")
   }
   if (!(yield* soon(() => count.open === 0))) {
-    return yield* broken("ask has ended, but a request of it goes on. Pass its signal on to everything that waits.")
+    return yield* broken(
+      "ask returned, but one of its requests is still running. Pass its signal to everything that waits."
+    )
   }
   const { begun } = count
   yield* passing(Effect.sleep(after_end_ms))
-  if (count.begun > begun)
-    yield* broken("ask has ended, but sends another request. Stop everything when it is aborted.")
+  if (count.begun > begun) yield* broken("ask returned, but sends another request. Stop everything when it is aborted.")
 })
 
 /** How long an ask that has ended is watched. */
@@ -154,7 +190,7 @@ const answersTrouble = (subject: Subject.Subject) =>
     Effect.fnUntraced(function* (trouble) {
       const what = `If the carrier ${trouble.name}, ask`
       const reply = yield* called(what, () => inTrouble(subject, trouble), subject.terms.attempt_timeout_ms)
-      yield* expectNone(`${what} returns what is no valid reply.`, Subject.brokenIn(subject, reply))
+      yield* expectRead(`${what} returns what is no valid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
     // The failures are the contract's own, so nobody needs to read of them.

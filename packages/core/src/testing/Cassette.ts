@@ -1,15 +1,17 @@
-import { Clock, Data, Effect, Option, Predicate, Schema } from "effect"
-import { Base64 } from "effect/encoding"
+import { Clock, Data, Effect, Option, Predicate, Result, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { ConnectionValues } from "../carriers/Carrier.ts"
 import { CurrentRequest } from "../carriers/http/SentRequest.ts"
+import { anyValueOf } from "../carriers/http/XmlBody.ts"
 import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
-import * as Redaction from "../carriers/recorder/Redaction.ts"
-import { ruleText } from "../wire/BrokenRule.ts"
+import * as Redaction from "../carriers/secrets/Redaction.ts"
+import * as SentSecrets from "../carriers/secrets/SentSecrets.ts"
+import { fromFieldError, ruleText } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { canonical } from "../wire/Json.ts"
 import { fromMillis, OffsetDateTime } from "../wire/Timestamp.ts"
-import { standInToken } from "./carrier/transports.ts"
+import * as Xml from "../wire/Xml.ts"
+import { standInToken } from "./standInToken.ts"
 
 /*
  * A cassette: what a carrier's sandbox has said, recorded once and replayed in tests without a network.
@@ -17,7 +19,11 @@ import { standInToken } from "./carrier/transports.ts"
 
 /** A redacted body. The text is empty if there was no body; null stands for a body that is not kept. */
 const Body = Schema.NullOr(
-  Schema.Union([Schema.Struct({ json: Schema.Unknown }), Schema.Struct({ text: Schema.String })])
+  Schema.Union([
+    Schema.Struct({ json: Schema.Unknown }),
+    Schema.Struct({ xml: Schema.String }),
+    Schema.Struct({ text: Schema.String })
+  ])
 )
 type Body = typeof Body.Type
 
@@ -62,8 +68,11 @@ export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
   readonly message: string
 }> {}
 
-/** A recording holds a secret in a form that redaction does not find. The message says where, and does not repeat it. */
+/** A value of the connection that is recorded contains a secret. The message names its field, and does not repeat it. */
 export class SecretOnCassette extends Data.TaggedError("SecretOnCassette")<{ readonly message: string }> {}
+
+/** A recording could not be played back. The message names the exchange, the reason and what to do. */
+export class UnplayableRecording extends Data.TaggedError("UnplayableRecording")<{ readonly message: string }> {}
 
 const isCassette = Schema.is(Cassette)
 const findWrong = Input.findings(Cassette)
@@ -71,7 +80,7 @@ const findWrong = Input.findings(Cassette)
 /** Reads the parsed JSON of a cassette's file. Throws an `InvalidCassette`. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
-  const wrong = findWrong(json).map(ruleText)
+  const wrong = findWrong(json).map((wrong) => ruleText(fromFieldError(wrong)))
   throw new InvalidCassette({ message: ["This is no cassette.", ...wrong.slice(0, max_told)].join(" ") })
 }
 
@@ -84,17 +93,20 @@ export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, 
 /** A transport that records, and what it has recorded. */
 export interface Recording {
   readonly transport: HttpClient.HttpClient
-  /** What has been recorded so far. Fails if a secret is in it: then nothing must be written. */
-  readonly cassette: Effect.Effect<Cassette, SecretOnCassette>
+  /**
+   * What has been recorded so far. Fails if it could not be played back, or if a secret is in a value of the connection: then
+   * nothing must be written.
+   */
+  readonly cassette: Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording>
 }
 
 /**
  * Sends as `transport` does, and records each answered request as the flight recorder does: without the values that the
  * adapter declares in `redact`, and without secrets.
  *
- * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. Above
- * `max_exchanges`, requests are sent but not recorded. Of the connection, those values are recorded that the adapter declares
- * as `string`.
+ * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. A recording
+ * with more than `max_exchanges`, or with an answer that cannot be kept, is refused, because it could not be played back. Of the
+ * connection, only values that the adapter declares as `string` are recorded.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
@@ -107,73 +119,72 @@ export const record = (
   connection: ConnectionValues = {}
 ): Effect.Effect<Recording> =>
   Effect.map(Clock.currentTimeMillis, (recorded_at) => {
-    const redaction = Redaction.redactionOf(adapter, connection)
     const shown = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
     const list = new RecordedTransport.HttpList(max_exchanges)
-    const credentials = new Set<string>()
     const recorder = RecordedTransport.make(transport, list.add)
     return {
       transport: HttpClient.transform(recorder, (call, request) =>
-        Effect.flatMap(CurrentRequest, (exchange) => {
-          if (exchange?.purpose === "token") return transport.execute(request)
-          const [, credential] = /^\S+ +(\S+)$/.exec(request.headers.authorization ?? "") ?? []
-          if (credential !== undefined) credentials.add(credential)
-          return call
-        })
+        Effect.flatMap(CurrentRequest, (exchange) =>
+          exchange?.purpose === "token" ? transport.execute(request) : call
+        )
       ),
-      cassette: Effect.suspend(() => {
-        const recorded = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
-        const secrets = [...redaction.secrets, ...credentials]
-        const [told] = shown.find(([, value]) => isSecretIn([value], secrets)) ?? []
+      cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
+        const redaction = Redaction.redactionOf(adapter, connection, SentSecrets.ofAll(list.exchanges))
+        const [told] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
         if (told !== undefined) return Effect.fail(secretInConnection(told))
-        const index = recorded.findIndex((exchange) => isSecretIn(textsOf(exchange), secrets))
-        if (index >= 0) return Effect.fail(secretIn(recorded, index))
+        if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: too_many }))
+        const exchanges = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
+        const lost = exchanges.find(({ response }) => response.body === null)
+        if (lost !== undefined) return Effect.fail(unplayable(lost, list.exchanges))
         return Effect.succeed({
           version: 1,
           recorded_at: fromMillis(recorded_at),
           ...(shown.length > 0 && { connection: Object.fromEntries(shown) }),
-          exchanges: recorded
+          exchanges
         })
       })
     }
   })
 
-/** The path is left out, because the secret may be in it. */
-const secretIn = (exchanges: ReadonlyArray<Exchange>, index: number): SecretOnCassette =>
-  new SecretOnCassette({
-    message: `A secret is in exchange ${index + 1}, ${exchanges[index]?.method} at ${exchanges[index]?.host}. Add its path in the body to redact, or keep it out of the URL, and record again.`
+const too_many = `The adapter has sent more than ${max_exchanges} requests, which is the most that a cassette holds. Record fewer asks.`
+
+const unplayable = (
+  { host, method, path }: Exchange,
+  exchanges: ReadonlyArray<RecordedTransport.RawHttp>
+): UnplayableRecording => {
+  const [why = ""] = exchanges.flatMap((http) => {
+    const text = http.response?.body?.text
+    return text === undefined || !http.is_seen ? [] : whyNotKept(text, http.response?.content_type ?? null)
   })
+  const message = `The answer to ${method} ${path} at ${host} cannot be kept, so the recording could not be played back. ${why}`
+  return new UnplayableRecording({ message })
+}
+
+const whyNotKept = (text: string | null, content_type: string | null): ReadonlyArray<string> => {
+  if (text === null) {
+    return [
+      `It has more than ${Redaction.max_read_characters} characters. Ask the carrier for less, or test without a cassette.`
+    ]
+  }
+  const keep =
+    "If it may be kept as it is, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
+  if (Redaction.isXml(text, content_type)) {
+    return Result.match(Xml.parse(text), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
+  }
+  if (Redaction.isForm(content_type)) return ["It is a form, whose values are never kept. Test without a cassette."]
+  return Option.isSome(parseJson(text))
+    ? ["It is nested too deep. Ask the carrier for less, or test without a cassette."]
+    : [`It is neither JSON nor XML. ${keep}`]
+}
 
 const secretInConnection = (field: string): SecretOnCassette =>
   new SecretOnCassette({
     message: `A secret is in the value of ${field}, which the connection declares as a string. Declare it as a secret, and record again.`
   })
 
-/** Shorter texts stand in others by chance. */
-const min_secret_characters = 4
-
-/** The texts of an exchange in which a secret could be. */
-const textsOf = (exchange: Exchange): ReadonlyArray<string> => [
-  JSON.stringify(exchange),
-  exchange.path,
-  textOf(exchange.request.body),
-  textOf(exchange.response.body)
-]
-
-/** Whether a secret is in one of these texts: as it is, in a URL, in JSON, or in base64. */
-const isSecretIn = (told: ReadonlyArray<string>, secrets: ReadonlyArray<string>): boolean =>
-  secrets
-    .filter((secret) => secret.length >= min_secret_characters)
-    .flatMap((secret) => [
-      secret,
-      encodeURIComponent(secret),
-      JSON.stringify(secret).slice(1, -1),
-      Base64.encode(secret)
-    ])
-    .some((form) => told.some((text) => text.includes(form)))
-
 const textOf = (body: Body): string => {
   if (body === null) return ""
+  if ("xml" in body) return body.xml
   return "json" in body ? JSON.stringify(body.json) : body.text
 }
 
@@ -182,17 +193,21 @@ const bodyOf = (text: string | null, content_type: string | null, redaction: Red
   if (text === "") return { text }
   const kept = text === null ? null : Redaction.bodyOf(text, content_type, redaction)
   if (kept === null) return null
+  if (Redaction.isXml(text ?? "", content_type) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
   return Option.match(parseJson(kept), { onNone: () => ({ text: kept }), onSome: ({ value: json }) => ({ json }) })
 }
 
 const parseJson = Option.liftThrowable((text: string): { readonly value: unknown } => ({ value: JSON.parse(text) }))
 
 const exchangeOf = (
-  { method, request, response, status, url }: RecordedTransport.RawHttp,
+  { is_seen, method, request, response, status, url }: RecordedTransport.RawHttp,
   redaction: Redaction.Redaction
 ): ReadonlyArray<Exchange> => {
   if (status === null || response === null) return []
   const received = response.body === null ? "" : response.body.text
+  // The values of a form are never kept, so the adapter could not read it from a cassette.
+  const isLost = received !== "" && Redaction.isForm(response.content_type)
+  const body = isLost ? null : bodyOf(received, response.content_type, redaction)
   return [
     {
       method,
@@ -201,7 +216,7 @@ const exchangeOf = (
       response: {
         status,
         headers: Redaction.headersOf(response.headers, redaction),
-        body: bodyOf(received, response.content_type, redaction)
+        body: body ?? (is_seen ? null : { text: "" })
       }
     }
   ]
@@ -239,7 +254,6 @@ export const replay = (
   connection?: ConnectionValues,
   { compares = "bodies" }: ReplayOptions = {}
 ): Replay => {
-  const redaction = Redaction.redactionOf(adapter, connection)
   const left = [...cassette.exchanges]
   const missing: Array<NotOnCassette> = []
   const refuse = (asked: Asked, why: string) => {
@@ -250,7 +264,9 @@ export const replay = (
   const transport = HttpClient.make((request, url) =>
     Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
-      const asked = askedOf(request, url, redaction)
+      const asked = askedOf(request, url, (sent) =>
+        Redaction.redactionOf(adapter, connection, SentSecrets.ofAll([sent]))
+      )
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
       const index = left.findIndex((recorded) => isAnswer(recorded, asked))
       const [found] = index < 0 ? [] : left.splice(index, 1)
@@ -258,26 +274,39 @@ export const replay = (
       const { body, headers, status } = found.response
       if (body === null) return refuse(asked, not_kept)
       // Some statuses, such as 204, must have no body at all.
-      const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers })
+      const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers: inUtf8(headers) })
       return Effect.succeed(HttpClientResponse.fromWeb(request, response))
     })
   )
   return { transport, missing }
 }
 
+/** Recorded bodies are text, and are played back in UTF-8. */
+const inUtf8 = (headers: Exchange["response"]["headers"]) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value.replace(/(charset\s*=\s*)"?[\w.:-]+"?/i, "$1utf-8")])
+  )
+
 /** A request, as far as it is compared. */
 interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
   readonly body: Body
 }
 
-const askedOf = (request: HttpClientRequest.HttpClientRequest, url: URL, redaction: Redaction.Redaction): Asked => ({
-  method: request.method,
-  ...Redaction.address(
-    Option.getOrElse(HttpClientRequest.toUrl(request), () => url),
-    redaction
-  ),
-  body: bodyOf(RecordedTransport.bodyOf(request).text, request.headers["content-type"] ?? null, redaction)
-})
+const askedOf = (
+  request: HttpClientRequest.HttpClientRequest,
+  given: URL,
+  redactionFor: (sent: SentSecrets.Sent) => Redaction.Redaction
+): Asked => {
+  const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => given)
+  const body = RecordedTransport.bodyOf(request)
+  const content_type = request.headers["content-type"] ?? null
+  const redaction = redactionFor({ direction: "sent", url, request: { headers: request.headers, content_type, body } })
+  return {
+    method: request.method,
+    ...Redaction.address(url, redaction),
+    body: bodyOf(body.text, content_type, redaction)
+  }
+}
 
 const isSamePlace = (recorded: Exchange, { host, method, path }: Asked): boolean =>
   recorded.method === method && recorded.host === host && recorded.path === path
@@ -293,13 +322,17 @@ const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, aske
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
     const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, max_told).join(", ")}`
-    return `The cassette expects another body${where}. Record it again, or add what changes at each run, such as a time, to redact.`
+    return `The cassette expects another body${where}. Give the facts of the recording, record it again, or add what changes at each run, such as a time, to redact.`
   }
   const expected = left.slice(0, max_told).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`
 }
 
-const jsonOf = (body: Body): unknown => (body === null ? null : "json" in body ? body.json : body.text)
+const jsonOf = (body: Body): unknown => {
+  if (body === null) return null
+  if ("xml" in body) return Result.match(Xml.parse(body.xml), { onFailure: () => body.xml, onSuccess: anyValueOf })
+  return "json" in body ? body.json : body.text
+}
 
 /** The paths at which two JSON values differ. Values are left out: they can be facts. */
 const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<string> => {
@@ -311,8 +344,7 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<str
   )
 }
 
-const not_kept =
-  "Its answer was not kept, because it is not JSON or too long. Set keeps_text_bodies if the body may be kept, and record again."
+const not_kept = "The cassette does not have its answer. Record it again."
 
 const notOnCassette = ({ host, method, path }: Asked, why: string): NotOnCassette =>
   new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${why}` })

@@ -6,11 +6,12 @@ import { lanes } from "./storage/lanes.ts"
 import { leases } from "./storage/leases.ts"
 import { orderedJobs } from "./storage/orderedJobs.ts"
 import { pagesOfRecords } from "./storage/pages.ts"
-import type { Case } from "./storage/rule.ts"
+import { rewrites } from "./storage/rewrites.ts"
+import type { Case } from "./storage/storageRule.ts"
 import { tallies } from "./storage/tallies.ts"
 import { versions } from "./storage/versions.ts"
 
-export type { Case } from "./storage/rule.ts"
+export type { Case } from "./storage/storageRule.ts"
 
 /**
  * The contract of storages: the rules that every storage must keep.
@@ -32,6 +33,7 @@ export const cases: ReadonlyArray<Case> = [
   ...feed,
   ...pagesOfRecords,
   ...erasure,
+  ...rewrites,
   ...hints,
   ...tallies
 ]

@@ -15,8 +15,8 @@ import { follow } from "./storage/claims.ts"
 import { expectSame, expectTrue } from "./storage/expect.ts"
 import { type History, histories, type Step } from "./storage/History.ts"
 import { Model } from "./storage/Model.ts"
-import type { StorageService } from "./storage/rule.ts"
 import * as Sample from "./storage/samples.ts"
+import type { StorageService } from "./storage/storageRule.ts"
 
 export { type History, histories, type Step }
 
@@ -168,6 +168,21 @@ const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<Storage
   expectSame("what was erased", { ...erased, records }, run.model.erase(erasure))
 })
 
+const rewrite = Effect.fnUntraced(function* (run: Run, step: StepOf<"rewrite">) {
+  const { kind, version } = step
+  const workspace_id = Sample.workspace(step.workspace)
+  const at = { kind, id: idOf(kind, step.place), version }
+  const stored = run.model.get({ workspace_id, ...at })
+  run.changes += 1
+  const before = step.is_stored && stored !== null ? stored.body : '"another"'
+  const sent = { ...at, before, body: `{"rewritten":${run.changes}}` }
+  expectSame(
+    "what was rewritten",
+    yield* run.storage.rewrite(workspace_id, [sent]),
+    run.model.rewrite(workspace_id, sent)
+  )
+})
+
 const eraseWorkspace = (run: Run, { workspace, expects }: StepOf<"erase_workspace">) => {
   const workspace_id = Sample.workspace(workspace)
   return erase(run, { what: "workspace", workspace_id, expects: expectsOf(run.model, workspace_id, expects) })
@@ -226,6 +241,8 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
       })
     case "erase_events":
       return erase(run, { ...step, what: "events", workspace_id: Sample.workspace(step.workspace) })
+    case "rewrite":
+      return rewrite(run, step)
     case "workspaces":
       return workspaces(run, step.after, step.limit)
   }

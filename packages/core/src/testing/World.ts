@@ -49,6 +49,13 @@ export interface WorldOptions {
   readonly webhooks?: Layer.Layer<WebhookSender>
 }
 
+/** The seal keys with these numbers, newest first. They are not secret, but strong enough to be accepted. */
+export const sealKeys = (newest: number, ...older: ReadonlyArray<number>): Layer.Layer<SealKeys> => {
+  const keyOf = (number: number) =>
+    Redacted.make(new TextEncoder().encode(`seal key ${number} of test worlds`.padEnd(key_bytes, ".")))
+  return Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] })
+}
+
 /** A whole core with one organization and a key of each kind: the start of most tests. */
 export class World extends Context.Service<
   World,
@@ -76,7 +83,7 @@ export class World extends Context.Service<
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
       // The same key for all by default: worlds on one storage are hosts of one service.
-      Layer.provide(options.seal_keys ?? Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(key_bytes))] })),
+      Layer.provide(options.seal_keys ?? sealKeys(0)),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)
     )

@@ -2,10 +2,11 @@ import type { Environment } from "../access/Caller.ts"
 import type { RequestLogEntry } from "../calls/FinishedCall.ts"
 import type { Exchange } from "../carriers/recorder/Exchange.ts"
 import type { Event } from "../events/Event.ts"
+import type { CircuitNote } from "../quoting/asking/CircuitNote.ts"
 import type { QuoteConsent } from "../quoting/Consent.ts"
 import type { ErasureRecord } from "../quoting/erasing/Erasure.ts"
 import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"
-import type { Attempt, KeptDelivery } from "../webhooks/deliveries/Delivery.ts"
+import type { Attempt, KeptDelivery } from "../webhooks/records/Delivery.ts"
 import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { type Timestamp, toMillis } from "../wire/Timestamp.ts"
 
@@ -20,19 +21,24 @@ export type Entry =
   | At<"consent", QuoteConsent>
   /** A carrier was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
-  /** A carrier was selected to be asked. Whether it was, its exchanges and its outcome say. */
+  /**
+   * The request was kept out by the open circuit of a carrier (`kept_out`), or one of its asks has opened the circuit,
+   * kept it open, or closed it. `since` and `until` are real time.
+   */
+  | At<"circuit", Pick<CircuitNote, "carrier_id" | "circuit" | "since" | "until" | "why">>
+  /** A carrier was selected to be asked. Its exchanges and its outcome show whether it was. */
   | At<"asked", OfCarrier>
   /**
-   * An exchange with a carrier's adapter, if it is on record. Without `bodies`, all bodies are null.
+   * A recorded exchange with a carrier's adapter. Without `bodies`, all bodies are null.
    *
-   * Like that of every entry, `at` is workspace time: when the work began that the exchange belongs to. `started_at` is real
-   * time: when the adapter was called. So the two differ by some milliseconds, and in a sandbox by as much as its clock was
-   * moved.
+   * As in every entry, `at` is workspace time: when the work that the exchange belongs to began. `started_at` is real
+   * time: when the adapter was called. So the two differ by some milliseconds, and in a sandbox by as much as its clock
+   * was moved.
    */
   | At<"exchange", Exchange>
   /**
-   * The person's data was erased: by whom, how many quotes there were, and whether that `ended` a request in progress. `begun`:
-   * the erasure was stopped, and some data may still be there.
+   * The person's data was erased: by whom, how many quotes there were, and whether that `ended` a request in progress.
+   * `begun`: the erasure was stopped, and some data may still be there.
    */
   | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
   /** How a carrier's part of the request ended. */
@@ -71,17 +77,18 @@ export interface Timeline {
   readonly entries: ReadonlyArray<Entry>
   /** How many entries to skip for the next page; null at the end. */
   readonly next: number | null
-  /** The kinds of entry of which some may be missing, because the feed had too many events to look through. */
+  /** The kinds of entry that may be incomplete, because the feed had too many events to search. */
   readonly incomplete: ReadonlyArray<Entry["what"]>
 }
 
-/** What entries of the same moment are ordered by. */
+/** The order of entries with the same moment. */
 const order: ReadonlyArray<Entry["what"]> = [
   "call",
   "consent",
   "not_asked",
   "asked",
   "exchange",
+  "circuit",
   "erased",
   "outcome",
   "quote",
@@ -93,12 +100,15 @@ const order: ReadonlyArray<Entry["what"]> = [
 export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 
-/** The event of an accepted request comes before everything that follows from it. Other events come after what they report. */
+/**
+ * The event of an accepted request comes before everything that follows from it. Other events come after what they
+ * report.
+ */
 const rankOf = (entry: Entry): number =>
   order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
 
 /** The entries that follow from the carrier results of the request itself. */
-export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
+export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
   const collected_at = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
   const ended_at = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
   return carriers.flatMap((result): ReadonlyArray<Entry> => {
@@ -106,11 +116,11 @@ export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: Qu
     const of = { carrier_id: result.carrier.id }
     if (outcome === "not_asked")
       return [{ at: collected_at, what: "not_asked", details: { ...of, reason, missing_facts } }]
-    const asked: Entry = { at: asked_at ?? created_at, what: "asked", details: of }
-    if (outcome === "pending") return [asked]
+    const asked: ReadonlyArray<Entry> = asked_at === null ? [] : [{ at: asked_at, what: "asked", details: of }]
+    if (outcome === "pending") return asked
     const { message, quote_ids } = result
     const details = { ...of, outcome, reason, message, missing_facts, quote_ids }
-    return [asked, { at: answered_at ?? ended_at, what: "outcome", details }]
+    return [...asked, { at: answered_at ?? ended_at, what: "outcome", details }]
   })
 }
 
@@ -122,6 +132,13 @@ export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord
   at: erased_at,
   what: "erased",
   details: { by, state, ended, quotes }
+})
+
+/** How the request met a circuit. */
+export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote): Entry => ({
+  at,
+  what: "circuit",
+  details
 })
 
 /** An exchange, with its bodies only if they were asked for. */

@@ -5,7 +5,7 @@ import type { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
-/** The events that were found, and whether all were looked at. */
+/** The events that were found, and whether the search looked at all of them. */
 export interface Found {
   readonly found: ReadonlyArray<Event>
   readonly isComplete: boolean
@@ -14,7 +14,7 @@ export interface Found {
 /** At most this many events are looked at. */
 const max_scanned = 5_000
 const page_size = 500
-/** By how much numbers and times can disagree about the order of events, if several hosts commit at once. */
+/** How much numbers and times can disagree about the order of events, if several hosts commit at once. */
 const disorder_ms = 2 * second_ms
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
@@ -71,7 +71,7 @@ export const find = Effect.fnUntraced(function* (
   return result
 })
 
-/** The stretches of time around these moments. Moments within a minute share one. */
+/** The time ranges around these moments. Moments within a minute share one. */
 const windows = (times: ReadonlyArray<number>) => {
   const merged: Array<{ from: number; until: number }> = []
   for (const time of times.toSorted((a, b) => a - b)) {

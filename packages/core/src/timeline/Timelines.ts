@@ -1,13 +1,14 @@
 import { Context, Effect, Layer, Option, Struct } from "effect"
 import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as Exchange from "../carriers/recorder/Exchange.ts"
+import * as CircuitNote from "../quoting/asking/CircuitNote.ts"
 import * as Erasure from "../quoting/erasing/Erasure.ts"
 import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import * as Start from "../quoting/Start.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import * as Delivery from "../webhooks/deliveries/Delivery.ts"
+import * as Delivery from "../webhooks/records/Delivery.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, toMillis } from "../wire/Timestamp.ts"
@@ -29,8 +30,8 @@ export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * The timeline of a request. Looks for it in every workspace, since an id does not name its workspace; `not_found` if
-     * no workspace has it.
+     * The timeline of a request. Looks for it in every workspace, since an id does not name its workspace; `not_found`
+     * if no workspace has it.
      */
     readonly read: (
       quote_request_id: string,
@@ -48,13 +49,14 @@ const default_limit = 200
 const max_limit = 1_000
 /** How many workspaces one page of the search has. */
 const max_workspaces = 100
-/** How many calls before the start of a request are looked at: those under way at the same time. */
+/** How many calls before the start of a request to look at: those that were in progress at the same time. */
 const max_calls = 500
 /** At most this many quotes of a request, versions of a quote, and deliveries of an event. */
 const max_quotes = 200
 const max_versions = 20
 const max_deliveries = 20
 const max_exchanges = 500
+const max_circuit_notes = 500
 
 type Port = Storage["Service"]
 
@@ -68,6 +70,7 @@ const read = Effect.fnUntraced(function* (
   const { request, workspace_id } = found
   const quotes = yield* quotesOf(storage, workspace_id, id)
   const exchanges = yield* exchangesOf(storage, workspace_id, request, bodies)
+  const circuits = yield* circuitsOf(storage, workspace_id, id)
   const events = yield* eventsOf(storage, workspace_id, request, quotes.found)
   const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
   const all = Entry.sorted([
@@ -75,6 +78,7 @@ const read = Effect.fnUntraced(function* (
     ...(yield* consentOf(storage, workspace_id, request)),
     ...Entry.ofCarriers(request),
     ...exchanges.found,
+    ...circuits.found,
     ...(yield* erasureOf(storage, workspace_id, id)),
     ...quotes.found.map(ofQuote),
     ...events.found.map(ofEvent),
@@ -82,6 +86,7 @@ const read = Effect.fnUntraced(function* (
   ])
   const isComplete = {
     exchange: exchanges.isComplete,
+    circuit: circuits.isComplete,
     quote: quotes.isComplete,
     event: events.isComplete,
     delivery: events.isComplete && deliveries.every(({ isComplete }) => isComplete)
@@ -176,6 +181,22 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
     })
   )
 
+const circuitsOf = (storage: Port, workspace_id: WorkspaceId, parent: string) =>
+  Effect.map(
+    storage.page({
+      workspace_id,
+      kind: CircuitNote.kind.name,
+      parent,
+      order: "oldest",
+      after: null,
+      limit: max_circuit_notes
+    }),
+    ({ next, records }) => ({
+      found: records.map((record) => Entry.ofCircuit(CircuitNote.kind.value(record))),
+      isComplete: next === null
+    })
+  )
+
 const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
   Effect.map(storage.get({ workspace_id, kind: Erasure.kind.name, id }), (record) =>
     Option.toArray(record).map((erased) => Entry.ofErasure(Erasure.kind.value(erased)))
@@ -223,8 +244,8 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
 })
 
 /**
- * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's: it is one of
- * the calls right before that.
+ * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's:
+ * the call is one of those right before the request.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

@@ -3,7 +3,9 @@ import { IpNetwork, NetAddress } from "effect/net"
 
 /** Which addresses webhooks may reach besides public ones, and which public ones they may not. */
 export interface Policy {
-  /** Networks that are allowed although they are not public, also with plain `http`, such as 127.0.0.0/8 and ::1/128. */
+  /**
+   * Networks that are allowed although they are not public, also with plain `http`, such as 127.0.0.0/8 and ::1/128.
+   */
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
   /** The host's own public addresses, which are refused: a webhook to the host itself would loop. */
   readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
@@ -26,8 +28,8 @@ const networks = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNe
   texts.map(IpNetwork.fromStringUnsafe)
 
 /**
- * Refused IPv4 networks: every entry of IANA's special-purpose registry (globally reachable or not), multicast, reserved
- * ranges, and 168.63.129.16, a public address that leads into Azure.
+ * Refused IPv4 networks: every entry of IANA's special-purpose registry (globally reachable or not), multicast,
+ * reserved ranges, and 168.63.129.16, a public address that leads into Azure.
  */
 export const specialIpv4 = networks(
   "0.0.0.0/8",
@@ -77,10 +79,10 @@ export const isAllowed = (address: string, policy: Policy): boolean => {
 }
 
 /**
- * Whether webhooks may go to an address. This is an allow-list: what it does not know is refused.
+ * Whether webhooks may go to an address. This is an allow-list: unknown ranges are refused.
  *
- * An IPv6 address that contains an IPv4 address is refused, except that with `nat64` a NAT64 address is judged by the IPv4
- * address inside it. Text that is not an address, or that has a zone (`%eth0`), is refused.
+ * An IPv6 address that contains an IPv4 address is refused, except that with `nat64` a NAT64 address is judged by the
+ * IPv4 address inside it. Text that is not an address, or that has a zone (`%eth0`), is refused.
  */
 export const judgeAddress = (address: string, policy: Policy): "public" | "refused" => {
   const parsed = NetAddress.ipFromString(address)

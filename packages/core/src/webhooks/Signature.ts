@@ -4,8 +4,8 @@ import { Base64 } from "effect/encoding"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 
 /*
- * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 after `whsec_`, and written as `v1,`
- * and base64. During a rotation a delivery has one signature for each secret, and any of them may match.
+ * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 after `whsec_`, and written as
+ * `v1,` and base64. During a rotation a delivery has one signature for each secret, and any of them may match.
  */
 
 /** The prefix of a signing secret. */
@@ -59,8 +59,8 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 /**
  * The `webhook-signature` of a message: one signature for each secret, in their order.
  *
- * `keys` caches parsed secrets. The id must not contain a full stop, because full stops separate the parts of the signed
- * text. No id of this service does.
+ * `keys` caches parsed secrets. The id must not contain a full stop, because full stops separate the parts of the
+ * signed text. No id of this service does.
  */
 export const sign = (
   mac: Mac.Mac["Service"],
@@ -184,7 +184,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
 
-// Which type a body has can depend on what was sent, so it is no reason to throw.
+// The type of a body can depend on what was sent, so a wrong type is not a reason to throw.
 const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
 
 const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })

@@ -14,7 +14,7 @@ export interface WebhookUrl {
   readonly hostname: string
   /** Path and query. */
   readonly path: string
-  /** The addresses of a host that needs no look-up: an address, or `localhost`. Otherwise null. */
+  /** The addresses of a host that needs no lookup: an address, or `localhost`. Otherwise null. */
   readonly addresses: ReadonlyArray<string> | null
 }
 
@@ -39,7 +39,7 @@ export type Verdict =
  * - Addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
  * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed: we send TLS there.
  * - Path and query must be as they are sent: a blank or `/../` is refused, while `/%` and `/..%2f` stay unchanged.
- * - An address that contains another one is refused, also NAT64, even if the policy accepts NAT64 in look-ups.
+ * - An address that contains another one is refused, also NAT64, even if the policy accepts NAT64 in lookups.
  * - Plain `http` is allowed only for addresses in the policy's networks and for `localhost`, never for other names.
  */
 export const judgeUrl = (text: string, policy: Policy): Verdict => {
@@ -121,7 +121,7 @@ const isHostName = (hostname: string): boolean =>
 const isSpecial = (hostname: string): boolean =>
   !hostname.includes(".") || special_names.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 
-/** Special-use names (RFC 6761 and similar), names that collide with private networks, and names of Kubernetes. */
+/** Special-use names (RFC 6761 and similar), names that collide with private networks, and Kubernetes names. */
 const special_names: ReadonlyArray<string> = [
   "localhost",
   "localdomain",

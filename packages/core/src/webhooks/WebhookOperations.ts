@@ -2,16 +2,17 @@ import { Effect } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import * as Operation from "../calls/Operation.ts"
 import { Deliveries } from "./deliveries/Deliveries.ts"
-import { Delivery } from "./deliveries/Delivery.ts"
-import { SubscriptionHealth } from "./deliveries/EndpointHealth.ts"
-import { EventSubscription } from "./subscriptions/EventSubscription.ts"
+import * as DeliveryViews from "./deliveries/DeliveryViews.ts"
+import { Delivery } from "./records/Delivery.ts"
+import { SubscriptionHealth } from "./records/EndpointHealth.ts"
+import { EventSubscription } from "./records/EventSubscription.ts"
 import { EventSubscriptions } from "./subscriptions/EventSubscriptions.ts"
 import * as Views from "./subscriptions/SubscriptionViews.ts"
 
 const authority: Operation.Authority = { callers: ["server"] satisfies ReadonlyArray<CallerKind> }
 const page = { limit: "integer", cursor: "string" } as const
 
-/** Creates a subscription (api.md, POST /v1/event-subscriptions). */
+/** Creates a subscription (api.md, Creating a subscription). */
 export const createEventSubscription = Operation.make({
   name: "create_event_subscription",
   summary: "Make an event subscription",
@@ -36,7 +37,7 @@ export const createEventSubscription = Operation.make({
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.create(call, input))
 })
 
-/** Lists subscriptions (api.md, GET /v1/event-subscriptions). */
+/** Lists subscriptions (api.md, Event subscriptions). */
 export const listEventSubscriptions = Operation.make({
   name: "list_event_subscriptions",
   summary: "List event subscriptions",
@@ -52,7 +53,7 @@ export const listEventSubscriptions = Operation.make({
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.list(call, input))
 })
 
-/** Changes a subscription (api.md, PATCH /v1/event-subscriptions/{id}). */
+/** Changes a subscription (api.md, Changing a subscription). */
 export const updateEventSubscription = Operation.make({
   name: "update_event_subscription",
   summary: "Change an event subscription",
@@ -71,7 +72,7 @@ export const updateEventSubscription = Operation.make({
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.update(call, input))
 })
 
-/** Disables a subscription (api.md, DELETE /v1/event-subscriptions/{id}). */
+/** Disables a subscription (api.md, Changing a subscription). */
 export const disableEventSubscription = Operation.make({
   name: "disable_event_subscription",
   summary: "Disable an event subscription",
@@ -87,7 +88,7 @@ export const disableEventSubscription = Operation.make({
   run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.disable(call, id))
 })
 
-/** Rotates the signing secret (api.md, POST /v1/event-subscriptions/{id}/rotate). */
+/** Rotates the signing secret (api.md, Secret rotation). */
 export const rotateEventSubscriptionSecret = Operation.make({
   name: "rotate_event_subscription_secret",
   summary: "Rotate the signing secret",
@@ -105,7 +106,7 @@ export const rotateEventSubscriptionSecret = Operation.make({
   run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.rotate(call, id))
 })
 
-/** Sends a test event (api.md, POST /v1/event-subscriptions/{id}/test). */
+/** Sends a test event (api.md, Test events). */
 export const sendTestEvent = Operation.make({
   name: "send_test_event",
   summary: "Send a test event",
@@ -117,12 +118,12 @@ export const sendTestEvent = Operation.make({
   cost: { read: 1 },
   idempotent: true,
   input: Views.IdInput,
-  output: Views.TestResult,
+  output: DeliveryViews.TestResult,
   errors: ["not_found", "conflict"],
   run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.test(call, id))
 })
 
-/** Reads the delivery log (api.md, GET /v1/event-subscriptions/{id}/deliveries). */
+/** Reads the delivery log (api.md, Deliveries). */
 export const listEventDeliveries = Operation.make({
   name: "list_event_deliveries",
   summary: "Read the delivery log",
@@ -133,13 +134,13 @@ export const listEventDeliveries = Operation.make({
   authority,
   cost: { read: 1 },
   idempotent: false,
-  input: Views.DeliveriesInput,
-  output: Views.DeliveryPage,
+  input: DeliveryViews.DeliveriesInput,
+  output: DeliveryViews.DeliveryPage,
   errors: ["not_found", "invalid_cursor"],
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.list(call, input))
 })
 
-/** Reads one delivery (api.md, GET /v1/event-subscriptions/{id}/deliveries/{event_id}). */
+/** Reads one delivery (api.md, Deliveries). */
 export const getEventDelivery = Operation.make({
   name: "get_event_delivery",
   summary: "Read a delivery with its attempts",
@@ -149,13 +150,13 @@ export const getEventDelivery = Operation.make({
   authority,
   cost: { read: 2 },
   idempotent: false,
-  input: Views.DeliveryInput,
+  input: DeliveryViews.DeliveryInput,
   output: Delivery,
   errors: ["not_found"],
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
 })
 
-/** Replays an event of the log (api.md, POST /v1/event-subscriptions/{id}/replay). */
+/** Replays an event of the log (api.md, Replays). */
 export const replayEventDelivery = Operation.make({
   name: "replay_event_delivery",
   summary: "Replay an event",
@@ -166,13 +167,13 @@ export const replayEventDelivery = Operation.make({
   authority,
   cost: { read: 2 },
   idempotent: true,
-  input: Views.DeliveryInput,
-  output: Views.ReplayResult,
+  input: DeliveryViews.DeliveryInput,
+  output: DeliveryViews.ReplayResult,
   errors: ["not_found", "conflict"],
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.replay(call, input))
 })
 
-/** Reads a subscription's health (api.md, GET /v1/event-subscriptions/{id}/health). */
+/** Reads a subscription's health (api.md, Subscription health). */
 export const getEventSubscriptionHealth = Operation.make({
   name: "get_event_subscription_health",
   summary: "Read a subscription's health",

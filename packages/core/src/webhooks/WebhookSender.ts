@@ -37,13 +37,13 @@ export type SendFailure =
 export interface SendOutcome {
   /** The received status, also of a redirect or an incomplete answer; null if none was received. */
   readonly response_status_code: number | null
-  /** Counted from the moment at which a connection was available. */
+  /** Measured from the moment when a connection was available. */
   readonly duration_ms: number
   /** Null if a complete answer came, whatever its status. */
   readonly failure: SendFailure | null
 }
 
-/** Whether an endpoint confirmed a delivery: any 2xx whose body was read to the end. */
+/** Whether an endpoint confirmed a delivery: any 2xx whose body was read to the end (api.md, Confirmation). */
 export const isConfirmed = ({ response_status_code: status, failure }: SendOutcome): boolean =>
   failure === null && status !== null && status >= 200 && status < 300
 
@@ -55,25 +55,32 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before that,
-     * the look-up of the host and the wait for a connection may take up to 5 seconds each. If a kept connection turns out to
-     * be closed, the request is sent again on a new one.
+     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before
+     * that, the lookup of the host and the wait for a connection may take up to 5 seconds each. If a reused connection
+     * turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
+    /** Set if the program sends no webhooks, so that no host is looked up. */
+    readonly off?: true
     /** Looks up the host of a URL. After `unavailable`, try again later. */
     readonly lookUp: (url: string) => Effect.Effect<LookUp>
   }
 >()("@quotewire/core/WebhookSender") {
-  /** Sends nothing and refuses every host, so no subscription can be created. */
+  /** Sends nothing, so no subscription can be created. */
   static readonly layerOff: Layer.Layer<WebhookSender> = Layer.succeed(WebhookSender, {
+    off: true,
     send: () => Effect.succeed({ response_status_code: null, duration_ms: 0, failure: "refused_address" }),
     lookUp: () => Effect.succeed("refused")
   })
 
-  /** The host's sender with defects that are safe to log: their messages are removed, as they may hold an endpoint's address. */
+  /**
+   * The host's sender, with defects that are safe to log: their messages are removed, because they may contain an
+   * endpoint's address.
+   */
   static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
     WebhookSender,
     (sender) => ({
+      ...(sender.off && { off: sender.off }),
       send: (request) => Fault.redactDefects(() => sender.send(request)),
       lookUp: (url) => Fault.redactDefects(() => sender.lookUp(url))
     })

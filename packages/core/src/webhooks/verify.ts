@@ -14,7 +14,8 @@ const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCry
  * Verifies a webhook's signature and timestamp, on any runtime that has Web Crypto.
  *
  * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer 400
- * and do nothing else. It rejects with an `InvalidArgument` if `secrets` is no list of texts, or `headers` no object.
+ * and do nothing else. It rejects with an `InvalidArgument` if `secrets` is not a list of texts, or `headers` is not an
+ * object.
  */
 export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
 

@@ -3,7 +3,7 @@ import { countOf, FieldError, joinWrongFields, limitFields, pluralize, type Wron
 
 export { FieldError, type WrongFields } from "./FieldError.ts"
 
-/** What a caller can do about an error (api.md, Resources: RetryAction). */
+/** What a caller can do about an error (api.md, Retry actions). */
 const retryActionTypes = [
   "none",
   "retry",
@@ -30,13 +30,13 @@ const summaries: { readonly [type in RetryActionType]: string } = {
 interface Definition {
   readonly status: number
   readonly retry_action: RetryActionType
-  /** What the error means: its page at `doc_url`, and the message if no other is given. */
+  /** What the error means: the text of its page at `doc_url`, and the default message. */
   readonly meaning: string
 }
 
 const define = <const Table extends { readonly [code: string]: Definition }>(table: Table): Table => table
 
-/** The error table (api.md, Errors): HTTP status, usual retry action and meaning of each code. */
+/** The error table (api.md, Error codes): HTTP status, usual retry action and meaning of each code. */
 export const definitions = define({
   invalid_json: { status: 400, retry_action: "correct_input", meaning: "The body is not valid JSON." },
   invalid_cursor: {
@@ -99,7 +99,7 @@ export const definitions = define({
     retry_action: "wait",
     meaning: "A rate limit was reached. The message names it, and Retry-After says when to retry."
   },
-  internal_error: { status: 500, retry_action: "contact_support", meaning: "The service has failed." },
+  internal_error: { status: 500, retry_action: "contact_support", meaning: "The service failed." },
   service_unavailable: {
     status: 503,
     retry_action: "retry",
@@ -107,7 +107,7 @@ export const definitions = define({
   }
 })
 
-/** An error code (api.md, Errors). New codes can be added in any revision. */
+/** An error code (api.md, Error codes). New codes can be added in any revision. */
 export type ErrorCode = keyof typeof definitions
 
 /** All error codes, in the order of the table. */
@@ -202,7 +202,7 @@ export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFiel
   const wrong = joinWrongFields(field_errors)
   const count = countOf(wrong)
   return make("invalid_input", {
-    message: count === 1 ? "One field is not valid." : `${pluralize(count, "field")} are not valid.`,
+    message: count === 1 ? "One field is not valid." : `${capitalized(pluralize(count, "field"))} are not valid.`,
     field_errors: limitFields(wrong, "wrong field")
   })
 }
@@ -212,10 +212,13 @@ export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiEr
   const missing = joinWrongFields(field_errors)
   const count = countOf(missing)
   return make("needs_information", {
-    message: count === 1 ? "One required fact is missing." : `${pluralize(count, "required fact")} are missing.`,
+    message:
+      count === 1 ? "One required fact is missing." : `${capitalized(pluralize(count, "required fact"))} are missing.`,
     field_errors: limitFields(missing, "missing fact")
   })
 }
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The envelope of a refusal, as every host sends it. */
 export const envelope = (error: ApiError, request_id: string, docs_url: string): ErrorEnvelope => ({

@@ -1,9 +1,13 @@
 import { Data, Predicate, Schema } from "effect"
 import { ruleText } from "./BrokenRule.ts"
+import { isForeignSchema, other_copy } from "./EffectCopy.ts"
 import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
-/** A function was called with an argument that it cannot use. The message names what is wrong with it, and repeats no value. */
+/**
+ * A function was called with an argument that it cannot use. The message names what is wrong with it, and never repeats
+ * a value.
+ */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{ readonly message: string }> {}
 
 /** Anything with fields. */
@@ -12,9 +16,15 @@ export const AnyObject = Schema.declare(Predicate.isReadonlyObject, { message: "
 /** A function. */
 export const Callable = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
 
+/** A schema that a program passes, made by the same copy of Effect. */
+export const schemaThat = (message: string) =>
+  Schema.declare(Schema.isSchema, { message }).check(
+    Schema.makeFilter((schema) => (isForeignSchema(schema) ? other_copy : undefined))
+  )
+
 /**
- * Makes the check of a function's argument, for programs in JavaScript, which no compiler checks. It returns the argument, or
- * throws an `InvalidArgument` that names the function and each wrong field.
+ * Makes the check of a function's argument, for programs in JavaScript, which no compiler checks. It returns the
+ * argument, or throws an `InvalidArgument` that names the function and each wrong field.
  *
  * `shape` has what the function reads before anything else checks it. Other fields are allowed.
  */
@@ -24,6 +34,6 @@ export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject
     const wrong = find(given)
     if (wrong.length === 0) return given
     const told = limitFields({ found: wrong, more: 0 }, "fault").map(ruleText)
-    throw new InvalidArgument({ message: `${name} was called with a wrong argument. ${told.join(" ")}` })
+    throw new InvalidArgument({ message: `${name} got an invalid argument. ${told.join(" ")}` })
   }
 }

@@ -2,7 +2,7 @@ import { Brand, Context, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 /**
- * The prefix of each kind of identifier (api.md, Resources).
+ * The prefix of each kind of identifier (api.md, Identifiers).
  *
  * After the prefix comes a ULID in lower case: 26 characters of Crockford's base 32, 10 of time and 16 random.
  */
@@ -22,7 +22,7 @@ export const prefixes = {
   workspace: "wks"
 } as const
 
-/** The beginning of a test event's identifier, instead of a prefix and an underscore (api.md, Test event). */
+/** The beginning of a test event's identifier, instead of a prefix and an underscore (api.md, Identifiers). */
 const test_event = "evt_test"
 
 const beginsWith = (start: string) =>

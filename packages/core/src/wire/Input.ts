@@ -1,6 +1,7 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import { boundOf, collector, type FieldError, joinWrongFields, trimmer, type WrongFields } from "./FieldError.ts"
+import * as Faults from "./Faults.ts"
+import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 
 /** The deepest nesting of objects and lists in an input. Deeper inputs are refused before anything reads them. */
 export const max_depth = 32
@@ -22,7 +23,7 @@ export interface Findings {
  * Compiles a schema into a decoder for inputs.
  *
  * Every wrong field is reported at its path, and no message repeats a value. Unknown fields are wrong. If an input has
- * more than a hundred texts that no storage can hold, or is nested too deep, only that is reported.
+ * more than a hundred texts that no storage can hold, or is nested too deeply, only that is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -39,51 +40,62 @@ export const reader = <A>(
 }
 
 /**
- * Like `decoder`, but tells missing fields from wrong ones. Paths start at `root`.
+ * Like `decoder`, but distinguishes missing fields from wrong ones. Paths start at `root`.
  *
- * An undefined field counts as missing, as in JSON. If a whole object is missing, its required fields are
- * reported.
+ * An undefined field counts as missing, as in JSON. If a whole object is missing, its required fields are reported.
  */
 export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
   // Optimistic: dropping unknown fields and stopping at the first issue takes a fifth of the time.
-  const decodeQuickly = Schema.decodeUnknownResult(schema)
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  const trim = trimmer(schema)
-  const own = ownPart(schema.ast)
+  const decodeQuickly = Faults.firstFault(schema)
+  const decode = Faults.decoder(schema)
+  const later = checkedLater(schema.ast)
   return (sent) => {
     const quick = decodeQuickly(sent)
-    const { input, omitted, all_known } = trim(sent)
-    const isSafe = isStorable(own(input))
-    if (Result.isSuccess(quick) && all_known && input === sent && isSafe) return Result.succeed(quick.success)
-    // From here on only the trimmed input is read: it holds no wrong field that no refusal names.
-    const unsafe = isSafe ? nothingWrong : unstorable(own(input), root)
+    const isSafe = isOwnStorable(sent, later)
+    if (Result.isSuccess(quick) && isSafe && knowsAll(sent, quick.success)) return Result.succeed(quick.success)
+    const unsafe = isSafe ? nothingWrong : unstorable(ownPart(sent, later), root)
     const found = unsafe.found.map(wrong)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
-      return Result.fail({ found, more: unsafe.more + omitted })
+      return Result.fail({ found, more: unsafe.more })
     }
-    const decoded = decode(input)
+    const decoded = decode(sent)
     if (Result.isSuccess(decoded)) {
-      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: omitted })
+      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: 0 })
     }
-    const others = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
-    return Result.fail({ found: firstOfEach([...found, ...others]), more: omitted })
+    const { issue, more } = decoded.failure
+    const others = findingsOf(issue, { path: root, ast: schema.ast, value: sent })
+    return Result.fail({ found: firstOfEach([...outside(found, others), ...others]), more })
   }
 }
 
 const wrong = (error: FieldError): Finding => ({ error, missing: false })
 
-/** Compiles a schema into a function that finds the wrong fields of a value. Unknown fields are allowed. */
-export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
+/**
+ * Compiles a schema into a decoder for values other than inputs, such as a carrier's answer. Unknown fields are
+ * dropped. A wrong value is described by its wrong fields, about a hundred at most.
+ */
+export const valueDecoder = <A>(
+  schema: Schema.Decoder<A>
+): ((value: unknown) => Result.Result<A, ReadonlyArray<FieldError>>) => {
+  const decodeQuickly = Faults.firstFault(schema)
+  // Compiled on the first wrong value, because most values are right.
+  let find: ReturnType<typeof Faults.finder> | null = null
   return (value) => {
-    const decoded = decode(value)
-    if (Result.isSuccess(decoded)) return []
-    const found = findingsOf(decoded.failure.issue, { path: [], ast: schema.ast, value })
-    return firstOfEach(found).map(({ error }) => error)
+    const quick = decodeQuickly(value)
+    if (Result.isSuccess(quick)) return Result.succeed(quick.success)
+    find ??= Faults.finder(schema)
+    const issue = find(value, quick.failure.issue)
+    return Result.fail(firstOfEach(findingsOf(issue, { path: [], ast: schema.ast, value })).map(({ error }) => error))
   }
+}
+
+/** Compiles a schema into a function that finds the wrong fields of a value, as `valueDecoder` reports them. */
+export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
+  const decode = valueDecoder(schema)
+  return (value) => Result.match(decode(value), { onFailure: (wrong) => wrong, onSuccess: () => [] })
 }
 
 /** The input of an operation without input: every field is unknown. */
@@ -125,6 +137,20 @@ const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =
   return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
+/** The findings outside fields that are wrong or unknown as a whole. */
+const outside = (findings: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+  const paths = new Set(wholes.map(({ error }) => error.path))
+  return findings.filter(({ error: { path } }) => !isInside(path, paths))
+}
+
+const isInside = (path: string, wholes: ReadonlySet<string>): boolean => {
+  if (wholes.has("") && path !== "") return true
+  for (let end = path.lastIndexOf("."); end > 0; end = path.lastIndexOf(".", end - 1)) {
+    if (wholes.has(path.slice(0, end))) return true
+  }
+  return false
+}
+
 const nothingWrong = joinWrongFields([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
@@ -140,13 +166,16 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   switch (issue._tag) {
     case "Pointer":
       return findingsOf(issue.issue, issue.path.reduce(memberOf, place))
+    case "Encoding":
+      return findingsOf(issue.issue, place)
     case "Composite": {
-      const here = { ...place, ast: issue.ast }
+      const here = { ...place, ast: Faults.originalOf(issue.ast) }
       const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
     case "AnyOf": {
-      // If only one alternative has the shape of the value, such as an object that may be null, the problem is inside it.
+      // If only one alternative has the shape of the value, such as an object that may be null, the problem is inside
+      // it.
       const [inner = withinObject(issue, place), ...others] = issue.issues
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
@@ -176,8 +205,8 @@ const wrongAt = (
 ]
 
 /**
- * The problem inside an object, if the alternatives are an object and values such as null. A decoder does not look inside an
- * object with another literal, such as the currency of an amount.
+ * The problem inside an object, if the alternatives are an object and values such as null. A decoder does not look
+ * inside an object with another literal, such as the currency of an amount.
  */
 const withinObject = ({ ast }: SchemaIssue.AnyOf, { value }: Place): SchemaIssue.Issue | undefined => {
   const [object, ...others] = ast.types.filter(({ _tag }) => _tag === "Objects")
@@ -197,7 +226,7 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (allowed_values.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowed_values)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
   const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-  // What may be left out is described with the message of its schema, a whole sentence, or as `… | undefined`.
+  // An optional field is described by the message of its schema, a whole sentence, or as `… | undefined`.
   const expected = described.replace(/ \| undefined$/, "")
   return wrongAt(place, expected.endsWith(".") ? expected : `${expected}.`)
 }
@@ -217,14 +246,14 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
 
 /** Whether an issue is within the bound of a list (`max_items`). Items beyond it are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
-  const bound = boundOf(list)
+  const bound = Faults.boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
     bound === undefined || issue._tag !== "Pointer" || Number(issue.path[0]) < bound
 }
 
 /**
- * Checks that only read the names of members (`reads_keys`). They apply even if a member is wrong, but then a decoder skips
- * all checks.
+ * Checks that only read the names of members (`reads_keys`). They apply even if a member is wrong, but then a decoder
+ * skips all checks.
  */
 const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
   issues.some(({ _tag }) => _tag === "Filter")
@@ -280,15 +309,39 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   return choices.every((some) => some.length > 0) ? choices.flat() : []
 }
 
-/** Removes the members with a check of their own (`checked_later`) from an input, so that they are not walked twice. */
-const ownPart = (ast: SchemaAST.AST): ((input: unknown) => unknown) => {
-  const members = ast._tag === "Objects" ? ast.propertySignatures : []
-  const later = members.filter(({ type }) => type.context?.annotations?.checked_later === true).map(({ name }) => name)
-  return (input) => (later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input)
+/** Whether a decoder that drops unknown fields has dropped none. */
+const knowsAll = (sent: unknown, decoded: unknown): boolean => {
+  if (sent === decoded || typeof sent !== "object" || sent === null) return true
+  if (Array.isArray(sent)) return Array.isArray(decoded) && sent.every((item, at) => knowsAll(item, decoded[at]))
+  if (!Predicate.isReadonlyObject(sent) || !Predicate.isReadonlyObject(decoded)) return false
+  for (const name of Object.keys(sent)) {
+    const member = sent[name]
+    if (member === decoded[name] && member !== undefined) continue
+    if (!Object.hasOwn(decoded, name) || !knowsAll(member, decoded[name])) return false
+  }
+  return true
 }
 
+/** The members of an input that have a check of their own (`checked_later`), so that they are not walked twice. */
+const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
+  ast._tag === "Objects"
+    ? ast.propertySignatures
+        .filter(({ type }) => type.context?.annotations?.checked_later === true)
+        .map(({ name }) => name)
+    : []
+
+/** An input without the members that have a check of their own. */
+const ownPart = (input: unknown, later: ReadonlyArray<PropertyKey>): unknown =>
+  later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input
+
+/** Whether storage can hold the own part of an input, which is not copied, because an input can have many members. */
+const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boolean =>
+  later.length > 0 && Predicate.isReadonlyObject(input)
+    ? Object.keys(input).every((name) => later.includes(name) || (isSafeText(name) && isStorable(input[name], 1)))
+    : isStorable(input)
+
 /**
- * Whether storage can hold a value: it has no NUL, unpaired surrogate or BigInt, and is not nested too deep.
+ * Whether storage can hold a value: it has no NUL, unpaired surrogate or BigInt, and is not nested too deeply.
  *
  * Check this before anything else walks an input, because a walk without a bound on the depth can overflow the stack.
  */
@@ -307,7 +360,7 @@ export const isStorable = (value: unknown, depth = 0): boolean => {
   return true
 }
 
-/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
+/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting that is too deep. */
 const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields => {
   const wrong = collector()
   const path = [...root]

@@ -7,7 +7,7 @@ import { Predicate } from "effect"
  */
 export interface Json<out A> {
   readonly text: string
-  /** The value, if it is at hand. Others use it as well, so it must not be changed. */
+  /** The value, if it is at hand. It is shared, so it must not be changed. */
   readonly value?: A
 }
 
@@ -78,6 +78,14 @@ export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> 
 })
 
 /**
+ * Whether a value is nested deeper than this. `JSON.parse` reads any depth, but code that walks a value, such as
+ * `JSON.stringify`, overflows the stack after a few thousand levels. So run this check on a value from outside first.
+ */
+export const isDeeper = (value: unknown, levels: number): boolean =>
+  Predicate.isObjectOrArray(value) &&
+  (levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1)))
+
+/**
  * The canonical text of a value: members sorted by name, no blanks.
  *
  * Inputs that differ only in the order of members have the same canonical text.
@@ -96,7 +104,7 @@ const inOrder = (value: unknown): unknown => {
   return ordered
 }
 
-/** Maps a list. It gives the list itself back where every item stays the same, so that long lists are not copied for nothing. */
+/** Maps a list. Returns the list itself if no item changes, so that long lists are not copied needlessly. */
 export const mapChanged = (items: ReadonlyArray<unknown>, map: (item: unknown) => unknown): ReadonlyArray<unknown> => {
   let changed: Array<unknown> | null = null
   for (let at = 0; at < items.length; at++) {

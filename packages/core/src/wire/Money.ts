@@ -1,6 +1,6 @@
-import { Schema } from "effect"
+import { Data, Result, Schema, SchemaTransformation } from "effect"
 
-/** An amount of money: whole US cents (api.md, Quote, price rule 1). */
+/** An amount of money: whole US cents (api.md, Money). */
 export const Money = Schema.Struct({
   amount_minor: Schema.Int.annotate({ description: "US cents" }),
   currency: Schema.Literal("USD")
@@ -8,8 +8,128 @@ export const Money = Schema.Struct({
 /** An amount of money: whole US cents. */
 export type Money = typeof Money.Type
 
-/** Money from whole US cents. */
-export const cents = (amount_minor: number): Money => ({ amount_minor, currency: "USD" })
+/** A value is not an amount of money. The message names the rule that it breaks, and never repeats a value. */
+export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
 
-/** Money from whole US dollars, the unit of every `_usd` fact. */
-export const dollars = (amount: number): Money => cents(amount * 100)
+/** The highest amount in cents. Above it, a number of dollars does not hold every cent. */
+const max_cents = 1_000_000_000_000
+const max_text = 64
+
+/** The most that floating-point arithmetic can move an amount away from a whole cent, in cents. */
+const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
+
+const ok = Result.succeed
+const wrong = Result.fail
+
+/** The whole cents of a number of cents, or the rule that it breaks. */
+const readCents = (minor: number): Result.Result<number, string> => {
+  if (!Number.isFinite(minor)) return wrong("Must be a finite number.")
+  const whole = Math.round(minor)
+  if (whole < 0) return wrong("Must be at least 0.")
+  if (whole > max_cents) return wrong("Must be at most 10,000,000,000 dollars.")
+  if (Math.abs(minor - whole) > floatingError(whole)) {
+    return wrong("Must be whole cents. Round a computed amount first, such as with Money.rounded.")
+  }
+  // Minus zero becomes zero.
+  return ok(whole + 0)
+}
+
+const readDollars = (amount: number): Result.Result<number, string> => readCents(amount * 100)
+
+const marked = /^(?:USD)?\s*(?:(?:US)?\$)?\s*(\d[\d.,]*)\s*(?:USD)?$/i
+const grouped = /^(\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/
+
+const readText = (text: string): Result.Result<number, string> => {
+  if (typeof text !== "string") return wrong("Must be text.")
+  const said = text.length > max_text ? "" : text.trim()
+  if (/^[^\d]*[-(\u2212]|-$/.test(said)) return wrong("Must be at least 0.")
+  const [, number = ""] = marked.exec(said) ?? []
+  if (number === "" && /\p{L}|\p{Sc}/u.test(said)) return wrong("Must be US dollars, without another currency or word.")
+  if (/^[\d,]+\.\d{3,}$/.test(number)) return wrong("Must have at most two decimals.")
+  const [, dollars, cents = ""] = grouped.exec(number) ?? []
+  if (dollars === undefined) return wrong("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")
+  return readCents(Number(dollars.replaceAll(",", "")) * 100 + Number(cents.padEnd(2, "0")))
+}
+
+const moneyOf = (amount_minor: number): Money => ({ amount_minor, currency: "USD" })
+
+const orThrow = (maker: string, read: Result.Result<number, string>): Money =>
+  moneyOf(
+    Result.getOrThrowWith(
+      read,
+      (rule) => new InvalidMoney({ message: `${maker} was given no amount of money. ${rule}` })
+    )
+  )
+
+/**
+ * Money from whole US cents.
+ *
+ * A number that floating-point arithmetic moved away from a whole cent, such as `0.29 * 100`, counts as that cent.
+ * Throws an `InvalidMoney` for any other fraction of a cent, and if the number is negative, not finite, or above ten
+ * billion dollars.
+ */
+export const cents = (amount_minor: number): Money => orThrow("Money.cents", readCents(amount_minor))
+
+/**
+ * Money from US dollars, such as `180` or `1171.1`. It is exact to the cent.
+ *
+ * Throws an `InvalidMoney` as `cents` does, such as for `10 / 3`, which `rounded` accepts.
+ */
+export const dollars = (amount: number): Money => orThrow("Money.dollars", readDollars(amount))
+
+/**
+ * Money from a computed number of US dollars, such as `1200 * 0.0375`, rounded to the nearest cent; half a cent is
+ * rounded up, as in `1.005`.
+ *
+ * Throws an `InvalidMoney` if the number is negative, not finite, or above ten billion dollars.
+ */
+export const rounded = (amount: number): Money => {
+  const minor = amount * 100
+  // In binary, a half such as that of 1.005 is slightly too small.
+  return orThrow("Money.rounded", readCents(Math.round(minor + floatingError(Math.abs(minor)))))
+}
+
+/**
+ * Money from text as carriers send it: `1171`, `1171.1`, `1171.10`, `1,171.10`, `$1,171.10`, `USD 1,171.10`, `1171.10
+ * USD`.
+ *
+ * A period separates the cents, and commas separate thousands. Spaces around the amount and leading zeros are ignored.
+ *
+ * Throws an `InvalidMoney` for anything else: more than two decimals, `1.171,10`, `1,1711.10`, other currencies,
+ * amounts below zero or above ten billion dollars.
+ */
+export const parse = (text: string): Money => orThrow("Money.parse", readText(text))
+
+/** A check that reports the rule that a reader finds broken. */
+const readable = <A>(read: (value: A) => Result.Result<number, string>) =>
+  Schema.makeFilter((value: A) => Result.match(read(value), { onSuccess: () => true, onFailure: (rule) => rule }))
+
+/**
+ * Money in text, as `parse` reads it, for the schema of a carrier's answer. It is encoded as `1171.10`.
+ *
+ * @example
+ * const Rated = Schema.Struct({ premium: Money.FromText })
+ * const { premium } = (await http.get("/quotes/1")).json(Rated)
+ */
+export const FromText = Schema.String.check(readable(readText)).pipe(
+  Schema.decodeTo(
+    Money,
+    SchemaTransformation.transform({
+      decode: parse,
+      encode: ({ amount_minor }) => (amount_minor / 100).toFixed(2)
+    })
+  )
+)
+
+/** Money in a number of US dollars, as `dollars` reads it, for the schema of a carrier's answer. */
+export const FromDollars = Schema.Number.check(readable(readDollars)).pipe(
+  Schema.decodeTo(
+    Money,
+    SchemaTransformation.transform({ decode: dollars, encode: ({ amount_minor }) => amount_minor / 100 })
+  )
+)
+
+/** Money in a number of whole US cents, for the schema of a carrier's answer. */
+export const FromCents = Schema.Number.check(readable(readCents)).pipe(
+  Schema.decodeTo(Money, SchemaTransformation.transform({ decode: cents, encode: ({ amount_minor }) => amount_minor }))
+)

@@ -8,8 +8,8 @@ export const default_address = "http://127.0.0.1:8787"
 /**
  * The address at which callers reach the host, without a trailing slash: the base of `/go/…` links.
  *
- * It is an effect, because a host may know its port only when it listens, and links are stored with this address. Provide it
- * with `layer`, which checks the address.
+ * It is an effect, because a host may know its port only when it listens, and links are stored with this address.
+ * Provide it with `layer`, which checks the address.
  */
 export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/core/PublicUrl", {
   defaultValue: () => Effect.succeed(default_address)

@@ -5,13 +5,17 @@ import { isCalendarDay } from "./CalendarDay.ts"
  * Moments as text on the wire, and durations in milliseconds.
  */
 
-/** A timestamp on the wire: RFC 3339 in UTC (api.md, Resources). */
+/** A timestamp on the wire: RFC 3339 in UTC (api.md, Timestamps). */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 /** A timestamp on the wire: RFC 3339 in UTC. */
 export type Timestamp = typeof Timestamp.Type
 
 /** Writes milliseconds since 1970 as a wire timestamp. */
 export const fromMillis = (millis: number): Timestamp => new Date(millis).toISOString()
+
+/** Writes a `Date`. An invalid one becomes text that is not a timestamp, so that a later check refuses it. */
+export const fromDate = (date: Date): string =>
+  Number.isNaN(date.getTime()) ? String(date) : fromMillis(date.getTime())
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 

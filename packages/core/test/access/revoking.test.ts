@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { World } from "../../src/testing/World.ts"
 import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
@@ -76,6 +77,21 @@ describe("a revoked key", () => {
       assert.strictEqual((yield* refusal(list({}, { key })))._tag, "authentication_failed")
       yield* list()
       yield* pass(1_000)
+      assert.strictEqual((yield* Effect.flip(elsewhere(key)))._tag, "authentication_failed")
+    })
+  )
+
+  testInWorld(
+    "is refused on another host whose clock was set back, too",
+    Effect.gen(function* () {
+      const access = yield* Access
+      const elsewhere = yield* otherHost
+      const { key, key_id } = yield* newKey
+      const looked_up_at = yield* Clock.currentTimeMillis
+      yield* elsewhere(key)
+      yield* access.revokeKey(key_id)
+      yield* pass(30_000)
+      yield* TestClock.setTime(looked_up_at)
       assert.strictEqual((yield* Effect.flip(elsewhere(key)))._tag, "authentication_failed")
     })
   )

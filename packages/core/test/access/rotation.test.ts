@@ -2,31 +2,30 @@ import { assert, describe, it } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Exit, Layer, Logger, Redacted, References } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
-import { Seal, SealKeys } from "../../src/access/Seal.ts"
+import { generateSealKey, isGuessable, readKey, Seal, SealKeys } from "../../src/access/Seal.ts"
+import { SealedRows } from "../../src/access/SealedRows.ts"
 import type * as Operation from "../../src/calls/Operation.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { ready } from "../../src/hosting.ts"
 import { verifyWebhook } from "../../src/index.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
-import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
+import { sealKeys } from "../../src/testing/World.ts"
 import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { beginning, runDue, startOf } from "../quoting/support.ts"
 import { endpoints, url } from "../webhooks/support.ts"
+import { writing } from "./resealing.ts"
 
-const sealKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
-const oldKey = sealKey(1)
-const newKey = sealKey(2)
-
-const keys = (first: typeof oldKey, ...rest: ReadonlyArray<typeof oldKey>) =>
-  Layer.succeed(SealKeys, { keys: [first, ...rest] })
+const oldKey = 1
+const newKey = 2
 
 const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
@@ -47,7 +46,7 @@ describe("a seal", () => {
         assert.isNull(opened, `altered at ${i}`)
       }
       for (const none of ["", ".", "x", sealed.slice(0, 20)]) assert.isNull(yield* seal.open("facts", none))
-    }).pipe(Effect.provide(sealWith(keys(newKey))))
+    }).pipe(Effect.provide(sealWith(sealKeys(newKey))))
   )
 
   it.effect("opens and compares what an older key made, while that key is in the settings", () =>
@@ -57,7 +56,7 @@ describe("a seal", () => {
           const seal = yield* Seal
           return { sealed: yield* seal.seal("p", "text"), mac: yield* seal.mac("p", "text") }
         }),
-        sealWith(keys(oldKey))
+        sealWith(sealKeys(oldKey))
       )
       const rotated = yield* Effect.provide(
         Effect.gen(function* () {
@@ -67,7 +66,7 @@ describe("a seal", () => {
           assert.notStrictEqual(yield* seal.mac("p", "text"), before.mac)
           return yield* seal.seal("p", "text")
         }),
-        sealWith(keys(newKey, oldKey))
+        sealWith(sealKeys(newKey, oldKey))
       )
       yield* Effect.provide(
         Effect.gen(function* () {
@@ -78,20 +77,10 @@ describe("a seal", () => {
           assert.isTrue(yield* seal.isMissingKey)
           assert.isNull(yield* seal.macLike(before.mac, "p", "text"))
         }),
-        sealWith(keys(newKey))
+        sealWith(sealKeys(newKey))
       )
     })
   )
-})
-
-/** A storage that keeps the texts that it is given, as a database does, rather than the records themselves. */
-const writing = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  commit: (change) =>
-    storage.commit({
-      ...change,
-      writes: change.writes.map((record) => Change.record({ ...record, body: record.body }))
-    })
 })
 
 /** The service on a storage that outlives it, with the seal keys of the day. */
@@ -117,62 +106,101 @@ const call = <Output, R>(
     input: Effect.succeed(input)
   }).pipe(Effect.map((reply) => Json.decode(reply.json)))
 
-describe("a rotation of the seal keys", () => {
-  it.effect("keeps keys, handles, repeats, cursors and links valid; a removed key is as if it had never existed", () =>
+describe("a service", () => {
+  const bytes = Array.from({ length: 32 }, (_, at) => at)
+  const weak: ReadonlyArray<readonly [string, ReadonlyArray<number>]> = [
+    ["only zeros", bytes.map(() => 0)],
+    ["one byte again and again", bytes.map(() => 0xa7)],
+    ["a word again and again", bytes.map((at) => "quotewire-seal!!".charCodeAt(at % 16))],
+    ["two bytes in turn", bytes.map((at) => (at % 2 === 0 ? 1 : 2))],
+    ["one byte among zeros", bytes.map((at) => (at === 31 ? 1 : 0))],
+    ["a count", bytes],
+    ["a count backwards, in steps", bytes.map((at) => 256 - 5 * at).map((byte) => byte & 0xff)]
+  ]
+  it.effect.each(weak)("does not start with a seal key of %s, old or new, and says what to do", ([, bytes]) =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(beginning)
       const storage = yield* Storage
-      const input = startOf()
-      const before = yield* Effect.provide(
-        Effect.gen(function* () {
-          const access = yield* Access
-          const { id } = yield* access.createOrganization("A test")
-          const make = (kind: "server" | "platform") =>
-            Effect.map(access.createKey({ organization_id: id, environment: "sandbox", kind }), ({ key }) => key)
-          const server = yield* make("server")
-          const platform = yield* make("platform")
-          const started = yield* call(operations.startQuoteRequest, platform, input)
-          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, { idempotency_key: "once" })
-          const { next_cursor } = yield* call(operations.listEvents, server, {})
-          return { server, platform, started, next_cursor }
-        }),
-        service(storage, keys(oldKey))
-      )
-      const { next_cursor, platform, server, started } = before
-      const handle = { read_handle: started.read_handle ?? "" }
-      yield* Effect.provide(
-        Effect.gen(function* () {
-          const repeat = yield* call(operations.startQuoteRequest, platform, input)
-          assert.deepStrictEqual(repeat, started)
-          yield* call(operations.advanceTime, server, { seconds: 60 }, { idempotency_key: "a" })
-          const read = yield* call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
-          assert.strictEqual(read.quote_request.status, "completed")
-          const page = yield* call(operations.listEvents, server, { cursor: next_cursor })
-          assert.isNotEmpty(page.events)
-          const again = { idempotency_key: "once" }
-          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, again)
-          const other = yield* Effect.flip(call(operations.selectScenario, server, { scenario: "quotes_ready" }, again))
-          assert.strictEqual(other._tag, "conflict")
-        }),
-        service(storage, keys(newKey, oldKey))
-      )
-      yield* Effect.provide(
-        Effect.gen(function* () {
-          const gone = yield* Effect.flip(
-            call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
-          )
-          // The application that the handle belongs to is sealed with it.
-          assert.strictEqual(gone._tag, "service_unavailable")
-          const cursor = yield* Effect.flip(call(operations.listEvents, server, { cursor: next_cursor }))
-          assert.strictEqual(cursor._tag, "invalid_cursor")
-          const repeat = yield* Effect.flip(call(operations.startQuoteRequest, platform, input))
-          assert.strictEqual(repeat._tag, "conflict")
-          const read = yield* call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 })
-          assert.strictEqual(read.quote_request.status, "completed")
-        }),
-        service(storage, keys(newKey))
-      )
-    }).pipe(Effect.provide(MemoryStorage.layer))
+      const weak = Redacted.make(Uint8Array.from(bytes))
+      const random = Redacted.make(yield* SecureRandom.SecureRandom.use((random) => random.randomBytes(32)))
+      for (const keys of [[weak], [random, weak]] satisfies ReadonlyArray<SealKeys["Service"]["keys"]>) {
+        const settings = Layer.succeed(SealKeys, { keys })
+        const refused = yield* Effect.flip(Effect.provide(Effect.void, service(storage, settings)))
+        assert.include(refused.message, "generateSealKey()")
+      }
+    }).pipe(Effect.provide(MemoryStorage.layer), Effect.provide(NodeCrypto.layer))
+  )
+
+  it("never rejects a random seal key as guessable", () => {
+    for (let i = 0; i < 200; i++) {
+      const key = readKey(generateSealKey())
+      assert.isFalse(key === null || isGuessable(key))
+    }
+  })
+})
+
+describe("a rotation of the seal keys", () => {
+  it.effect(
+    "keeps keys, handles, repeats, cursors and links valid; a host without the older key takes none of them",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(beginning)
+        const storage = yield* Storage
+        // Nothing is sealed with the older key when this host starts.
+        const without = yield* Layer.build(service(storage, sealKeys(newKey)))
+        const input = startOf()
+        const before = yield* Effect.provide(
+          Effect.gen(function* () {
+            const access = yield* Access
+            const { id } = yield* access.createOrganization("A test")
+            const make = (kind: "server" | "platform") =>
+              Effect.map(access.createKey({ organization_id: id, environment: "sandbox", kind }), ({ key }) => key)
+            const server = yield* make("server")
+            const platform = yield* make("platform")
+            const started = yield* call(operations.startQuoteRequest, platform, input)
+            yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, { idempotency_key: "once" })
+            const { next_cursor } = yield* call(operations.listEvents, server, {})
+            return { server, platform, started, next_cursor }
+          }),
+          service(storage, sealKeys(oldKey, newKey))
+        )
+        const { next_cursor, platform, server, started } = before
+        const handle = { read_handle: started.read_handle ?? "" }
+        yield* Effect.provide(
+          Effect.gen(function* () {
+            const repeat = yield* call(operations.startQuoteRequest, platform, input)
+            assert.deepStrictEqual(repeat, started)
+            yield* call(operations.advanceTime, server, { seconds: 60 }, { idempotency_key: "a" })
+            const read = yield* call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
+            assert.strictEqual(read.quote_request.status, "completed")
+            const page = yield* call(operations.listEvents, server, { cursor: next_cursor })
+            assert.isNotEmpty(page.events)
+            const again = { idempotency_key: "once" }
+            yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, again)
+            const other = yield* Effect.flip(
+              call(operations.selectScenario, server, { scenario: "quotes_ready" }, again)
+            )
+            assert.strictEqual(other._tag, "conflict")
+          }),
+          service(storage, sealKeys(newKey, oldKey))
+        )
+        yield* Effect.provide(
+          Effect.gen(function* () {
+            const gone = yield* Effect.flip(
+              call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
+            )
+            // The application that the handle belongs to is sealed with it.
+            assert.strictEqual(gone._tag, "service_unavailable")
+            const cursor = yield* Effect.flip(call(operations.listEvents, server, { cursor: next_cursor }))
+            assert.strictEqual(cursor._tag, "invalid_cursor")
+            const repeat = yield* Effect.flip(call(operations.startQuoteRequest, platform, input))
+            assert.strictEqual(repeat._tag, "conflict")
+            // It was sealed again with the new key when it changed.
+            const read = yield* call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 })
+            assert.strictEqual(read.quote_request.status, "completed")
+          }),
+          without
+        )
+      }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
   )
 
   it.effect("frees the idempotency key of a call that was refused under a removed seal key", () =>
@@ -188,9 +216,12 @@ describe("a rotation of the seal keys", () => {
           yield* Effect.flip(call(operations.selectScenario, key, { scenario: "no_such" }, once))
           return key
         }),
-        service(storage, keys(oldKey))
+        service(storage, sealKeys(oldKey))
       )
-      yield* Effect.provide(Effect.void, service(storage, keys(newKey, oldKey)))
+      yield* Effect.provide(
+        SealedRows.use(({ rotate }) => rotate()),
+        service(storage, sealKeys(newKey, oldKey))
+      )
       yield* Effect.provide(
         Effect.gen(function* () {
           yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, once)
@@ -198,7 +229,7 @@ describe("a rotation of the seal keys", () => {
           const other = yield* Effect.flip(call(operations.selectScenario, server, { scenario: "quotes_ready" }, once))
           assert.strictEqual(other._tag, "conflict")
         }),
-        service(storage, keys(newKey))
+        service(storage, sealKeys(newKey))
       )
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
@@ -208,6 +239,8 @@ describe("a rotation of the seal keys", () => {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
       const webhooks = endpoints()
+      // Nothing is sealed with the older key when this host starts.
+      const without = yield* Layer.build(service(storage, sealKeys(newKey), webhooks.layer))
       const start = (server: string) => call(operations.startQuoteRequest, server, startOf())
       const { server, secret } = yield* Effect.provide(
         Effect.gen(function* () {
@@ -218,23 +251,22 @@ describe("a rotation of the seal keys", () => {
           const made = yield* call(createEventSubscription, key, input, { idempotency_key: "one" })
           return { server: key, secret: made.signing_secret ?? "" }
         }),
-        service(storage, keys(oldKey), webhooks.layer)
+        service(storage, sealKeys(oldKey, newKey), webhooks.layer)
       )
       yield* Effect.provide(
         Effect.andThen(start(server), runDue),
-        service(storage, keys(newKey, oldKey), webhooks.layer)
+        service(storage, sealKeys(newKey, oldKey), webhooks.layer)
       )
       const { headers, body } = webhooks.sent[0]?.request ?? assert.fail("nothing was sent")
       const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
       assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
       // The delivery waits for a host that has the key.
-      const without = Effect.andThen(start(server), Effect.flip(runDue))
-      yield* Effect.provide(without, service(storage, keys(newKey), webhooks.layer))
+      yield* Effect.provide(Effect.andThen(start(server), Effect.flip(runDue)), without)
       assert.lengthOf(webhooks.sent, 1)
       yield* TestClock.adjust("1 minute")
-      yield* Effect.provide(runDue, service(storage, keys(newKey, oldKey), webhooks.layer))
+      yield* Effect.provide(runDue, service(storage, sealKeys(newKey, oldKey), webhooks.layer))
       assert.lengthOf(webhooks.sent, 2)
-    }).pipe(Effect.provide(MemoryStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
   )
 })
 
@@ -245,22 +277,39 @@ describe("a service whose seal keys do not fit its storage", () => {
   it.effect("does not start, and changes nothing", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
-      yield* starting(storage, keys(oldKey))
-      const refused = yield* Effect.flip(starting(storage, keys(newKey)))
+      yield* starting(storage, sealKeys(oldKey))
+      const refused = yield* Effect.flip(starting(storage, sealKeys(newKey)))
       assert.strictEqual(refused._tag, "SealKeysRefused")
-      assert.match(refused.message, /seal keys/)
-      yield* starting(storage, keys(oldKey))
-      yield* starting(storage, keys(newKey, oldKey))
+      const nameOf = (number: number) =>
+        Effect.provide(
+          Effect.map(Seal, ({ key_names }) => key_names[0]),
+          sealWith(sealKeys(number))
+        )
+      assert.strictEqual(
+        refused.message,
+        `The seal keys must include the key ${yield* nameOf(oldKey)} that the storage is sealed with (given: 1. ${yield* nameOf(newKey)}): put it back after the newest one, and remove a key only after its rows were sealed again.`
+      )
+      yield* starting(storage, sealKeys(oldKey))
+      yield* starting(storage, sealKeys(newKey, oldKey))
       // The new key has sealed since: whoever has the old one alone could not open that.
-      assert.strictEqual((yield* Effect.flip(starting(storage, keys(oldKey))))._tag, "SealKeysRefused")
-      yield* starting(storage, keys(newKey))
+      assert.strictEqual((yield* Effect.flip(starting(storage, sealKeys(oldKey))))._tag, "SealKeysRefused")
+      // The old one may have sealed something that is still there.
+      const removed = yield* Effect.flip(starting(storage, sealKeys(newKey)))
+      assert.include(removed.message, yield* nameOf(oldKey))
+      assert.notInclude(removed.message, "test worlds")
+      const both = service(storage, sealKeys(newKey, oldKey))
+      yield* Effect.provide(
+        SealedRows.use(({ rotate }) => rotate()),
+        both
+      )
+      yield* starting(storage, sealKeys(newKey))
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
   it.effect("starts together with others that have the same keys; of hosts with different keys only one starts", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
-      const settings = [keys(oldKey), keys(newKey), keys(oldKey), keys(newKey)]
+      const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]
       const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
         concurrency: "unbounded"
       })
@@ -280,9 +329,9 @@ describe("a service whose seal keys do not fit its storage", () => {
         })
       ])
       yield* Effect.gen(function* () {
-        // A host that runs with the old key while another one has begun to seal with a new one.
-        const old = yield* Layer.build(service(storage, keys(oldKey)))
-        const both = yield* Layer.build(service(storage, keys(newKey, oldKey)))
+        // A host that still runs with the old key after another host has begun to seal with a new one.
+        const old = yield* Layer.build(service(storage, sealKeys(oldKey)))
+        const both = yield* Layer.build(service(storage, sealKeys(newKey, oldKey)))
         assert.strictEqual(yield* Effect.provide(ready, old), true)
         const { server, started } = yield* Effect.provide(
           Effect.gen(function* () {
@@ -297,7 +346,7 @@ describe("a service whose seal keys do not fit its storage", () => {
         assert.strictEqual(lost._tag, "StorageUnavailable")
         assert.match(`${yield* Effect.provide(ready, old)}`, /seal key/)
         const text = JSON.stringify(logged)
-        assert.include(text, started.application_id)
+        assert.include(text, started.id)
         assert.notInclude(text, "10001")
         const read = Effect.provide(call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 }), both)
         assert.strictEqual((yield* read).quote_request.status_details.reason, "queued")
@@ -336,7 +385,7 @@ describe("facts that were altered in storage", () => {
         yield* TestClock.adjust("1 minute")
         yield* runDue
         return (yield* call(operations.getQuoteRequest, key, { id: started.id, wait_seconds: 0 })).quote_request
-      }).pipe(Effect.provide(service(altering, keys(oldKey))), Effect.provide(logger))
+      }).pipe(Effect.provide(service(altering, sealKeys(oldKey))), Effect.provide(logger))
       assert.strictEqual(quote_request.status_details.reason, "could_not_start")
       assert.include(JSON.stringify(logged), "Sealed text was altered")
       assert.notInclude(JSON.stringify(logged), "10001")

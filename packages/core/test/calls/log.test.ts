@@ -181,20 +181,20 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "keeps at most 200 characters of a program's description, without characters that a storage cannot hold",
+    "keeps at most 200 characters of a program's description, without hidden characters or ones that a storage cannot hold",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
         user_agent: "a".repeat(201),
         client_name: "b".repeat(16_000),
-        client_version: "1\u0000\ud800"
+        client_version: "1\u0000\ud800\u202e\u{e0041}.2"
       }
       yield* list({}, { transport })
       yield* pass(second)
       assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
         user_agent: "a".repeat(200),
         client_name: "b".repeat(200),
-        client_version: "1 \ufffd"
+        client_version: "1 \ufffd.2"
       })
     })
   )

@@ -9,7 +9,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { LongPolls, max_waiting } from "../../src/storage/Hints.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { testInWorld } from "../quoting/support.ts"
+import { pass, testInWorld } from "../quoting/support.ts"
 
 /** A mailbox of the world's sandbox. */
 const mailbox = (name: string): Effect.Effect<Mailbox, never, World> =>
@@ -155,14 +155,25 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "that nobody has emptied is erased after a day",
+    "is erased within the hour if nobody empties it or waits for it",
     Effect.gen(function* () {
-      const box = yield* mailbox("orphan")
-      yield* (yield* Mailboxes).send(box, "a fact")
-      assert.isNotNull(yield* held(box))
-      yield* TestClock.adjust("25 hours")
-      yield* (yield* Retention).sweep(box.workspace_id)
-      assert.isNull(yield* held(box))
+      const { forever } = yield* Retention
+      yield* Effect.forkScoped(forever)
+      const { receive, send } = yield* Mailboxes
+      // At every moment of the hour, because workspaces are swept at different ones.
+      for (let minutes = 0; minutes < 60; minutes += 7) {
+        const [orphan, left] = [yield* mailbox(`orphan ${minutes}`), yield* mailbox(`left ${minutes}`)]
+        yield* send(orphan, "a fact")
+        const waiting = yield* Effect.forkChild(receive(left, minutes_ms))
+        yield* isListening
+        yield* Fiber.interrupt(waiting)
+        assert.deepStrictEqual([yield* held(orphan), yield* held(left)], [{ text: "a fact" }, { text: null }])
+        yield* pass(20 * 60_000)
+        assert.isNotNull(yield* held(orphan))
+        yield* pass(40 * 60_000)
+        assert.deepStrictEqual([yield* held(orphan), yield* held(left)], [null, null])
+        yield* pass(7 * 60_000)
+      }
     })
   )
 })

@@ -1,14 +1,14 @@
 import { NodeCrypto } from "@quotewire/http"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
-import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import { type Served, ServedRevisions } from "../../src/calls/Revision.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import { Storage } from "../../src/storage/Storage.ts"
+import { sealKeys } from "../../src/testing/World.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 
 // That of a world, whose storage it shares.
-const seal_keys = Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(key_bytes))] })
+const seal_keys = sealKeys(0)
 
 /** Runs a body on a release of the core that serves these revisions, from the storage that all releases share. */
 export const release = (served: Served) => {

@@ -57,6 +57,7 @@ describe("the rules of an adapter", () => {
 
   const wrong: ReadonlyArray<readonly [string, CarrierAdapter, ReadonlyArray<string>]> = [
     ["no name", withOther({ carrier: { ...acme.carrier, name: "" } }), ["carrier.name"]],
+    ["a name with hidden characters", withOther({ carrier: { ...acme.carrier, name: "A\u202eB" } }), ["carrier.name"]],
     ["no environment", withOther({ environments: [] }), ["environments"]],
     ["an unknown environment", withOther({ environments: ["live", "test"] }), ["environments.1"]],
     ["no line", withOther({ lines: {} }), ["lines"]],
@@ -118,7 +119,8 @@ describe("a wrong definition", () => {
     defineCarrier({
       id: "acme",
       name: "Acme Mutual",
-      lines: { renters: { states: ["NY", "ZZ"], needs: ["e_mail"], max_concurrent: 0 } },
+      // As a program in JavaScript writes it: with types, two of these do not compile.
+      lines: JSON.parse('{ "renters": { "states": ["NY", "ZZ"], "needs": ["e_mail"], "max_concurrent": 0 } }'),
       handoff_hosts: ["https://acme.example"],
       http: { base_url: "http://api.acme.example" },
       ask

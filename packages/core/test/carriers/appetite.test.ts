@@ -42,12 +42,12 @@ describe("a carrier's appetite", () => {
       () => {
         throw new RangeError("no")
       },
-      "A carrier's adapter has failed"
+      "A carrier's adapter failed"
     ],
     [
       "answers with a reason that nobody knows",
       () => JSON.parse('{ "kind": "declined", "reason": "full_moon" }'),
-      "A carrier's answer breaks rules and is not used"
+      "A carrier's answer breaks the rules and was dropped"
     ]
   ]
   for (const [how, appetite, line] of failures) {

@@ -362,8 +362,8 @@ describe("what others see of a request", () => {
       })
       const host = "api.acme.example"
       assert.deepStrictEqual(seen, [
-        { method: "POST", path: "/v2/token", host, purpose: "token", redact: [] },
-        { method: "GET", path: "/q", host, purpose: "call", redact: ["applicant"] }
+        { method: "POST", path: "/v2/token", host, purpose: "token", redact: [], accept: [] },
+        { method: "GET", path: "/q", host, purpose: "call", redact: ["applicant"], accept: [] }
       ])
     })
   )

@@ -175,7 +175,7 @@ describe("what a defined carrier's functions return", () => {
     "is checked like any carrier's answer",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      const line = only(lines, "A carrier's answer breaks rules and is not used")
+      const line = only(lines, "A carrier's answer breaks the rules and was dropped")
       assert.include(String(line.annotations.broken_rules), "offers.0.offer_ref")
     }),
     only_carrier(broken)
@@ -204,7 +204,7 @@ describe("an error in a defined carrier", () => {
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()
           assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
-          const line = only(lines, "A carrier could not be reached, or gave no usable answer")
+          const line = only(lines, "A carrier was unreachable, or sent no usable answer")
           const fault = `CarrierHttpError HTTP_${status}`
           assert.deepInclude(line.annotations, {
             carrier_id: "naic:12345",
@@ -229,7 +229,7 @@ describe("an error in a defined carrier", () => {
     "of its own code is logged with its place and without its message",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
-      const line = only(lines, "A carrier's adapter has failed")
+      const line = only(lines, "A carrier's adapter failed")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id })
       assert.match(line.cause, /^TypeError[\s\S]*at .*defineCarrier\.test\.ts:\d+:\d+/)
       assert.notInclude(JSON.stringify(lines), "10001")

@@ -14,10 +14,12 @@ const giving = (handoff: NonNullable<CarrierAdapter["handoff"]>, handoff_url: st
   prompt("gives", offers(offer({ handoff_url, expires_at: null })), { ...more, rest: { handoff } })
 
 const quoted = Effect.gen(function* () {
-  yield* work
+  const stop = yield* work
   const { id } = yield* start({}, live)
   yield* pass(10)
   const [quote] = (yield* read(id, live)).quotes
+  // A click needs no runner, which would look for work every second of the day that passes.
+  yield* stop
   const action = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")
   return { id, token: action === undefined ? null : String(action.redirect_path).replace("/go/", "") }
 })
@@ -66,18 +68,18 @@ describe("the link at the click", () => {
       () => {
         throw new RangeError("no")
       },
-      "A carrier's adapter has failed"
+      "A carrier's adapter failed"
     ],
     ["is late", () => Effect.never, "A carrier gave no link in time"],
     [
       "leads to a foreign host",
       () => Effect.succeed("https://elsewhere.example/1"),
-      "A carrier's answer breaks rules and is not used"
+      "A carrier's answer breaks the rules and was dropped"
     ],
     [
       "leads to a page without https",
       () => Effect.succeed("http://carrier.example/1"),
-      "A carrier's answer breaks rules and is not used"
+      "A carrier's answer breaks the rules and was dropped"
     ]
   ]
   for (const [how, handoff, line] of failures) {

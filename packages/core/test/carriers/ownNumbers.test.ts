@@ -1,9 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { kinds } from "../../src/kinds.ts"
 import * as Quotewire from "../../src/layer.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
+import { sealKeys } from "../../src/testing/World.ts"
 import { day_ms, minute_ms } from "../../src/wire/Timestamp.ts"
 import {
   callbackOf,
@@ -15,8 +17,21 @@ import {
   prompt,
   readCallback
 } from "../quoting/carriers.ts"
+import { eraseRequest } from "../quoting/erasing.ts"
 import { logOf, only } from "../quoting/log.ts"
-import { live, outcomes, pass, read, reset, runDue, start, stranger, testInWorld, work } from "../quoting/support.ts"
+import {
+  anotherHost,
+  live,
+  outcomes,
+  pass,
+  read,
+  reset,
+  runDue,
+  start,
+  stranger,
+  testInWorld,
+  work
+} from "../quoting/support.ts"
 
 /** What comes of a callback, as a host answers it. */
 const hear = (ref: string, reply: CarrierReply = offers(), genuine = true) =>
@@ -126,7 +141,7 @@ describe("a callback with the carrier's own number", () => {
           })
         )
         assert.include(
-          String(only(lines, "A carrier's answer breaks rules and is not used").annotations.broken_rules),
+          String(only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules),
           "ref: "
         )
         assert.strictEqual(yield* hear("A-1"), "taken")
@@ -208,6 +223,77 @@ describe("a callback with the carrier's own number", () => {
         assert.deepStrictEqual([polls, yield* outcomes(id)], [["no. 1"], ["calls quoted"]])
       }),
       carriers(notifying)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "that nobody knows leaves few records in storage, however many callbacks come, and none after an hour",
+      Effect.gen(function* () {
+        yield* Effect.forkScoped((yield* Retention).forever)
+        const storage = yield* Storage
+        const rows = Effect.map(
+          Effect.forEach(kinds.all, ({ name: kind }) =>
+            storage.page({ workspace_id: directoryWorkspace, kind, order: "oldest", limit: 10_000, after: null })
+          ),
+          (pages) => pages.flatMap(({ records }) => records)
+        )
+        const before = yield* rows
+        const counts: Array<number> = []
+        for (let round = 0; round < 4; round++) {
+          for (let nth = 0; nth < 400; nth++) assert.strictEqual(yield* hear(`anna-${round}-${nth}@example.com`), again)
+          const found = yield* rows
+          counts.push(found.length - before.length)
+          assert.notInclude(JSON.stringify(found), "anna")
+          yield* pass(minute_ms)
+        }
+        assert.isAbove(counts[0] ?? 0, 0)
+        assert.strictEqual(counts[3], counts[0])
+        assert.isBelow(counts[3] ?? 0, 400)
+        yield* pass(60 * minute_ms)
+        assert.lengthOf(yield* rows, before.length)
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "is not readable in storage, and is erased with its request",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const storage = yield* Storage
+        const rows = Effect.map(
+          storage.page({ workspace_id: directoryWorkspace, kind: "ask_ref", order: "oldest", limit: 10, after: null }),
+          ({ records }) => records.map((record) => JSON.stringify({ ...record, body: record.body }))
+        )
+        assert.lengthOf(yield* rows, 1)
+        assert.notInclude((yield* rows).join(), "no. 1")
+        yield* eraseRequest(id)
+        assert.deepStrictEqual(yield* rows, [])
+        assert.strictEqual(yield* hear("no. 1"), again)
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "is found after a rotation of the seal keys",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const rotated = yield* anotherHost({ ...carriers(scripted), seal_keys: sealKeys(1, 0) })
+        assert.strictEqual(yield* rotated(hear("no. 1")), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+      }),
+      carriers(scripted)
     )
   }
 

@@ -101,25 +101,25 @@ describe("an exchange with a carrier", () => {
     { answer: () => Response.json({ access_token: "hidden", expires_in: 60 }) }
   )
 
-  const xml = () =>
+  const csv = () =>
     carrier("acme", () =>
-      send(HttpClientRequest.post("https://api.acme.example/").pipe(HttpClientRequest.bodyText("<Ada/>", "text/xml")))
+      send(HttpClientRequest.post("https://api.acme.example/").pipe(HttpClientRequest.bodyText("Ada;40", "text/csv")))
     )
-  const keeping = xml()
+  const keeping = csv()
   for (const [what, scripted, kept] of [
-    ["only as type and length", xml(), { body: null, kept: "left_out" }],
+    ["only as type and length", csv(), { body: null, kept: "left_out" }],
     [
       "whole if the carrier says so",
       { ...keeping, adapter: { ...keeping.adapter, keeps_text_bodies: true } },
-      { body: "<Ada/>", kept: "whole" }
+      { body: "Ada;40", kept: "whole" }
     ]
   ] as const) {
     testRecorded(
-      `has bodies that are not JSON ${what}`,
+      `has bodies that are neither JSON nor XML ${what}`,
       Effect.gen(function* () {
         yield* ask()
         const [exchange] = yield* onRecord()
-        assert.deepInclude(exchange?.http[0]?.request, { content_type: "text/xml", bytes: 6, ...kept })
+        assert.deepInclude(exchange?.http[0]?.request, { content_type: "text/csv", bytes: 6, ...kept })
       }),
       scripted
     )

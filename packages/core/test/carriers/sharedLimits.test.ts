@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Scope } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { CarrierClient } from "../../src/carriers/CarrierClient.ts"
-import type { CallToCarrier } from "../../src/carriers/CarrierLimits.ts"
+import type { CallToCarrier } from "../../src/carriers/health/CarrierLimits.ts"
 import { directoryWorkspace, Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import {
   type Character,
@@ -53,7 +53,7 @@ const anAsk: CarrierAsk = {
 /** Asks a carrier again and again, as soon as there is room, with a pause after each ask in which others come. */
 const insisting = (client: CarrierClient["Service"], of: CallToCarrier) =>
   Effect.forever(
-    Effect.flatMap(client.ask(of, Effect.succeed(true)), (asked) =>
+    Effect.flatMap(client.ask(of, Effect.succeed(true), Effect.succeed(true)), (asked) =>
       Effect.sleep(asked._tag === "no_room" ? asked.again_after_ms : 400)
     )
   )
@@ -106,7 +106,9 @@ describe("hosts on one storage", () => {
         }
         yield* pass(100)
         assert.strictEqual(running, 4)
-        const others = yield* Effect.forEach(hosts, (client) => client.ask(callTo(quick), Effect.succeed(true)))
+        const others = yield* Effect.forEach(hosts, (client) =>
+          client.ask(callTo(quick), Effect.succeed(true), Effect.succeed(true))
+        )
         for (const other of others) assert.strictEqual(other._tag, "replied")
         for (let passed = 0; passed < 60; passed++) yield* pass(1_000)
         assert.strictEqual(most, 4)

@@ -7,13 +7,14 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import { carriers, silent } from "../quoting/carriers.ts"
 import { logOf, only } from "../quoting/log.ts"
 import { live, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { onRecord } from "./onRecord.ts"
 
 /* What the log says when a carrier gives no answer. */
 
 const carrier = { id: "naic:12345", name: "Acme Mutual", lines: { renters: { states: ["NY"] } } } as const
 
 /** What is logged while a carrier is asked. */
-const lines = logOf(Effect.all([work, start({}, live), pass(16_000)]))
+const lines = Effect.suspend(() => logOf(Effect.all([work, start({}, live), pass(16_000)])))
 
 describe("the log", () => {
   const reading = defineCarrier({
@@ -30,7 +31,7 @@ describe("the log", () => {
   testInWorld(
     "names the fields of an answer that do not match the adapter's schema, without their values",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier could not be reached, or gave no usable answer")
+      const line = only(yield* lines, "A carrier was unreachable, or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^number: /)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError SCHEMA_MISMATCH")
       assert.notInclude(JSON.stringify(line), "4711")
@@ -38,10 +39,26 @@ describe("the log", () => {
     { carriers: [reading] }
   )
 
+  const huge = HttpClient.make((request) =>
+    Effect.succeed(HttpClientResponse.fromWeb(request, Response.json("x".repeat(2_000_000))))
+  )
+  testInWorld(
+    "names an answer that is too large, with the limit, also on record",
+    Effect.gen(function* () {
+      const line = only(yield* lines, "A carrier was unreachable, or sent no usable answer")
+      assert.match(String(line.annotations.broken_rules), /^Must have at most 1048576 bytes/)
+      assert.strictEqual(line.annotations.fault, "CarrierHttpError TOO_LARGE")
+      const [exchange] = yield* onRecord()
+      assert.deepInclude(exchange, { reason: "unreadable_answer", fault: "CarrierHttpError TOO_LARGE" })
+      assert.match(exchange?.broken_rules[0]?.message ?? "", /1048576 bytes/)
+    }).pipe(Effect.provideService(CarrierTransport, huge)),
+    { carriers: [reading] }
+  )
+
   testInWorld(
     "says that an adapter has replied that there is no answer",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier's adapter says that there is no answer")
+      const line = only(yield* lines, "A carrier's adapter returned no answer")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })
     }),
     { carriers: [defineCarrier({ ...carrier, ask: () => Reply.unavailable("maintenance") })] }
@@ -50,7 +67,7 @@ describe("the log", () => {
   testInWorld(
     "says that an adapter has not answered in time",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier gave no answer in time")
+      const line = only(yield* lines, "A carrier timed out")
       assert.strictEqual(line.annotations.carrier_id, "never")
     }),
     carriers(silent("never", { idempotent: false }))

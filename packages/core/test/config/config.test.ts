@@ -54,7 +54,7 @@ describe("a configuration", () => {
   it.each([
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
     { given: { ratings: [rating, {}] }, says: "ratings.1: Must be a rating, as Rating.make returns." },
-    { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must be another line than that of ratings.0." },
+    { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must differ from the line of ratings.0." },
     { given: { ratings: [{ ...rating, line: { name: "violin" } }] }, says: "ratings.0.line: Must be listed in lines." },
     {
       given: { carriers: [{ ...acme, lines: { violin: acme.lines.renters } }] },
@@ -100,11 +100,11 @@ describe("a configuration", () => {
     },
     {
       given: { carriers: [{ ...acme, carrier: { ...acme.carrier, id: "sbx_pinecrest" } }] },
-      says: "carriers.0.carrier.id: Must not be the id of a fictional carrier."
+      says: "carriers.0.carrier.id: Is the id of a fictional carrier; choose a different one."
     },
     {
       given: { carriers: [acme, borealis, acme] },
-      says: "carriers.2.carrier.id: Must be another id than that of carriers.0."
+      says: "carriers.2.carrier.id: Must differ from the id of carriers.0."
     }
   ])("is refused at the path of its fault: $says", ({ given, says }) => {
     assert.include(faultsOf(given), says)
@@ -119,7 +119,7 @@ describe("a configuration", () => {
         "The configuration is not valid:",
         "  carriers.0.handoff_hosts: Must be a list.",
         "  carriers.0.ask: Must be a function.",
-        "  carriers.2.carrier.id: Must be another id than that of carriers.1.",
+        "  carriers.2.carrier.id: Must differ from the id of carriers.1.",
         "  fictional_carriers: Must be true or false."
       ]
     )
@@ -162,7 +162,7 @@ describe("a configuration", () => {
       { given: { "naic:12345": { producer_code: "P-1" } }, says: ".naic:12345.api_key: This field is required." },
       {
         given: { "naic:12345": { ...values, Zq7x: "1" } },
-        says: ".naic:12345: Every name must be one that the carrier asks for. Allowed: producer_code, api_key."
+        says: ".naic:12345: Every name must be a field of the carrier's connection. Allowed: producer_code, api_key."
       },
       {
         given: { "naic:99999": values },

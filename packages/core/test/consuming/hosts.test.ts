@@ -165,80 +165,6 @@ describe("a process whose clock is so far behind that its lease has ended for al
   )
 })
 
-describe("an event whose handler ends the process", () => {
-  test(
-    "is parked after max_attempts crashes, wherever in the feed it is",
-    Effect.gen(function* () {
-      const handled: Array<Handled> = []
-      yield* organization(1)
-      yield* emit(2, range(1, 5))
-      for (const name of range(1, 12)) {
-        const one = yield* host(`${name}`, handled)
-        yield* one.consume(
-          "billing",
-          ({ id }) => (id.endsWith("4") ? Effect.andThen(Effect.sync(one.kill), Effect.never) : Effect.void),
-          { from: "oldest", max_attempts: 3, lease_ms: 1_000 }
-        )
-        yield* pass(2_000)
-      }
-      assert.deepStrictEqual(places(handled), [1, 2, 3, 4, 1, 2, 3, 4, 4, 4, 5])
-      const last = yield* host("last", handled)
-      const parked = yield* last.consumers.listParked("billing")
-      assert.deepStrictEqual(
-        parked.map(({ error }) => error),
-        ["process_ended"]
-      )
-    })
-  )
-
-  test(
-    "is handed to the handler once more, even with max_attempts: 1, because the process may have died of something else",
-    Effect.gen(function* () {
-      const handled: Array<Handled> = []
-      const options = { max_attempts: 1, lease_ms: 1_000 } as const
-      yield* organization(1)
-      const one = yield* host("one", handled)
-      const { ready } = yield* one.consume("billing", undefined, options)
-      yield* ready
-      yield* emit(2, [1])
-      yield* pass(500)
-      // It has nothing to do, and still holds the workspace.
-      one.kill()
-      yield* emit(2, [2, 3])
-      const other = yield* host("other", handled)
-      yield* other.consume("billing", undefined, options)
-      yield* pass(3_000)
-      assert.includeMembers(places(handled), [2, 3])
-      assert.deepStrictEqual(yield* other.consumers.listParked("billing"), [])
-    })
-  )
-
-  test(
-    "is parked with max_attempts: 1 when it has ended two processes",
-    Effect.gen(function* () {
-      const handled: Array<Handled> = []
-      yield* organization(1)
-      yield* emit(2, range(1, 3))
-      for (const name of range(1, 4)) {
-        const one = yield* host(`${name}`, handled)
-        yield* one.consume(
-          "billing",
-          ({ id }) => (id.endsWith("1") ? Effect.andThen(Effect.sync(one.kill), Effect.never) : Effect.void),
-          { from: "oldest", max_attempts: 1, lease_ms: 1_000 }
-        )
-        yield* pass(2_000)
-      }
-      assert.deepStrictEqual(places(handled), [1, 1, 2, 3])
-      const last = yield* host("last", handled)
-      const parked = yield* last.consumers.listParked("billing")
-      assert.deepStrictEqual(
-        parked.map(({ attempts, error }) => [attempts, error]),
-        [[2, "process_ended"]]
-      )
-    })
-  )
-})
-
 /** Erases the events of the workspace at place 2, up to now. */
 const erase = Effect.gen(function* () {
   const storage = yield* Storage
@@ -341,7 +267,7 @@ describe("a consumer whose events were erased", () => {
       yield* consume
       yield* pass(0)
       assert.deepStrictEqual(places(handled), [1, 3])
-      assert.include(lines.join("\n"), "on_expired has failed")
+      assert.include(lines.join("\n"), "on_expired failed")
     })
   )
 

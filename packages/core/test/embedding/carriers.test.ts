@@ -61,7 +61,7 @@ describe("the carriers of an embedded service", () => {
           message,
           "carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.\n"
         )
-        assert.include(message, "carriers.2.carrier.id: Must be another id than that of carriers.1.")
+        assert.include(message, "carriers.2.carrier.id: Must differ from the id of carriers.1.")
       }
     })
   )

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Clock, Deferred, Effect, Fiber, Layer, Redacted, Result, Schema } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/Limits.ts"
-import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import type { AnswerOf, Client, InputOf } from "../../src/client/Client.ts"
 import type { Embedded, EmbedOptions } from "../../src/embedding/Embedded.ts"
 import { embed } from "../../src/embedding/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { sealKeys } from "../../src/testing/World.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
@@ -101,11 +101,7 @@ describe("an embedded service on a storage that stays", () => {
     Effect.gen(function* () {
       const kept = yield* Layer.build(MemoryStorage.layer)
       const storage = Layer.succeedContext(kept)
-      const keyOf = (byte: number) => Redacted.make(new Uint8Array(key_bytes).fill(byte))
-      const withKeys = (...keys: [number, ...ReadonlyArray<number>]) => {
-        const [newest, ...older] = keys
-        return { storage, seal_keys: Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] }) }
-      }
+      const withKeys = (...keys: Parameters<typeof sealKeys>) => ({ storage, seal_keys: sealKeys(...keys) })
       const first = yield* embedded(withKeys(1))
       yield* Effect.promise(() => first.ready)
       for (const options of [withKeys(2), { storage }]) {
@@ -137,7 +133,10 @@ describe("an embedded service", () => {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
       const quotewire = yield* embedded({ storage, work: false })
-      assert.strictEqual((yield* Effect.promise(() => quotewire.createOrganization("Acme"))).created_at, 0)
+      assert.strictEqual(
+        (yield* Effect.promise(() => quotewire.createOrganization("Acme"))).created_at,
+        "1970-01-01T00:00:00.000Z"
+      )
     })
   )
 
@@ -348,7 +347,7 @@ describe("closing", () => {
       const { quote_request } = yield* Effect.promise(() => waiting)
       assert.deepStrictEqual([quote_request.id, quote_request.status], [id, "in_progress"])
       const { code, message } = yield* refusal(client.get_quote_request({ id }))
-      assert.deepStrictEqual([code, message], ["service_unavailable", "The service has been closed."])
+      assert.deepStrictEqual([code, message], ["service_unavailable", "The service is closed."])
       yield* Effect.promise(() => quotewire.close())
     })
   )
@@ -362,7 +361,7 @@ describe("closing", () => {
           ...sender,
           lookUp: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
         }))
-      ).pipe(Layer.provide(WebhookSender.layerOff))
+      ).pipe(Layer.provide(receiving))
       const quotewire = yield* embedded({ webhooks, grace_ms: 0 })
       const client = yield* clientOf(quotewire)
       const input = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
@@ -371,6 +370,21 @@ describe("closing", () => {
       yield* Deferred.await(asked)
       yield* Effect.promise(() => quotewire.close())
       assert.strictEqual((yield* Fiber.join(waiting)).code, "service_unavailable")
+    })
+  )
+})
+
+describe("a program without the option webhooks", () => {
+  const input = { url: "https://hooks.acme-quotes.com/", event_types: ["quote.created"] } as const
+
+  it.live("gets an error that names the option when it creates a subscription", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const error = yield* rejection(client.create_event_subscription(input, { idempotency_key: "one" }))
+      assert.strictEqual(
+        error instanceof Error ? error.message : "",
+        "webhooks: This program sends none. Pass the option webhooks to embed, such as NodeWebhookSender.layer() of @quotewire/http."
+      )
     })
   )
 })

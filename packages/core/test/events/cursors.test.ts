@@ -241,6 +241,7 @@ describe("the feed", () => {
       yield* advance(60)
       const first = yield* events({ limit: 1 })
       const old = yield* events({ limit: 100 })
+      const beforeLast = yield* events({ limit: old.events.length - 1 })
       yield* advance(10 * day)
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(20 * day - 60)
@@ -248,7 +249,7 @@ describe("the feed", () => {
       yield* advance(61)
       const left = yield* feed()
       assert.deepStrictEqual(left[0]?.resource, { type: "quote_request", id, version: 1 })
-      for (const cursor of [beforeAll, first.next_cursor]) {
+      for (const cursor of [beforeAll, first.next_cursor, beforeLast.next_cursor]) {
         assert.strictEqual((yield* refusal(events({ cursor })))._tag, "event_cursor_expired")
       }
       const resumed = yield* events({ cursor: old.next_cursor, limit: 100 })

@@ -9,6 +9,14 @@ import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.
 
 const today = "2026-11-20"
 
+describe("a fact that is a whole number", () => {
+  it("cannot have steps that are no whole numbers", () => {
+    for (const step of [0.1, 0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(() => Fact.wholeNumber(0, 100, { step }), /The step of Fact.wholeNumber must be a whole number/)
+    }
+  })
+})
+
 const Bicycle = Schema.Struct({
   home: address({ state: "State where the bicycle is kept", zip: "ZIP code where the bicycle is kept" }),
   bicycles: Fact.listOf(

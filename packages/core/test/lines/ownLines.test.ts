@@ -78,7 +78,7 @@ describe("the lines of a configuration", () => {
     {
       what: "two lines of one name",
       given: [bicycle, ...standardLines, bicycle],
-      says: ["lines.4.name: Must be another name than that of lines.0."]
+      says: ["lines.4.name: Must differ from the name of lines.0."]
     },
     {
       what: "texts that cannot be served",
@@ -363,7 +363,7 @@ describe("a line of the host's own", () => {
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
       const { annotations } = only(
         yield* logOf(there(runDue)),
-        "A quote request is of a line that this host does not offer"
+        "A quote request is for a line that this host does not offer"
       )
       assert.deepInclude(annotations, { quote_request_id: id, line: "bicycle" })
       const { status, status_details } = (yield* read(id, live)).quote_request
@@ -376,7 +376,7 @@ describe("a line of the host's own", () => {
     "that a carrier has terms for, but the host does not offer, is told in the log",
     Effect.gen(function* () {
       const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
-      const told = log.filter(({ text }) => text === "A carrier is not asked for lines that this host does not offer")
+      const told = log.filter(({ text }) => text === "A carrier has lines that this host does not offer")
       assert.deepStrictEqual(
         told.map(({ annotations }) => annotations),
         ["mga:spoke", "mga:wheelhouse"].map((carrier_id) => ({ carrier_id, lines: "bicycle" }))

@@ -25,7 +25,7 @@ const garbage: ReadonlyArray<readonly [string, unknown]> = [
     "a premium that is a text",
     { kind: "offers", offers: [{ ...offer(), premium: { amount_minor: "1", currency: "USD" } }] }
   ],
-  ["an expiry that is a Date", { kind: "offers", offers: [{ ...offer(), expires_at: new Date(0) }] }],
+  ["an expiry that is a Date in the past", { kind: "offers", offers: [{ ...offer(), expires_at: new Date(0) }] }],
   ["a decline without a reason", { kind: "declined" }],
   ["a decline for a reason of its own", { kind: "declined", reason: "full moon" }],
   ["pending without a reference", { kind: "pending", poll_after_ms: 2_000 }],

@@ -7,6 +7,23 @@ import { minute_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
+describe("a carrier's ask", () => {
+  const asked = prompt("asked")
+  testInWorld(
+    "contains the ZIP code as it was sent, with five or nine digits",
+    Effect.gen(function* () {
+      yield* work
+      for (const zip of ["10001", "10001-4321"]) {
+        yield* start({ application: { dwelling: { address: { state: "NY", zip }, type: "apartment" } } }, live)
+        yield* pass(10)
+        const facts = JSON.stringify(asked.asks.at(-1)?.ask.facts)
+        assert.include(facts, `"zip":"${zip}"`)
+      }
+    }),
+    carriers(asked)
+  )
+})
+
 describe("a carrier's question", () => {
   {
     const asks = prompt("asks", {

@@ -199,7 +199,7 @@ describe("the consents of a start", () => {
         for (const person of ["declined", "pending", "agreed", undefined] as const) {
           const refused = yield* refusal(startWith(input, { ...noKey, ...(person && { person }) }))
           assert.strictEqual(refused.retry_action, "none")
-          assert.include(refused.message, "has said no")
+          assert.include(refused.message, "said no")
         }
         assert.lengthOf((yield* list()).quote_requests, 0)
       })

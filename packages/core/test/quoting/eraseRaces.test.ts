@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import type { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { callbackOf, callingBack, carriers, offers, polled, prompt, slow } from "./carriers.ts"
+import { callbackOf, callingBack, carriers, offers, polled, prompt, slow, unavailable } from "./carriers.ts"
 import { about_pet, by, eraseRequest, storedTexts } from "./erasing.ts"
 import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
@@ -88,6 +89,38 @@ describe("an erasure that meets something else", () => {
           const meanwhile = between
           if (meanwhile === null || !change.writes.some(({ kind }) => kind === "erasure")) return storage.commit(change)
           between = null
+          return Effect.andThen(meanwhile, storage.commit(change))
+        }
+      })
+    }
+  )
+
+  let erasing: Effect.Effect<void> | null = null
+  testInWorld(
+    "leaves no record of an exchange that ended at the same moment",
+    Effect.gen(function* () {
+      const { organization } = yield* World
+      const { id } = yield* start({}, live)
+      erasing = Effect.orDie(Effect.asVoid(eraseRequest(id))).pipe(
+        Effect.provideContext(yield* Effect.context<Erasures>())
+      )
+      yield* work
+      yield* pass(60_000)
+      assert.isNull(erasing)
+      assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "consent_withdrawn")
+      const texts = yield* storedTexts(organization.workspaces.live)
+      assert.notInclude(texts, '["exchange",')
+    }),
+    {
+      // The carrier is to be asked again, so the change writes no new version of the request.
+      ...carriers(prompt("a", unavailable("carrier_error"))),
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => {
+          const meanwhile = erasing
+          if (meanwhile === null || !change.writes.some(({ kind }) => kind === "exchange"))
+            return storage.commit(change)
+          erasing = null
           return Effect.andThen(meanwhile, storage.commit(change))
         }
       })

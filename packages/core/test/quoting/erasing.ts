@@ -44,7 +44,7 @@ export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceI
           for (let older = 1; older <= version; older++) {
             const found = yield* storage.get({ workspace_id, kind: kind.name, id, version: older })
             if (Option.isNone(found)) continue
-            const opened = kind.sealed ? yield* openRecord(seal, found.value) : found
+            const opened = kind.sealed ? yield* openRecord(seal, workspace_id, found.value) : found
             texts.push(
               JSON.stringify(
                 Option.map(opened, ({ body, id, kind, labels, parent }) => [kind, id, parent, labels, body])

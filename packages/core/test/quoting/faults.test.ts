@@ -13,8 +13,8 @@ import { callbackOf, callingBack, carriers, offer, offers, prompt, type Scripted
 import { logOf, logOfRequest, only } from "./log.ts"
 import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
-const crashed = "A carrier's adapter has failed"
-const refused = "A carrier's answer breaks rules and is not used"
+const crashed = "A carrier's adapter failed"
+const refused = "A carrier's answer breaks the rules and was dropped"
 
 /** What an adapter is told, thrown at the engine: an error whose message repeats every fact. */
 const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
@@ -240,7 +240,7 @@ describe("the log, when an answer is refused,", () => {
     "of which only the first ten offers are used, says so",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      only(lines, "A carrier made too many offers: only the first 10 are used")
+      only(lines, "A carrier made too many offers; using the first 10")
     }),
     carriers(prompt("many", offers(...Array.from({ length: 11 }, (_, nth) => offer({ offer_ref: `${nth}` })))))
   )
@@ -257,12 +257,12 @@ describe("the log, when other code of a host fails,", () => {
     "such as the hook OnFinishedCall, has a line, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
-      const line = only(lines, "OnFinishedCall has failed")
+      const line = only(lines, "OnFinishedCall failed")
       assert.match(line.cause, place)
       assert.match(String(line.annotations.request_id), /^req_/)
       assert.notInclude(JSON.stringify(lines), secret)
       const missing = yield* logOf(Effect.provideService(refusal(read("qreq_x")), OnFinishedCall, throwing))
-      only(missing, "OnFinishedCall has failed")
+      only(missing, "OnFinishedCall failed")
     })
   )
 
@@ -275,7 +275,7 @@ describe("the log, when other code of a host fails,", () => {
     "such as a revision, has a line without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
-      const line = only(lines, "A call has failed")
+      const line = only(lines, "A call failed")
       assert.match(line.cause, place)
       assert.notInclude(JSON.stringify(lines), secret)
     }),
@@ -301,7 +301,7 @@ describe("the log, when other code of a host fails,", () => {
       failing.encrypt = true
       const lines = yield* logOf(refusal(start(identified)))
       failing.encrypt = false
-      assert.match(only(lines, "A call has failed").cause, place)
+      assert.match(only(lines, "A call failed").cause, place)
       assert.notMatch(JSON.stringify(lines), facts)
     }),
     { cryptography }
@@ -315,7 +315,7 @@ describe("the log, when other code of a host fails,", () => {
       yield* start()
       const lines = yield* logOf(runDue)
       const line = lines.find(({ annotations }) => annotations.job === "deliver")
-      assert.strictEqual(line?.text, "A job has failed")
+      assert.strictEqual(line?.text, "A job failed")
       assert.match(line?.cause ?? "", place)
       assert.notInclude(JSON.stringify(lines), secret)
     }),
@@ -331,7 +331,7 @@ describe("the log, when other code of a host fails,", () => {
       const lines = yield* logOf(runDue)
       broken.get = false
       const line = lines.find(({ annotations }) => annotations.job === "collect")
-      assert.strictEqual(line?.text, "A job has failed")
+      assert.strictEqual(line?.text, "A job failed")
       assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
     }),
     {

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { all, onRecord, testRecorded } from "../carriers/onRecord.ts"
 import { carrier, carriers, declined, offers, type ScriptedCarrier, slow, unavailable } from "./carriers.ts"
 import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
@@ -107,6 +108,22 @@ describe("a hedge", () => {
         assert.deepStrictEqual(secondsOf(failing), [0])
       }),
       carriers(failing)
+    )
+  }
+
+  {
+    const stalls = hedged([14, offers()], [1, offers()])
+    testInWorld(
+      "is not made once the person's data was erased",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(3_000)
+        yield* Effect.flatMap(Erasures, ({ erase }) => erase({ quote_request_id: id }, { by: "ticket 1" }))
+        yield* pass(20_000)
+        assert.deepStrictEqual(secondsOf(stalls), [0])
+      }),
+      carriers(stalls)
     )
   }
 

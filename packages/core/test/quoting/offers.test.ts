@@ -24,6 +24,11 @@ const cover = (code: string, limit: number | null, deductible: number | null = n
     ]
   })
 
+const action = (members: ReadonlyArray<readonly [string, string | number]>) => ({
+  type: "call_agent",
+  ...Object.fromEntries(members)
+})
+
 const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a premium of nothing", { premium: money(0) }],
   ["a premium below nothing", { premium: money(-1) }],
@@ -46,7 +51,38 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a hand-off with a quote", { handoff_url: 'https://carrier.example/"><script>' }],
   ["a hand-off without an end", { handoff_url: `https://carrier.example/${"a".repeat(8_000)}` }],
   ["a reference without an end", { offer_ref: "a".repeat(2_001) }],
-  ["a hand-off to a script", { handoff_url: "javascript:alert(1)" }]
+  ["a hand-off to a script", { handoff_url: "javascript:alert(1)" }],
+  ["a link of the service's own", { extra_actions: [{ type: "continue_on_carrier_site", url: "https://a.example/" }] }],
+  ...["prepare_purchase", "open_hosted_checkout", "continue_on_carrier_site", "request_assistance", "read_status"].map(
+    (type) => [`the service's own action ${type}`, { extra_actions: [{ type }] }] as const
+  ),
+  ["an action whose type is markup", { extra_actions: [{ type: "<b>call</b>" }] }],
+  ["more actions than are shown", { extra_actions: Array.from({ length: 11 }, () => ({ type: "call_agent" })) }],
+  ["an action with a number beyond reason", { extra_actions: [{ type: "call_agent", count: 1e308 }] }],
+  ["an action with many members", { extra_actions: [action(Array.from({ length: 21 }, (_, i) => [`m${i}`, i]))] }],
+  ["an action with a member that is no name", { extra_actions: [action([["\u001b[31m", 1]])] }],
+  ...[
+    "https://evil.example/phish",
+    "http://carrier.example/",
+    " HTTPS:\\\\evil.example",
+    "java\nscript:alert(1)",
+    "\u200bjavascript: alert(1)",
+    "data:text/html,<script>",
+    "//evil.example",
+    "\\\\evil.example",
+    "/go/other",
+    "Open https://evil.example now",
+    "https://carrier.example/\u202egnp.exe",
+    "java<b>script:alert(1)",
+    "h<b>ttps:<i>//evil.example/phish",
+    "<>/go/other",
+    "java<b\u200b>\u200bscript:alert(1)",
+    "[Call](javascript:alert(1))",
+    "Go on (//evil.example)",
+    "Pay at www.evil.example"
+  ].map(
+    (url) => [`an action that leads to ${JSON.stringify(url)}`, { extra_actions: [{ type: "open", url }] }] as const
+  )
 ]
 
 describe("an offer is checked before it is saved", () => {
@@ -161,6 +197,57 @@ describe("an offer is checked before it is saved", () => {
       carriers(texts)
     )
   }
+})
+
+describe("an action of a carrier", () => {
+  const acting = prompt(
+    "acting",
+    offers(
+      offer({
+        extra_actions: [
+          {
+            type: "call_agent",
+            text: "<b>Call</b>\u202e us: 9:00 to 5:00\u001b[2J",
+            phone: "+1 555 0100",
+            days: 5,
+            free: true
+          },
+          { type: "read_terms", url: "https://carrier.example/terms?a=1&b=%202" }
+        ]
+      })
+    )
+  )
+  testInWorld(
+    "is shown with clean texts, and with its links as they are",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(10)
+      const [quote] = (yield* read(id, live)).quotes
+      assert.deepStrictEqual(quote?.next_actions.slice(1), [
+        { type: "call_agent", text: "Call us: 9:00 to 5:00 [2J", phone: "+1 555 0100", days: 5, free: true },
+        { type: "read_terms", url: "https://carrier.example/terms?a=1&b=%202" }
+      ])
+    }),
+    carriers(acting)
+  )
+})
+
+describe("the questions of a carrier", () => {
+  const questions = Array.from({ length: 2_000 }, (_, i) => ({ path: `application.f${i}`, label: "?".repeat(2_000) }))
+  const asking = prompt("asking", { kind: "question", questions })
+  testInWorld(
+    "are cut to twenty, and their texts to length",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(10)
+      const [carrier] = (yield* read(id, live)).quote_request.carriers
+      assert.lengthOf(carrier?.missing_facts ?? [], 20)
+      assert.isAtMost(JSON.stringify(carrier).length, 16_000)
+    }),
+    carriers(asking)
+  )
 })
 
 describe("several offers of one carrier", () => {

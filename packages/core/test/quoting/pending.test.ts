@@ -12,8 +12,10 @@ import {
   offers,
   polled,
   prompt,
-  slow
+  slow,
+  unavailable
 } from "./carriers.ts"
+import { logOfRequest, only } from "./log.ts"
 import { beginning, feed, live, outcomes, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier that is polled", () => {
@@ -45,16 +47,16 @@ describe("a carrier that is polled", () => {
   {
     const scripted = polled("polled", Number.POSITIVE_INFINITY, 10_000)
     testInWorld(
-      "is not polled after the request has ended",
+      "is not polled after the request has ended, and the log does not speak of a late answer",
       Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(95_000)
+        const { id, lines } = yield* logOfRequest({}, 95_000)
         const { length } = scripted.polls
         assert.isAtMost(length, 9)
         yield* pass(60_000)
         assert.lengthOf(scripted.polls, length)
         assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer timeout"])
+        only(lines, "Did not poll a carrier: it has answered, or its request has ended")
+        assert.notInclude(lines.map(({ text }) => text).join(), "late")
       }),
       carriers(scripted)
     )
@@ -68,8 +70,8 @@ describe("a carrier that is polled", () => {
       {
         rest: {
           poll: () => {
-            if (++polls === 1) throw new Error("no")
-            return polls === 2 ? Effect.die("no") : Effect.succeed(offers())
+            if (++polls === 1) throw Object.assign(new Error("no"), { code: "ECONNRESET" })
+            return Effect.succeed(polls === 2 ? unavailable("maintenance") : offers())
           }
         }
       }

@@ -3,6 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { declineReasons } from "../../src/carriers/Carrier.ts"
 import { check as checkOffer } from "../../src/carriers/Offer.ts"
+import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { answerOf, riskOf } from "../../src/rating/Answer.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
@@ -76,7 +77,14 @@ describe("a rate plan that passes the check", () => {
             assert.isAtLeast(premium, plan.minimum_cents)
             assert.isAtMost(premium, plan.maximum_cents ?? 99_999_999)
             const subject_ids = new Set(subjects.map(({ subject_id }) => subject_id))
-            const checked = checkOffer(offer, { line, state, subject_ids, handoff_hosts: [], now: requested_at })
+            const checked = checkOffer(offer, {
+              line,
+              state,
+              subject_ids,
+              handoff_hosts: [],
+              secrets: SecretForms.none,
+              now: requested_at
+            })
             assert.isTrue(Result.isSuccess(checked))
           }
         }),

@@ -51,8 +51,8 @@ describe("a runner", () => {
       yield* pass(1_100)
       assert.strictEqual(yield* reasonOf(id), "quotes_ready")
       assert.deepStrictEqual(
-        logged.filter((line) => line === "Claiming jobs has failed; trying again"),
-        ["Claiming jobs has failed; trying again", "Claiming jobs has failed; trying again"]
+        logged.filter((line) => line === "Claiming jobs failed; retrying"),
+        ["Claiming jobs failed; retrying", "Claiming jobs failed; retrying"]
       )
     }),
     { ...refusals, carriers }

@@ -7,7 +7,7 @@ import { lineNames } from "../../src/lines/standard.ts"
 import { bytesOf } from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { advance, beginning, cancel, feed, pass, read, start, world } from "../quoting/support.ts"
+import { advance, beginning, cancel, feed, pass, read, runDue, start, world } from "../quoting/support.ts"
 
 const refused = ["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"]
 
@@ -104,6 +104,27 @@ describe("an advance that runs jobs ahead of the clock", () => {
       assert.deepStrictEqual(story, yield* play(steps, (storage) => counting(slow)(oneByOne(storage))))
       const starts = 100
       assert.isBelow(5 * (ahead.calls - starts), slow.calls - starts)
+    })
+  )
+
+  it.effect("is how a runner that has fallen behind catches up, with the same feed", () =>
+    Effect.gen(function* () {
+      const starts = 60
+      const fallBehind = (around: (storage: Storage["Service"]) => Storage["Service"]) =>
+        Effect.gen(function* () {
+          yield* TestClock.setTime(beginning)
+          for (let place = 0; place < starts; place++) {
+            yield* start({ line: lineNames[place % 3] ?? "pet" })
+            yield* pass(7)
+          }
+          yield* pass(100_000)
+          yield* runDue
+          return anonymous(yield* feed())
+        }).pipe(Effect.provide(world({ around })), Effect.scoped)
+      const [together, slow] = [{ calls: 0 }, { calls: 0 }]
+      const story = yield* fallBehind(counting(together))
+      assert.deepStrictEqual(story, yield* fallBehind((storage) => counting(slow)(oneByOne(storage))))
+      assert.isBelow(3 * (together.calls - starts), slow.calls - starts)
     })
   )
 

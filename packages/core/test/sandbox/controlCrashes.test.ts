@@ -52,6 +52,23 @@ describe("a host that paused during a control, and continues after another host 
     }).pipe(at, Effect.provide(world()), Effect.scoped)
   )
 
+  it.effect("shows meanwhile no event that the reset erases", () =>
+    Effect.gen(function* () {
+      const { strike, arm } = striking("erase", "pauses before", 1)
+      const { callOnce, hosts } = yield* service(strike)
+      const [, other] = hosts
+      yield* on(other, startNth(1))
+      assert.lengthOf(yield* on(other, feed()), 1)
+      const again = reset({ idempotency_key: "again" })
+      arm()
+      yield* callOnce(again)
+      assert.lengthOf(yield* on(other, feed()), 0)
+      yield* on(other, again)
+      yield* on(other, startNth(2))
+      assert.lengthOf(yield* on(other, feed()), 1)
+    }).pipe(at, Effect.provide(world()), Effect.scoped)
+  )
+
   it.effect("expires no quote that was created after the expiry", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("page", "pauses before", 1)

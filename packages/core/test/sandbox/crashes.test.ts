@@ -129,16 +129,20 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
             return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
           }),
     commit: (change) =>
-      Effect.tap(storage.commit(change), () => {
+      Effect.suspend(() => {
+        // Read first: when the answer is handled, another host may have moved the clock on.
         const before_ms = offset_ms
-        offset_ms = change.clock_offset_ms ?? offset_ms
-        for (const { occurred_at } of change.events) {
-          // Real time stands still.
-          overtaken.late_ms = Math.max(overtaken.late_ms, beginning + offset_ms - occurred_at)
-        }
-        if (offset_ms === before_ms) return Effect.void
-        const isFirst = Deferred.doneUnsafe(overtaken.moved, Exit.void)
-        return isFirst ? Deferred.await(overtaken.goesOn) : Deferred.succeed(overtaken.goesOn, undefined)
+        return Effect.tap(storage.commit(change), () => {
+          const moved_ms = change.clock_offset_ms ?? before_ms
+          for (const { occurred_at } of change.events) {
+            // Real time stands still.
+            overtaken.late_ms = Math.max(overtaken.late_ms, beginning + moved_ms - occurred_at)
+          }
+          if (moved_ms === before_ms) return Effect.void
+          offset_ms = moved_ms
+          const isFirst = Deferred.doneUnsafe(overtaken.moved, Exit.void)
+          return isFirst ? Deferred.await(overtaken.goesOn) : Deferred.succeed(overtaken.goesOn, undefined)
+        })
       })
   }
 }

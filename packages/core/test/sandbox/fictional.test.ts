@@ -4,6 +4,7 @@ import * as fc from "fast-check"
 import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/carriers/Carrier.ts"
 import { check } from "../../src/carriers/Offer.ts"
 import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
+import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "../lines/applications.ts"
@@ -295,6 +296,7 @@ describe("every offer, whatever the facts", () => {
               state: asked.at.state,
               subject_ids: new Set(offer.subjects.map((subject) => subject.subject_id)),
               handoff_hosts: adapter.handoff_hosts,
+              secrets: SecretForms.none,
               now: asked.now
             })
             assert.isNotNull(checked)

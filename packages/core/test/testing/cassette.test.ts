@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
@@ -115,19 +115,119 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("is refused if a secret is in it that redaction has not found, and the refusal does not repeat it", () =>
+  it.live("holds no secret that a carrier repeats or that is in a URL, in any form", () =>
     Effect.gen(function* () {
-      const { client } = fakeCarrier.make(() => fakeCarrier.json({}))
-      const forms = [btoa(secret), "bearer-of-this"]
-      for (const form of forms) {
-        const recording = yield* Cassette.record(client, { connection: {} }, { client_secret: secret })
-        const request = HttpClientRequest.get(`https://api.acme.example/quotes/${form}`).pipe(
-          HttpClientRequest.bearerToken("bearer-of-this")
+      const [basic, bearer] = [btoa(`broker-7:${secret}`), "bearer-of-this"]
+      const told = { echo: [secret, btoa(secret), encodeURIComponent(secret), basic, bearer], [bearer]: 1 }
+      const { client } = fakeCarrier.make(() => fakeCarrier.json(told, 200, { "x-request-id": bearer }))
+      const recording = yield* Cassette.record(client, { connection: {} }, { client_secret: secret })
+      for (const authorization of [`Bearer ${bearer}`, `Basic ${basic}`]) {
+        const request = HttpClientRequest.get(`https://api.acme.example/quotes/${btoa(secret)}`).pipe(
+          HttpClientRequest.setHeader("authorization", authorization)
         )
         yield* Effect.flatMap(recording.transport.execute(request), ({ text }) => text)
-        const { message } = yield* Effect.flip(recording.cassette)
-        assert.match(message, /^A secret is in exchange 1, GET at api\.acme\.example\./)
       }
+      const { exchanges } = yield* recording.cassette
+      assert.deepStrictEqual(
+        exchanges.map(({ path, response }) => ({ path, headers: response.headers, body: response.body })),
+        Array.from({ length: 2 }, () => ({
+          path: "/quotes/[redacted]",
+          headers: { "content-type": "application/json", "x-request-id": "[redacted]" },
+          body: { json: { echo: Array.from({ length: 5 }, () => "[redacted]"), "[redacted]": 1 } }
+        }))
+      )
+    })
+  )
+
+  const get = (answer: () => Response, adapter: Parameters<typeof Cassette.record>[1] = {}) =>
+    Effect.gen(function* () {
+      const { client } = fakeCarrier.make(answer)
+      const recording = yield* Cassette.record(client, adapter)
+      yield* Effect.flatMap(
+        recording.transport.execute(HttpClientRequest.get("https://api.acme.example/quotes")),
+        ({ text }) => text
+      )
+      return yield* recording.cassette
+    })
+
+  const unplayable: ReadonlyArray<readonly [string, string, string, RegExp]> = [
+    [
+      "text",
+      "Ada;40",
+      "text/csv",
+      /It is neither JSON nor XML\. If it may be kept as it is, set http\.keeps_text_bodies/
+    ],
+    ["XML that is not read", "<!DOCTYPE a><a/>", "text/xml", /It has a DOCTYPE, which is not read\. If it may be kept/],
+    [
+      "JSON that is nested too deep",
+      `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
+      "application/json",
+      /It is nested too deep\. /
+    ],
+    [
+      "a form",
+      "premium=180&name=Ada",
+      "application/x-www-form-urlencoded",
+      /It is a form, whose values are never kept\. /
+    ],
+    [
+      "a form with a character set",
+      "premium=180&name=Ada",
+      "application/x-www-form-urlencoded; charset=utf-8",
+      /It is a form/
+    ],
+    ["too much", JSON.stringify("a".repeat(300_000)), "application/json", /It has more than \d+ characters\. Ask/]
+  ]
+  it.live.each(unplayable)(
+    "is refused when it is recorded, with what to do, if an answer is %s",
+    ([, body, type, why]) =>
+      Effect.gen(function* () {
+        const answer = () => new Response(body, { headers: { "content-type": type } })
+        const { message } = yield* Effect.flip(get(answer))
+        assert.match(
+          message,
+          /^The answer to GET \/quotes at api\.acme\.example cannot be kept, so the recording could not/
+        )
+        assert.match(message, why)
+        assert.notInclude(message, "Ada")
+      })
+  )
+
+  it.live("holds text if the adapter allows it, and always XML", () =>
+    Effect.gen(function* () {
+      const bodyOf = ({ exchanges }: Cassette.Cassette) => exchanges[0]?.response.body
+      const csv = () => new Response("Ada;40", { headers: { "content-type": "text/csv" } })
+      assert.deepStrictEqual(bodyOf(yield* get(csv, { keeps_text_bodies: true })), { text: "Ada;40" })
+      const xml = () => new Response("<a>\n <Name>Ada</Name><b/></a>", { headers: { "content-type": "text/xml" } })
+      const kept = yield* get(xml, { redact: ["Name"] })
+      assert.deepStrictEqual(bodyOf(kept), { xml: "<a><Name>[redacted]</Name><b></b></a>" })
+    })
+  )
+
+  it.live("holds errors without their pages, and the requests that follow them", () =>
+    Effect.gen(function* () {
+      const busy = () =>
+        new Response("<html>Too busy", { status: 429, headers: { "content-type": "text/html", "retry-after": "0" } })
+      const quoted = { number: "Q-1", premium_cents: 18_900 }
+      const { client } = fakeCarrier.make(({ url }, count) => {
+        if (url.pathname === "/token") return fakeCarrier.json({ access_token: "tok-hidden", expires_in: 3_600 })
+        return count === 2 ? busy() : fakeCarrier.json(quoted)
+      })
+      const adapter = acme("https://api.acme.example")
+      const recording = yield* Cassette.record(client, adapter, connection)
+      const asked = yield* CarrierContract.ask(adapter, "renters", facts, { connection, key: "one" }).pipe(
+        Effect.provideService(CarrierTransport, recording.transport)
+      )
+      assert.strictEqual(Result.getOrThrow(asked.answer).kind, "offers")
+      const cassette = yield* recording.cassette
+      assert.deepStrictEqual(
+        cassette.exchanges.map(({ response }) => [response.status, response.body]),
+        [
+          [429, { text: "" }],
+          [200, { json: quoted }]
+        ]
+      )
+      yield* CarrierContract.replay(adapter, "renters", facts, { cassette, key: "one" }).effect
     })
   )
 
@@ -171,7 +271,7 @@ describe("a cassette", () => {
         ...cassette,
         exchanges: [{ ...first, response: { ...first?.response, body: null } }]
       }),
-      /^POST \/quotes at .*: Its answer was not kept/
+      /^POST \/quotes at .*: The cassette does not have its answer\. Record it again\./
     ]
   ]
   it.live.each(missing)("fails a case with the request that %s", ([, more, change, message]) =>

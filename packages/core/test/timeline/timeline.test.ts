@@ -22,6 +22,8 @@ const wordsOf = (entry: Entry): string => {
       return `call ${entry.details.operation} ${entry.details.status}`
     case "consent":
       return `consent ${entry.details.asked_by}`
+    case "circuit":
+      return `circuit ${entry.details.carrier_id} ${entry.details.circuit}`
     case "asked":
       return `asked ${entry.details.carrier_id}`
     case "not_asked":

@@ -193,7 +193,8 @@ describe("turning delivery off", () => {
           Effect.gen(function* () {
             const claim = yield* storage.claim(query)
             const isLate = ({ kind, payload }: { readonly kind: string; readonly payload: string }) =>
-              worker.isBehind && (kind === "cancel_deliveries" || (kind === "deliver" && payload.includes('"turn":2')))
+              worker.isBehind &&
+              (kind === "cancel_deliveries" || (kind === "deliver" && payload.includes('"schedule_step":2')))
             yield* storage.release(claim.jobs.filter(isLate))
             return { ...claim, jobs: claim.jobs.filter((job) => !isLate(job)) }
           })

@@ -1,7 +1,7 @@
 import { createGunzip } from "node:zlib"
 import { NodeHttpClient, NodeStream } from "@effect/platform-node"
-import { Argument, CarrierTransport, WebhookAddress } from "@quotewire/core"
-import { Effect, Layer, type Scope, Stream } from "effect"
+import { Argument, CarrierConnections, CarrierTransport, WebhookAddress } from "@quotewire/core"
+import { type Context, Effect, Layer, RcMap, type Scope, Semaphore, Stream } from "effect"
 import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { Agent, type buildConnector } from "undici"
 import * as Dial from "../webhooks/Dial.ts"
@@ -12,27 +12,34 @@ import * as GuardedConnector from "./GuardedConnector.ts"
 /** Settings of the HTTP client for carriers. */
 export interface Settings {
   /**
-   * Whether requests reach public addresses only, by the rules of webhooks: https, names that are looked up and judged at
-   * each connection, and no address of this machine. False by default, because carriers are chosen by the host's operator.
+   * Whether requests may reach only public addresses, under the rules for webhooks: https, host names resolved and
+   * checked for each connection, and no address of this machine. False by default, because the operator chooses the
+   * carriers.
    */
   readonly public_addresses_only?: boolean
-  /** What else `public_addresses_only` allows or refuses; by default this machine's own addresses are refused. */
+  /**
+   * Further addresses that `public_addresses_only` allows or refuses; by default it refuses this machine's own
+   * addresses.
+   */
   readonly policy?: WebhookAddress.Policy
   /** Resolves names for `public_addresses_only`; by default with the machine's settings. */
   readonly resolver?: HostLookUp.Resolver
-  /** The most connections to one origin; 32 by default. Further requests wait. */
+  /**
+   * The most connections to one origin; 32 by default. Further requests wait up to ten seconds. That time does not
+   * count toward timeouts, because the carrier did not cause it.
+   */
   readonly connections_per_origin?: number
-  /** How long an idle connection is kept, in milliseconds, unless the carrier asks for less; 4,000 by default. */
+  /** How long an idle connection is kept, in milliseconds, unless the carrier asks for less time; 4,000 by default. */
   readonly idle_ms?: number
-  /** How long one address may take to connect, with TLS, in milliseconds; 5,000 by default. */
+  /** How long connecting to one address may take, including TLS, in milliseconds; 5,000 by default. */
   readonly connect_limit_ms?: number
   /** Certificates to trust in place of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string>
-  /** Mutual TLS: certificate and key by host name, `api.acme.example`. No other host is shown them. */
+  /** Mutual TLS: certificate and key by host name, such as `api.acme.example`. No other host receives them. */
   readonly client_certificates?: Readonly<Record<string, Dial.ClientCertificate>>
 }
 
-/** The largest headers of an answer, in bytes. */
+/** The largest size of an answer's headers, in bytes. */
 const max_header_bytes = 16 * 1_024
 
 /** Makes an HTTP client for carriers on Node. All connections end with the scope. */
@@ -44,7 +51,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
         () =>
           new Agent({
             connect,
-            connections: settings.connections_per_origin ?? 32,
+            connections: limitOf(settings),
             pipelining: 1,
             allowH2: false,
             maxHeaderSize: max_header_bytes,
@@ -63,6 +70,17 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
     )
   })
 
+const limitOf = ({ connections_per_origin = 32 }: Settings): number => connections_per_origin
+
+/** Limits the connections to each carrier. Carriers that are never asked take no memory. */
+const makeConnections = (settings: Settings) =>
+  Effect.map(
+    RcMap.make({ lookup: (_: string) => Semaphore.make(limitOf(settings)) }),
+    (semaphores): Context.Service.Shape<typeof CarrierConnections> => ({
+      take: (host) => Effect.flatMap(RcMap.get(semaphores, host), (semaphore) => semaphore.takeScoped(1))
+    })
+  )
+
 const checked = Argument.checker("CarrierTransports.layer")
 
 /**
@@ -72,19 +90,22 @@ const checked = Argument.checker("CarrierTransports.layer")
  * CarrierTransports.layer({ public_addresses_only: true })
  */
 export const layer = (settings: Settings = {}): Layer.Layer<never> =>
-  Layer.effect(CarrierTransport, make(checked(settings)))
+  Layer.merge(
+    Layer.effect(CarrierTransport, make(checked(settings))),
+    Layer.effect(CarrierConnections, makeConnections(settings))
+  )
 
 /** Statuses that never have a body. */
 const without_body: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** The answer with its body decompressed while it is read, as `fetch` does it. Bodies of other codings stay as they are. */
+/** Decompresses an answer's body while it is read, as `fetch` does. Bodies with other codings stay as they are. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
   const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")
   if (!isGzip || without_body.has(status) || status < 200) return response
   const body = NodeStream.pipeThroughDuplex(response.stream, {
     evaluate: () => createGunzip(),
-    // Few reads at a time, so that a reader with a bound ends early.
+    // Reads a little at a time, so that a reader with a size limit stops early.
     chunkSize: 16,
     onError: (cause) =>
       new HttpClientError.HttpClientError({ reason: new HttpClientError.DecodeError({ request, response, cause }) })
@@ -93,7 +114,7 @@ const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClie
   return HttpClientResponse.fromWeb(request, new Response(Stream.toReadableStream(body), { status, headers }))
 }
 
-/** Opens connections: each host is shown its own certificate, and no other. */
+/** Opens connections. Each host receives its own client certificate only. */
 const connectorOf = Effect.fnUntraced(function* (settings: Settings) {
   const { certificate_authorities, client_certificates = {}, connect_limit_ms = 5_000 } = settings
   const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }

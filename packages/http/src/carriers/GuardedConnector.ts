@@ -10,7 +10,7 @@ export interface Settings extends Dial.TlsSettings {
   /** Where connections may lead. */
   readonly policy: WebhookAddress.Policy
   readonly resolver: HostLookUp.Resolver
-  /** How long one address may take to connect, with TLS, in milliseconds. */
+  /** How long connecting to one address may take, including TLS, in milliseconds. */
   readonly connect_limit_ms: number
 }
 
@@ -18,8 +18,8 @@ export interface Settings extends Dial.TlsSettings {
 const max_addresses = 3
 
 /**
- * Opens connections by the rules of webhooks: the URL is judged, its host is looked up, all its addresses are judged, and
- * one of these is dialed, whatever the name resolves to by then.
+ * Opens connections under the rules for webhooks: checks the URL, resolves its host, checks all its addresses and dials
+ * one of them. The name is not resolved again in between.
  */
 export const make = (settings: Settings): buildConnector.connector => {
   const { policy, resolver, connect_limit_ms } = settings

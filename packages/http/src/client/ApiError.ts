@@ -1,6 +1,9 @@
 import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
 
-/** The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and what the HTTP answer adds. */
+/**
+ * The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and those that the HTTP answer
+ * adds.
+ */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string
@@ -14,17 +17,17 @@ export interface Refusal {
 
 /** A refused call, with the same fields as the `ApiError` of `@quotewire/core`. `isApiError` recognizes both. */
 export class ApiError extends Error {
-  /** Names the refusal. New codes can appear at any time. */
+  /** The code of the refusal. New codes can appear at any time. */
   readonly code: ErrorCode
   /** The HTTP status. */
   readonly status: number
-  /** The wrong or missing fields by their paths. */
+  /** The wrong or missing fields with their paths. */
   readonly field_errors: ReadonlyArray<FieldError> | null
   /** What to do next. */
   readonly retry_action: RetryActionType
   /** After how many seconds the call can succeed; null if the host does not say. */
   readonly retry_after_seconds: number | null
-  /** The address of a page about the code; null if the call was refused before it was sent. */
+  /** The URL of a page about the code; null if the call was refused before it was sent. */
   readonly doc_url: string | null
   /** Identifies the call for support; null if it was refused before it was sent. */
   readonly request_id: string | null
@@ -44,7 +47,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The refusal of an input that cannot be sent, as the host would refuse it. */
+/** Refuses an input that cannot be sent, just as the host would. */
 export const invalidInput = (path: string, message: string): ApiError =>
   new ApiError({
     code: "invalid_input",

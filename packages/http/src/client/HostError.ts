@@ -1,4 +1,4 @@
-/** What a `HostError` is made of. */
+/** The fields of a `HostError`. */
 export interface HostErrorDetails {
   readonly reason: HostError["reason"]
   readonly message: string
@@ -11,14 +11,14 @@ export interface HostErrorDetails {
 }
 
 /**
- * A call got no answer of the API: nothing has answered, or something else has, such as a proxy.
+ * A call got no answer from the API: nothing answered, or something else did, such as a proxy.
  *
- * It never holds the body of an answer or the key.
+ * It never contains the key or the body of an answer.
  */
 export class HostError extends Error {
   /**
-   * `unreachable`: there is no connection, or it broke. `timed_out`: no answer in time. `unexpected_answer`: the answer is not
-   * of this API, is of another revision, or has a wrong field.
+   * `unreachable`: connecting failed, or the connection broke. `timed_out`: no answer in time. `unexpected_answer`: the
+   * answer does not come from this API, has a different revision, or has a wrong field.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
   /** The HTTP status; null without an answer. */
@@ -26,7 +26,10 @@ export class HostError extends Error {
   readonly content_type: string | null
   /** Identifies the call for support; null if the answer does not name it. */
   readonly request_id: string | null
-  /** `retry` if the call may succeed later. The host may have done it already, so pass a key of your own to repeat a command. */
+  /**
+   * `retry` if the call may succeed later. The host may already have executed it, so pass your own idempotency key to
+   * repeat a command.
+   */
   readonly retry_action: "retry" | "none"
   readonly retry_after_seconds: number | null
   static {

@@ -3,19 +3,19 @@ import { ApiError } from "./ApiError.ts"
 import { HostError } from "./HostError.ts"
 import { revision } from "./routes.ts"
 
-/** No answer of the API is larger: a page has a hundred items, a request at most a thousand quotes. */
+/** No answer of the API is larger: a page has at most a hundred items, a request at most a thousand quotes. */
 const max_answer_bytes = 32 * 1024 * 1024
 
-/** What a host has answered: the value, and the response that it came in. */
+/** The answer of a host: the value and the response that carried it. */
 export interface Answer {
   readonly value: unknown
   readonly response: Response
 }
 
 /**
- * Reads what a host has answered. `host` is its address, for messages.
+ * Reads the answer of a host. `host` is its address, for error messages.
  *
- * Throws an `ApiError` for a refusal, and a `HostError` for what is not an answer of this API.
+ * Throws an `ApiError` for a refusal, and a `HostError` if the answer does not come from this API.
  */
 export const read = async (response: Response, host: string): Promise<Answer> => {
   const content_type = response.headers.get("content-type")
@@ -26,20 +26,20 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
   const text = await textOf(response)
   if (text === null) throw unexpected(response, host, `more than ${max_answer_bytes} bytes`)
   const value = parse(text)
-  // The connection may have broken. Then a retry helps.
+  // The connection may have broken, so a retry may help.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
   if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not of this API")
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not of this API")
   const answered = response.headers.get("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not of this API")
-  // A retry of an old call gets its first answer, in the revision of that time.
+  // A retry of an old call gets the original answer, in the revision of that time.
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
   }
   return { value, response }
 }
 
-/** The error for an answer with a wrong field. The message names the field, and repeats nothing of the answer. */
+/** The error for an answer with a wrong field. The message names the field but repeats nothing from the answer. */
 export const undocumented = (response: Response, host: string, { message, path }: FieldError): HostError => {
   const place = path === "" ? "" : ` ${shortened(path)}:`
   return unexpected(response, host, `JSON that is not as documented:${place} ${message.replace(/\.$/, "")}`)
@@ -48,7 +48,7 @@ export const undocumented = (response: Response, host: string, { message, path }
 const ofType = (content_type: string | null): string =>
   content_type === null ? "no content type" : `${shortened(content_type)} in place of JSON`
 
-/** Text of another program, short enough for a message. */
+/** Truncates text from another program for use in a message. */
 const shortened = (text: string): string => text.slice(0, 100)
 const shortenedOrNull = (text: string | null): string | null => (text === null ? null : shortened(text))
 
@@ -106,7 +106,7 @@ const refusalOf = (response: Response, value: unknown): ApiError | null => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-// Newer hosts can send other codes and retry actions. They are passed on.
+// Newer hosts can send codes and retry actions that this client does not know. They are passed on.
 const isCode = (value: unknown): value is ErrorCode => typeof value === "string"
 const isRetryAction = (value: unknown): value is RetryActionType => typeof value === "string"
 

@@ -5,7 +5,7 @@ import { HostError } from "./HostError.ts"
 import type { CallRequest } from "./request.ts"
 import type { ClientRoute } from "./routes.ts"
 
-/** Where an attempt is sent, how, and how long it may take. */
+/** Where and how an attempt is sent, and how long it may take. */
 interface AttemptSettings {
   readonly base_url: string
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
@@ -15,7 +15,7 @@ interface AttemptSettings {
 /**
  * Sends the request of a call once, and resolves with the host's answer.
  *
- * Rejects with an `ApiError` or `HostError`, and with the signal's reason when that is aborted.
+ * Rejects with an `ApiError` or a `HostError`, or with the signal's reason when the signal is aborted.
  */
 export const attempt = async (
   { base_url, fetch: send, timeout_ms }: AttemptSettings,
@@ -37,7 +37,7 @@ export const attempt = async (
   } as const
   try {
     const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // Raced, because a `fetch` of the program's own may ignore the signal. It may also abort it, so that is watched before.
+    // A race, because a custom `fetch` may ignore the signal. It may also abort the signal, so `abortOf` comes first.
     return await Promise.race([abortOf(controller.signal), exchange()])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
@@ -56,19 +56,19 @@ const abortOf = (signal: AbortSignal): Promise<never> =>
 const timedOut = (base_url: string, at_most_ms: number) =>
   new HostError({
     reason: "timed_out",
-    message: `The host at ${base_url} has not answered within ${at_most_ms} ms.`,
+    message: `The host at ${base_url} did not answer within ${at_most_ms} ms.`,
     retry_action: "retry"
   })
 
 const unreachable = (base_url: string, cause: Error) =>
   new HostError({
     reason: "unreachable",
-    message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,
+    message: `Cannot reach the host at ${base_url}${codeOf(cause)}.`,
     retry_action: "retry",
     cause
   })
 
-/** What the system calls the fault, such as ECONNREFUSED; `fetch` names it in the cause of its error. */
+/** The system's error code, such as ECONNREFUSED, which `fetch` reports in the cause of its error. */
 const codeOf = (error: unknown): string => {
   const cause = error instanceof Error ? error.cause : null
   const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))

@@ -18,37 +18,39 @@ import { sleep } from "./sleep.ts"
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** The address of the host, also with a path: `https://quotes.example.com/insurance`. */
+  /** The address of the host. It may have a path: `https://quotes.example.com/insurance`. */
   readonly base_url: string
   /** The API key to call with. In a web page, use a widget key only. */
   readonly key: string
   /** Sends the requests; by default the `fetch` of the platform. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** How often a failed call is retried, if it may be: 4 by default, at most 20; 0 turns retries off. */
+  /** How often a failed call is retried if it is safe to retry: 4 by default, at most 20; 0 turns retries off. */
   readonly max_retries?: number
   /**
-   * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the host may take by the
-   * contract comes on top: 20 seconds for a read that waits, 35 for a test event, 120 for a control of the sandbox.
+   * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the contract
+   * grants the host is added: 20 seconds for a read that waits, 35 for a test event, 120 for a sandbox control.
    */
   readonly timeout_ms?: number
   /**
-   * Checks each answer, for example with a schema of your own, and returns its first wrong field, or null. A wrong field rejects
-   * the call with a `HostError` that names it. By default only the fields that `events` and `wait_for_quotes` read are checked.
+   * Checks each answer, for example against your own schema, and returns its first wrong field, or null. A wrong field
+   * rejects the call with a `HostError` that names it. By default only the fields that `events` and `wait_for_quotes`
+   * read are checked.
    */
   readonly check_answer?: (operation: AnyOperation["name"], answer: unknown) => FieldError | null
 }
 
-/** If a host asks for a longer pause, the call rejects at once, and its error says how long to wait. */
+/** If a host asks for a longer pause, the call rejects at once with an error that says how long to wait. */
 const longest_pause_ms = 60_000
 
 /**
- * Makes a client of a host that runs elsewhere. It needs nothing but `fetch`, in Node, in browsers and in workers.
+ * Makes a client for a remote host. It needs only `fetch`, in Node, in browsers and in workers.
  *
- * After a temporary failure a call is retried, unless that could do it twice: as the `retry_action` and `Retry-After` of a
- * refusal say, and after lost connections, time-outs and answers of proxies. It rejects with an `ApiError` if the host refuses it, with a
- * `HostError` if no host of the API answers, and with the reason of its signal. Wrong options throw at once.
+ * Retries a call after a temporary failure unless that could execute it twice: after a refusal whose `retry_action`
+ * allows it, honoring `Retry-After`, and after lost connections, timeouts and answers from proxies. A call rejects with
+ * an `ApiError` if the host refuses it, with a `HostError` if no host of the API answers, and with the signal's reason
+ * if its signal is aborted. Wrong options throw at once.
  *
- * `OwnLine` are the lines of the host, if it has others than the standard ones: `connect<typeof bicycle>(…)`.
+ * `OwnLine` is the type of the host's own lines, if it has any besides the standard ones: `connect<typeof bicycle>(…)`.
  *
  * @example
  * const client = connect({ base_url: "https://quotes.example.com", key })
@@ -59,12 +61,12 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
   return makeClient<OwnLine>({
     names,
     sleep,
-    // Async, so that an input that cannot be sent rejects as well.
+    // Async, so that an input that cannot be sent rejects instead of throwing.
     call: async (name, input, call_options) => {
       const route = routes[name]
       const request = requestOf(route, host.key, input, call_options)
       const { response, value } = await callWithRetries(host, route, request, call_options)
-      // A check in plain JavaScript may return nothing.
+      // A check in plain JavaScript may return undefined.
       const wrong = missingField(name, value) ?? host.check_answer(name, value) ?? null
       if (wrong !== null) throw undocumented(response, host.base_url, wrong)
       return value
@@ -75,7 +77,7 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
 const isName = (name: string): name is AnyOperation["name"] => Object.hasOwn(routes, name)
 const names = Object.keys(routes).filter(isName)
 
-/** The options with their defaults, checked. */
+/** The checked options, with defaults filled in. */
 type Host = Required<ConnectOptions>
 
 const checked = (options: ConnectOptions): Host => {
@@ -103,7 +105,7 @@ const checked = (options: ConnectOptions): Host => {
   }
 }
 
-/** The base URL without a trailing slash. A message never repeats it, because it may hold a password. */
+/** The base URL without a trailing slash. Error messages never repeat it, because it may contain a password. */
 const baseOf = (given: string): string => {
   const url = URL.canParse(given) ? new URL(given) : null
   const isBase =
@@ -117,7 +119,7 @@ const baseOf = (given: string): string => {
   return url.href.replace(/\/+$/, "")
 }
 
-/** Attempts a call until it succeeds, or fails for good. */
+/** Attempts a call until it succeeds or fails permanently. */
 const callWithRetries = async (
   host: Host,
   route: ClientRoute,
@@ -138,6 +140,8 @@ const callWithRetries = async (
   }
 }
 
-/** Whether a failed call may be sent again. `rate_limited` is decided before a call begins. */
+/**
+ * Whether a failed call may be retried. `rate_limited` is decided before a call begins, so it is always safe to retry.
+ */
 const mayRetry = ({ retry }: ClientRoute, error: unknown): boolean =>
   retry !== "never" || (error instanceof ApiError && error.code === "rate_limited")

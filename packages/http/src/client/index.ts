@@ -1,6 +1,4 @@
-/**
- * A client of a host that runs elsewhere. It loads nothing but `@quotewire/core/client`, so that web pages stay small.
- */
+/** A client for a remote host. It loads only `@quotewire/core/client`, so that web pages stay small. */
 
 export type {
   AnswerOf,

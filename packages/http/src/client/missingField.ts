@@ -4,15 +4,15 @@ import type { AnyOperation, FieldError } from "@quotewire/core/client"
 type Kind = "a list" | "a number" | "text"
 
 /**
- * The fields that `events` and `wait_for_quotes` read. Without a cursor, a feed would read its first page forever and without a
- * pause.
+ * The fields that `events` and `wait_for_quotes` read. Without a cursor, a feed would read its first page over and over
+ * without a pause.
  */
 const fields_read: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {
   list_events: { events: "a list", next_cursor: "text" },
   get_quote_request: { "quote_request.version": "a number", "quote_request.status": "text" }
 }
 
-/** Finds the first field of an answer that the client itself needs and cannot use; null if all are there. */
+/** Finds the first field that the client itself needs and that is missing or wrong; null if all are valid. */
 export const missingField = (operation: AnyOperation["name"], answer: unknown): FieldError | null => {
   const wrong = Object.entries(fields_read[operation] ?? {}).find(([path, kind]) => kindOf(answer, path) !== kind)
   if (wrong === undefined) return null

@@ -9,7 +9,7 @@ export interface CallRequest {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** What no error may hold: the key, the read handle and the body. */
+  /** Texts that must not appear in any error: the key, the read handle and the body. */
   readonly secrets: ReadonlyArray<string>
 }
 
@@ -48,7 +48,7 @@ const objectOf = (input: unknown): object => {
 
 const segmentOf = (name: string, value: unknown): string => {
   if (typeof value !== "string") throw invalidInput(name, "Must be text.")
-  // These would change the path. No resource has such an id.
+  // Such a value would change the path, and no resource has such an id.
   if (value === "" || value === "." || value === "..") throw notFound()
   return encodeURIComponent(value.toWellFormed())
 }
@@ -60,7 +60,7 @@ const queryOf = (fields: Fields): string =>
 
 const bodyOf = (fields: Fields): string => written(fields, (all) => JSON.stringify(Object.fromEntries(all)))
 
-/** Writes fields. If that is impossible, as with a BigInt or an object that holds itself, the error names the first wrong one. */
+/** Serializes fields. If that fails, as with a BigInt or a circular object, the error names the first wrong field. */
 const written = (fields: Fields, write: (fields: Fields) => string): string => {
   try {
     return write(fields)

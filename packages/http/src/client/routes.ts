@@ -9,11 +9,11 @@ export interface ClientRoute {
   /** The path, with `{name}` in place of an input field. Other fields are the query of a GET or DELETE, else the body. */
   readonly path: string
   /**
-   * Whether a failed call may be sent again: `always`, because a repeat does no harm; `with_key`, because the host recognizes it
-   * by its `Idempotency-Key`; `never`, unless the host has refused the call before it began.
+   * Whether a failed call may be retried: `always`, because repeating it is harmless; `with_key`, because the host
+   * recognizes it by its `Idempotency-Key`; `never`, unless the host refused the call before it began.
    */
   readonly retry: "always" | "with_key" | "never"
-  /** How long the host may take by the contract, in milliseconds. It is added to `timeout_ms`. */
+  /** How long the contract lets the host take, in milliseconds. Added to `timeout_ms`. */
   readonly takes_ms?: number
 }
 
@@ -22,7 +22,7 @@ const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", 
 
 const long_poll_ms = 20_000
 const test_ms = 35_000
-/** An advance answers when everything that is due by then has happened. */
+/** Advancing the clock returns only after everything that is due has happened. */
 const control_ms = 120_000
 
 /** The route of each operation. */
@@ -47,7 +47,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_event_subscription_health: read("/v1/event-subscriptions/{id}/health"),
   list_api_requests: read("/v1/requests"),
   get_api_request: read("/v1/requests/{id}"),
-  // A retry could be a second report.
+  // A retry could create a second report.
   send_feedback: { method: "POST", path: "/v1/feedback", retry: "never" },
   get_feedback: read("/v1/feedback/{id}"),
   get_sandbox: read("/v1/sandbox"),

@@ -1,7 +1,9 @@
-/** A timer that is set for longer rings at once. */
+/** A timer with a longer delay fires at once. */
 const longest_timer_ms = 2 ** 31 - 1
 
-/** Resolves after a time in milliseconds, at most 24 days. Rejects with the signal's reason when that is aborted. */
+/**
+ * Resolves after a time in milliseconds, at most 24 days. Rejects with the signal's reason when the signal is aborted.
+ */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)

@@ -4,18 +4,18 @@ import type { Header } from "../host/Route.ts"
 
 /** Content that is the same for every caller: a document, a page, a script. */
 export interface Content {
-  /** Media type, with the character set where it is text. */
+  /** The media type, with the character set if it is text. */
   readonly type: string
   /** The `cache-control` of its answers. */
   readonly cache: string
   readonly headers?: Readonly<Record<string, string>>
   /** Reads the content. Called once. */
   readonly read: () => Promise<string | Uint8Array>
-  /** Compresses the content with Brotli, where the platform can. It is worth it for large content. */
+  /** Compresses the content with Brotli where the platform supports it. Worthwhile for large content. */
   readonly brotli?: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
-/** Answers with content: with an ETag, and in the best encoding that the caller accepts. */
+/** Answers with the content, an ETag, and the best encoding that the caller accepts. */
 export type Asset = (asked: Header) => Effect.Effect<Answer>
 
 /** Reads, tags and compresses content when it is first requested, and keeps the result. */
@@ -52,7 +52,7 @@ export const make = (content: Content): Asset => {
     })
 }
 
-/** Bytes in memory of their own, as Web APIs take them. */
+/** Copies bytes into a buffer of their own, as Web APIs require. */
 const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
   typeof content === "string" ? new TextEncoder().encode(content) : Uint8Array.from(content)
 

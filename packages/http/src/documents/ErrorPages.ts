@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Route from "../host/Route.ts"
 import { html, page } from "./Page.ts"
 
-/** The pages to which `doc_url` links: one for each error code, and a list of all (api.md, Errors). */
+/** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Error codes). */
 export const routes: ReadonlyArray<Route.Route> = [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
   Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "")))

@@ -11,7 +11,7 @@ export const text = (base_url: string, key: string, lines: Lines.LineSet): strin
   }
   return [
     `curl -s ${base_url}/v1/quote-requests \\`,
-    // In double quotes, so that the shell can put in a key.
+    // In double quotes, so that the shell can insert a key.
     `  -H "Authorization: Bearer ${key}" \\`,
     "  -H 'Content-Type: application/json' \\",
     `  -d '${JSON.stringify(body)}'`

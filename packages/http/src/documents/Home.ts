@@ -5,7 +5,7 @@ import * as Route from "../host/Route.ts"
 import * as FirstCall from "./FirstCall.ts"
 import { html, page } from "./Page.ts"
 
-/** What the page at `/` tells besides what every host serves. */
+/** What the page at `/` describes besides what every host serves. */
 export interface Settings {
   /** Whether the host serves REST. */
   readonly rest: boolean

@@ -10,7 +10,7 @@ export interface InputShape {
 /**
  * The fields of an input's schema, wherever they are sent.
  *
- * Alternatives are merged. Only fields that all of them require are required.
+ * Merges alternatives: a field is required only if all of them require it.
  */
 export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): InputShape => {
   const reference = schema.$ref

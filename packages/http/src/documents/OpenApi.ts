@@ -15,7 +15,7 @@ export { type Example, type Examples, recorded_at } from "./OpenApiExamples.ts"
 
 /** The parts of a document that depend on its host. */
 export interface Options {
-  /** The address of the pages of the error codes; `{base_url}/docs` by default. */
+  /** The address of the pages about error codes; `{base_url}/docs` by default. */
   readonly docs_url?: string
   /** The prefix of the second set of webhook headers; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
@@ -28,7 +28,7 @@ export interface Options {
 }
 
 /**
- * Makes the OpenAPI document of operations (api.md, Endpoints) for a host with the address `base_url`.
+ * Makes the OpenAPI document of operations (api.md, Operations) for a host with the address `base_url`.
  *
  * It is derived from the running code: the schemas of inputs and answers, the routes, and the error table.
  */

@@ -14,13 +14,11 @@ export type Examples = Readonly<Record<string, Example>>
 /** The base address in the recorded examples. */
 export const recorded_at = "https://api.quotewire.example"
 
-/**
- * Recorded answers of a real sandbox (`npm run docs:reference`), with this host's address.
- */
+/** Recorded answers from a real sandbox (`npm run docs:reference`), with this host's address. */
 export const at_address = (base_url: string): Examples =>
   JSON.parse(JSON.stringify(recorded).replaceAll(recorded_at, base_url))
 
-/** An example made from a schema, for an operation without a recorded one. Optional fields are left out. */
+/** Makes an example from a schema, without optional fields, for an operation that has no recorded one. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>
   valueOf(schema, { components: { schemas: components } })
 

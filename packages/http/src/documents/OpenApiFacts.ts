@@ -1,8 +1,8 @@
 import { type JsonSchema, Predicate } from "effect"
 
 /*
- * The facts of insurance lines in a document. What is valid stays the same; it is written so that tools which make types
- * of a document understand all of it.
+ * The facts of insurance lines in a document, rewritten so that type generators understand all of them. What is valid
+ * stays the same.
  */
 
 /** A body, and the components that it refers to. */
@@ -12,8 +12,8 @@ export interface Body {
 }
 
 /**
- * Writes a body whose `application` depends on its `line` as one component for each line, so that a generated client knows
- * which facts belong to which line. Other bodies stay as they are.
+ * Splits a body whose `application` depends on its `line` into one component for each line, so that a generated client
+ * knows which facts belong to which line. Other bodies stay as they are.
  */
 export const byLine = (body: JsonSchema.JsonSchema): Body => {
   const { line, application, ...properties } = membersOf(body)
@@ -52,7 +52,7 @@ export const byLine = (body: JsonSchema.JsonSchema): Body => {
   }
 }
 
-/** The name of the component that a start is: one of the starts of all lines. */
+/** The component for the input of a start: the union of the inputs of all lines. */
 const input = "StartInput"
 
 const reference = (component: string): string => `#/components/schemas/${component}`
@@ -64,11 +64,11 @@ const inPascalCase = (name: string): string =>
     .join("")
 
 /**
- * Rewrites a JSON Schema without a change of what is valid, because tools misread these forms:
+ * Rewrites forms of JSON Schema that tools misread, without changing what is valid:
  *
  * - Fields that a condition requires are also listed as its properties.
  * - Alternatives that only require fields move into `allOf`: beside `properties` they hide the type of the object.
- * - A list of values that has null among them gets a type: otherwise the null is lost.
+ * - An enum that includes null gets a type: otherwise tools drop the null.
  */
 export const readable = (schema: object): JsonSchema.JsonSchema => {
   const { anyOf, ...rest }: JsonSchema.JsonSchema = Object.fromEntries(
@@ -95,7 +95,7 @@ const anything = (names: unknown) =>
 const nullableType = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values) || !values.includes(null)) return {}
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
-  // Of several types, generators make a list with every value twice.
+  // For several types, generators list every value twice.
   return types.size === 1 ? { type: [...types, "null"] } : {}
 }
 

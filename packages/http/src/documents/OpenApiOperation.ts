@@ -54,7 +54,7 @@ const json = (schema: JsonSchema.JsonSchema, value: unknown) => ({
 const pick = (fields: Example["input"], names: ReadonlyArray<string>) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
 
-/** The refusals that every operation can give. */
+/** The refusals that every operation can return. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [
   "invalid_version",
   "authentication_failed",
@@ -83,7 +83,7 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
   )
 }
 
-/** Whether every kind of key may call. A read handle that some need does not count. */
+/** Whether every kind of key may call. Ignores the read handle that some callers need. */
 const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority): boolean =>
   environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
 

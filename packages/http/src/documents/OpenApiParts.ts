@@ -1,6 +1,6 @@
 import { ApiError, Revision } from "@quotewire/core"
 
-/** The header parameters that operations share (api.md, Endpoints: general rules). */
+/** The header parameters that operations share (api.md, Headers). */
 export const parameters = (served: Revision.Served) => ({
   "Service-Version": {
     name: "Service-Version",
@@ -25,7 +25,7 @@ export const parameters = (served: Revision.Served) => ({
   }
 })
 
-/** The authentication schemes (api.md, Authentication). A read handle alone does not authenticate. */
+/** The authentication schemes (api.md, Callers). A read handle alone does not authenticate. */
 export const securitySchemes = {
   bearer: { type: "http", scheme: "bearer", description: "An API key; its prefix selects the environment." },
   read_handle: {

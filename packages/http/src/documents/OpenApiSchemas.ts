@@ -85,7 +85,7 @@ const bodyOf = (
   return { schema, isRequired: required.length > 0 || least > 0 }
 }
 
-/** The minimum number of fields in an input. Those outside the body are among them. */
+/** The minimum number of fields in an input, including those outside the body. */
 const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
   typeof minProperties === "number" ? minProperties : 0
 
@@ -93,8 +93,8 @@ const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
 type Openness = "open" | "closed"
 
 /**
- * A schema as the document shows it: `jsonSchema` annotations replace the schema, descriptions are next to what they
- * describe, and redundant constraints are left out.
+ * A schema as the document shows it: `jsonSchema` annotations replace the schema, descriptions stand next to what they
+ * describe, and redundant constraints are removed.
  */
 const shown = (
   schema: JsonSchema.JsonSchema,
@@ -116,7 +116,7 @@ const shown = (
   return Object.fromEntries([
     ...members.filter(([key, value]) => !isTakenForGranted(key, value)).map(([key, value]) => [key, show(value)]),
     ...(isClosed ? [["additionalProperties", false]] : []),
-    // Generators take an object of which nothing is said for an empty one.
+    // Generators treat an object schema without any keywords as an empty object.
     ...(saysNothing ? [["additionalProperties", true]] : [])
   ])
 }
@@ -129,7 +129,7 @@ const isTakenForGranted = (key: string, value: unknown): boolean =>
 const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
   typeof description === "string" ? { description } : {}
 
-/** Separates the parts of an `allOf` that only describe from those that are conditions. */
+/** Separates the purely descriptive parts of an `allOf` from the conditions. */
 const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {
   const parts: ReadonlyArray<unknown> = Array.isArray(allOf) ? allOf : []
   const isNote = (part: unknown): part is JsonSchema.JsonSchema =>

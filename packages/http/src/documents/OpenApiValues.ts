@@ -2,8 +2,8 @@ import { ApiError, Caller, Event, type Lines } from "@quotewire/core"
 import type { JsonSchema } from "effect"
 
 /*
- * Lists of values that appear in many places of a document. Each is one component, so that a generated client has one type
- * for it.
+ * Lists of values that appear in many places of a document. Each becomes one component, so that a generated client has
+ * one type for it.
  */
 
 /** A list of values with a name. */
@@ -11,7 +11,7 @@ export interface Values {
   readonly name: string
   readonly values: ReadonlyArray<string>
   readonly description: string
-  /** Whether any revision can add values. Readers of answers then need a default branch (api.md, Versioning 9). */
+  /** Whether any revision can add values. If so, clients need a default branch (api.md, Compatible changes). */
   readonly can_grow: boolean
 }
 
@@ -38,8 +38,8 @@ export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions
   )
 
 /**
- * What stands in place of a schema of one of the lists: a reference, and in an answer also any other text if the list can
- * grow. Undefined for other schemas.
+ * Replaces the schema of one of the lists: with a reference or, in an answer, if the list can grow, also any other
+ * text. Undefined for other schemas.
  */
 export const placeOf = (
   lists: ReadonlyArray<Values>,

@@ -9,7 +9,7 @@ export const tag = {
 /** The schemas of webhook bodies. */
 export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
-/** The `webhooks` of the document: what is sent for each event type, and which answers are expected. */
+/** The `webhooks` of the document: the request for each event type, and the expected answers. */
 export const webhooks = (
   header_prefix: string,
   revision: string,
@@ -21,7 +21,7 @@ export const webhooks = (
 
 type Type = (typeof Event.types)[number]
 
-/** What the examples of events say besides their type. */
+/** The fields of example events besides their type. */
 interface Shown {
   readonly revision: string
   readonly line: string
@@ -50,7 +50,7 @@ const answers = {
   "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
 }
 
-/** The headers of a delivery: those of the standard, and the same values with the provider's prefix. */
+/** The headers of a delivery: the standard ones, and the same values under the provider's prefix. */
 export const parameters = (header_prefix: string): Readonly<Record<string, object>> =>
   Object.fromEntries(
     ["webhook-", header_prefix].flatMap((prefix) =>
@@ -109,7 +109,7 @@ const eventOf = (type: Type, line: string) => ({
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }
 })
 
-/** The versions at which a request's first events are made. */
+/** The request versions at which its first events occur. */
 const versions: { readonly [type in Type]?: number } = {
   "quote_request.queued": 1,
   "quote_request.updated": 2,

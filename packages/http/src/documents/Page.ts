@@ -1,6 +1,6 @@
 import type { Answer } from "../host/Answer.ts"
 
-/** Safe HTML. Only `html` makes it, which escapes every value. */
+/** Safe HTML. Only `html` can make it, and it escapes every value. */
 export interface Html {
   readonly html: string
 }
@@ -29,10 +29,10 @@ summary{cursor:pointer;font-weight:600;margin:.5rem 0}
 pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45}
 @media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
-/** The SHA-256 hash of the style. Without it browsers ignore the style, and a test fails. */
+/** The SHA-256 hash of the style. If it is wrong, browsers ignore the style, and a test fails. */
 const style_hash = "fpIF6+Ujgh//Vc3cnBz6iv6pj2r80gR45DUbPQ6SAmw="
 
-/** The content security policy of a page: no scripts, nothing loaded, only its own style. */
+/** The content security policy of a page: its own style only, no scripts and no other resources. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${style_hash}'`,

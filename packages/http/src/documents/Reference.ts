@@ -8,7 +8,7 @@ import * as Scalar from "./Scalar.ts"
 /**
  * `GET /docs`: the API reference, rendered in the browser by Scalar, or a static page without its script.
  *
- * Everything comes from this host. Links are relative, so that the page works wherever the host is mounted.
+ * Loads everything from this host. Links are relative, so that the page works wherever the host is mounted.
  */
 export const routes = (document: () => Node, scalar: Scalar.Scalar | null): ReadonlyArray<Route.Route> => {
   if (scalar === null) {

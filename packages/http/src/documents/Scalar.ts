@@ -21,8 +21,8 @@ export const configuration = {
 }
 
 /**
- * The content security policy of the reference page: its script may run and may call its own host. Nothing else is allowed,
- * so that a request to an address in the script that no setting turns off fails.
+ * The content security policy of the reference page: its script may run and may call its own host. Nothing else is
+ * allowed, so requests to outside addresses that no setting turns off fail.
  */
 export const policy = [
   "default-src 'none'",

@@ -13,7 +13,7 @@ export interface Addresses {
 /**
  * Checks and normalizes the addresses in the settings: no trailing slash, and origins as browsers write them.
  *
- * The error of a wrong address is a sentence that names the setting and the rule.
+ * The error for a wrong address is a sentence that names the setting and the rule.
  */
 export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S, InvalidArgument> => {
   const { base_url, cors_origins, docs_url, mcp_origins } = settings
@@ -38,7 +38,7 @@ export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S
 export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
   Effect.suspend(() => Effect.orDie(Effect.fromResult(read(settings))))
 
-/** The path of an address: `/insurance`, or an empty text. */
+/** The path of an address, such as `/insurance`; empty if it has none. */
 export const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
 
 const readOrigin = (name: keyof Addresses, origin: string) => named(name, HttpAddress.readOrigin(origin))

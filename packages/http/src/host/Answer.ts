@@ -2,7 +2,7 @@ import { ApiError } from "@quotewire/core"
 import type { Effect } from "effect"
 
 /*
- * Answers: what one is, and those of the API. How one is sent depends on the platform.
+ * HTTP answers in general, and those of the API. How an answer is sent depends on the platform.
  */
 
 /** An HTTP answer: a status, headers with lower-case names, and an optional body. */
@@ -14,7 +14,7 @@ export interface Answer {
   readonly stream?: Streamed
 }
 
-/** Writes a body in pieces. The body must be small: there is no backpressure, so pieces wait in memory until they are sent. */
+/** Writes a body in pieces. The body must be small: without backpressure, pieces wait in memory until they are sent. */
 export type Streamed = (write: (text: string) => void) => Effect.Effect<void>
 
 /** The headers of every answer of the API. Answers belong to one caller and are never cached. */
@@ -32,14 +32,14 @@ export const json = (
 export interface Refusals {
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The newest revision. Refusals before the choice of a revision use it. */
+  /** The newest revision. Used for refusals before a revision is chosen. */
   readonly revision: string
 }
 
 /**
  * The answer of a refusal: the full envelope (api.md, Error envelope), in the revision of the refusal.
  *
- * It has `Retry-After` (seconds) if the refusal has a time, and `WWW-Authenticate` with a 401.
+ * Sets `Retry-After` (in seconds) if the refusal has a retry time, and `WWW-Authenticate` with a 401.
  */
 export const refusal = (error: ApiError.ApiError, request_id: string, { docs_url, revision }: Refusals): Answer => {
   const headers: Record<string, string> = { ...apiHeaders, "service-version": error.revision ?? revision }

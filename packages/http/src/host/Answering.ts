@@ -7,7 +7,8 @@ import * as Paths from "./Paths.ts"
 import type { Header, Incoming, Route } from "./Route.ts"
 
 /*
- * What every handler does with a request, whatever platform it came from: find its route, run it, and answer every failure.
+ * What every handler does with a request, regardless of its platform: finds its route, runs it, and answers every
+ * failure.
  */
 
 /** Settings of a handler besides its routes. */
@@ -16,7 +17,7 @@ export interface Settings {
   readonly docs_url: string
   /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** Called after every answer. It must not block. If it throws, or its promise rejects, that is logged. */
+  /** Called after every answer. It must not block. If it throws or its promise rejects, the error is logged. */
   readonly onAnswered?: (answered: Answered) => unknown
 }
 
@@ -34,53 +35,57 @@ export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 /** The matched route, with the parameters of its path. */
 export type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
 
-/** How a route has ended. */
+/** The outcome of a route. */
 export type Ended = Exit.Exit<Answer.Answer, ApiError.ApiError>
 
 /** Finds routes, runs them, and makes the answers. */
 export interface Answering<R> {
-  /** Finds the route of a request; null if there is none. A `HEAD` has the route of the `GET`. */
+  /** Finds the route of a request; null if there is none. A `HEAD` request uses the route of the `GET`. */
   readonly find: (method: string, path: string) => Found<R> | null
-  /** What answers a request without a route. */
+  /** Answers a request that has no route. */
   readonly notFound: (path: string) => Found<R>
-  /** Answers a preflight of an allowed origin; null for any other request. */
+  /** Answers a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
-  /** Begins an exchange: it gets a request id, and the headers that its answer has in any case. */
+  /** Begins an exchange: assigns its request id and the headers that its answer always has. */
   readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
   /**
-   * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
+   * Runs a route and reports its outcome. Returns null if it ended synchronously, otherwise a function that interrupts
+   * it.
    */
   readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
-  /** Runs a streamed body, and calls `ended` at its end. Returns what `run` returns. */
+  /** Runs a streamed body and calls `ended` at its end. Returns the same as `run`. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,
     write: (text: string) => void,
     ended: () => void
   ) => (() => void) | null
-  /** The answer to how a route has ended: a failure is a refusal, and a defect is logged and answered without details. */
+  /**
+   * The answer for the outcome of a route: a failure becomes a refusal; a defect is logged and answered without
+   * details.
+   */
   readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
   /** Reports an answer to `onAnswered`. */
   readonly answered: (exchange: Exchange, status: number) => void
-  /** Calls a function from the settings. If it throws, that is logged under its name, and the request goes on. */
+  /** Calls a function from the settings. If it throws, the error is logged under its name and the request continues. */
   readonly guarded: <A>(name: string, call: () => A) => A | undefined
   /** The answer to a request that never reached a route, with an identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** From now on every request is refused with `service_unavailable`. Running ones finish. */
+  /** Refuses every new request with `service_unavailable`. Running ones finish. */
   readonly refuse: Effect.Effect<void>
-  /** Waits until nothing runs. */
+  /** Waits until no request is running. */
   readonly idle: Effect.Effect<void>
-  /** Interrupts what runs. Does not wait long for what does not end. */
+  /** Interrupts running requests. Waits only briefly for those that do not end. */
   readonly interruptAll: Effect.Effect<void>
 }
 
 /** A request that is being answered. A class for the same reason as `PipelinedRequest`. */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** The headers that its answer has in any case: also a refusal, or the answer to a preflight. */
+  /** The headers that its answer always has, even if it is a refusal or answers a preflight. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
-  /** When it arrived, on the clock of `performance`; 0 if it is not measured. */
+  /** When it arrived, by `performance.now()`; 0 if not measured. */
   readonly began_ms: number
 
   constructor(request_id: Ids.RequestId, headers: Exchange["headers"], name: string, began_ms: number) {
@@ -91,13 +96,13 @@ export class Exchange {
   }
 }
 
-/** Answers requests with these services in this scope. When it closes, what still runs is interrupted. */
+/** Answers requests with these services in this scope. When the scope closes, running requests are interrupted. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   given: Settings
 ): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
-  // Closing the scope waits no longer for interrupted requests than `interruptAll` does.
+  // Closing the scope waits for interrupted requests as briefly as `interruptAll` does.
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
   const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* Revision.ServedRevisions
@@ -107,7 +112,7 @@ export const make = Effect.fnUntraced(function* <R>(
 /** How long interrupted requests may take to end, in milliseconds. */
 const last_calls_ms = 250
 
-/** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues on its own. */
+/** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues in the background. */
 const waitBriefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
     Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
@@ -127,8 +132,7 @@ const makeUnsafe = <R>(
   const handled = handledIn(context)
   let isRefusing = false
 
-  const logFailed = (name: string, defect: unknown) =>
-    void fork(Effect.logWarning(`${name} has failed`, Cause.die(defect)))
+  const logFailed = (name: string, defect: unknown) => void fork(Effect.logWarning(`${name} failed`, Cause.die(defect)))
 
   const guarded = <A>(name: string, call: () => A): A | undefined => {
     try {
@@ -164,7 +168,7 @@ const makeUnsafe = <R>(
     notFound: (path) => NotFound.match(paths, path),
     preflight: cors.preflight,
     begin: (route, path, header) => {
-      // An answer in an older revision sets this header itself (api.md, Versioning 2).
+      // An answer in an older revision sets this header itself (api.md, Choosing a revision).
       const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
       const began_ms = onAnswered === undefined ? 0 : performance.now()
       return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, began_ms)
@@ -213,11 +217,11 @@ const makeUnsafe = <R>(
 const isTraced = (context: Context.Context<never>): boolean =>
   Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
-/** Disables tracing if the host has no tracer, because spans would be made and discarded for every request. */
+/** Disables tracing if the host has no tracer. Otherwise spans would be created and discarded for every request. */
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
 
-/** Runs a route. With a tracer, its span names the request but holds nothing that was sent. */
+/** Runs a route. With a tracer, its span names the request but contains no data from it. */
 const handledIn = <R>(context: Context.Context<R>) => {
   const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) =>
     Effect.suspend(() => route.handle(incoming))
@@ -229,8 +233,8 @@ const handledIn = <R>(context: Context.Context<R>) => {
   }
 }
 
-/** The host is about to stop, or has stopped. */
+/** The host is stopping or has stopped. */
 export const closingDown = ApiError.make("service_unavailable", { retry_after_seconds: 1 })
 
 const logDefect = (cause: Cause.Cause<unknown>, request_id: string) =>
-  Effect.logError("A request has failed", cause).pipe(Effect.annotateLogs({ request_id }))
+  Effect.logError("A request failed", cause).pipe(Effect.annotateLogs({ request_id }))

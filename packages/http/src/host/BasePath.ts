@@ -1,10 +1,13 @@
 import { Result } from "effect"
 
-/** The rule for a base path: the end of a sentence that begins with the setting's name. */
+/** The rule for a base path, phrased to complete a sentence that begins with the setting's name. */
 export const rule =
   "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
 
-/** Parses a path such as `/api/insurance/`: percent-encoded, without a slash at the end, and an empty text for the root. */
+/**
+ * Parses a path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash; it is empty for the
+ * root.
+ */
 export const read = (text: string): Result.Result<string, typeof rule> => {
   if (text === "") return Result.succeed("")
   if (!text.startsWith("/") || /[?#\\\s\p{C}]/u.test(text)) return Result.fail(rule)
@@ -16,7 +19,7 @@ export const read = (text: string): Result.Result<string, typeof rule> => {
 }
 
 /**
- * Finds the part of a path that is below a base path; null if it is not below it. The base path itself gives `/`.
+ * Returns the part of a path below the base path; null if the path is not below it. The base path itself gives `/`.
  *
  * Segments are compared decoded, because the same segment can be encoded in several ways.
  */

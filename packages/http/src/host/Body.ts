@@ -1,32 +1,31 @@
 import { ApiError } from "@quotewire/core"
 import { Effect, Result } from "effect"
-import type { Header } from "./Route.ts"
+import type { Header, Read } from "./Route.ts"
 
 /*
- * Bodies: how large they may be, and how they are parsed. How they are read depends on the platform.
+ * The size limit and the parsing of bodies. How they are read depends on the platform.
  */
 
-/** The largest body of an operation or a message, in bytes (api.md, Errors: `request_too_large`). */
+/** The largest body of an operation or a message, in bytes (api.md, Requests and answers). */
 export const max_bytes = 256 * 1024
 
-/** Reads a body. If it is too large, it is refused. If the caller disconnects, reading is interrupted. */
-export type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
-
-/** No body, or an empty one. */
+/** An empty or missing body. */
 export const nothing = new Uint8Array(0)
 
 /** Refuses a body that is larger than the limit, in bytes. */
 export const tooLarge = (limit: number): Read =>
   Effect.fail(ApiError.make("request_too_large", { message: `The body is larger than ${limit / 1024} KiB.` }))
 
-/** Something placed before the service has consumed the body. The caller did nothing wrong, so this is a defect. */
+/**
+ * Something in front of the service has already consumed the body. That is not the caller's fault, so it is a defect.
+ */
 export const consumed = (message: string): Effect.Effect<never> => Effect.die(new Error(message))
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /**
- * Parses a body as JSON. It must be JSON in UTF-8, not compressed, and no header may say otherwise: else it is refused with
- * `invalid_json`, which names the header at fault.
+ * Parses a body as JSON. It must be uncompressed JSON in UTF-8, and no header may say otherwise. If not, it is refused
+ * with `invalid_json`, which names the header at fault.
  *
  * A body without a content type counts as JSON, because the API accepts nothing else.
  */

@@ -2,11 +2,11 @@ import * as Answer from "./Answer.ts"
 import type { Paths } from "./Paths.ts"
 import type { Header, Route } from "./Route.ts"
 
-/** The origins of web pages that may call. Browsers send an origin, other programs send none. */
+/** The origins whose web pages may call. Browsers send an origin; other programs do not. */
 export interface Origins {
   /** Origins such as `https://agent.example`. */
   readonly allowed: ReadonlyArray<string>
-  /** Whether pages of this machine may call, on any port: for a sandbox on the loopback address. */
+  /** Whether pages from this machine may call, on any port: for a sandbox on the loopback address. */
   readonly loopback: boolean
 }
 
@@ -32,11 +32,13 @@ export const permitting = (methods: string, headers: string): Readonly<Record<st
 
 const allowing = (origin: string) => ({ vary: "Origin", "access-control-allow-origin": origin })
 
-/** The headers that pages of other origins may read and send. */
+/** The headers that pages from other origins may read, and those that they may send. */
 const exposed_headers = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
 const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
 
-/** Lets web pages of the allowed origins call the routes that are made for browsers. By default no origin is allowed. */
+/**
+ * Lets web pages from the allowed origins call the routes that are meant for browsers. By default no origin is allowed.
+ */
 export interface Cors {
   /** The CORS headers for an answer of this route. */
   readonly headers: (sent: Header, isOpen: boolean) => Readonly<Record<string, string>>

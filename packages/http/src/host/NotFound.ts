@@ -3,7 +3,7 @@ import type { Match, Paths } from "./Paths.ts"
 import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
 
-/** The route in the request log if no path matched. What was sent is not repeated, because it may hold anything. */
+/** The route in the request log if no path matched. The sent path is not logged, because it may contain anything. */
 const unknown_route = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
@@ -11,7 +11,8 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 /**
  * Refuses a request without a route.
  *
- * With a valid key it costs an allowance and is logged, under the path of its route if only the method is wrong.
+ * With a valid key, the request counts toward the rate limit and is logged: under the path of its route if only the
+ * method is wrong.
  */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)

@@ -1,4 +1,4 @@
-/** A node in the tree of paths. Literal segments have precedence over a parameter. */
+/** A node in the tree of paths. Literal segments take precedence over a parameter. */
 interface Branch<A> {
   readonly literals: Map<string, Branch<A>>
   parameter: Branch<A> | null
@@ -10,7 +10,7 @@ interface Leaf<A> {
   readonly value: A
 }
 
-/** The value at a path, and the texts of the path's parameters. */
+/** The value at a path and the values of the path's parameters. */
 export interface Match<A> {
   readonly value: A
   readonly params: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ const isParameter = (segment: string): boolean => segment.startsWith("{") && seg
 /**
  * Builds the tree of paths.
  *
- * Paths must match exactly, including case, double slashes and trailing slashes, as in `api.md`.
+ * Paths must match exactly, including case, double slashes and trailing slashes (api.md, Requests and answers).
  */
 export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; value: A }>): Paths<A> => {
   const root = branch<A>()
@@ -64,7 +64,7 @@ const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
 }
 
 interface Found<A> extends Leaf<A> {
-  /** The text of each parameter, still encoded. */
+  /** The value of each parameter, still encoded. */
   readonly texts: Array<string>
 }
 

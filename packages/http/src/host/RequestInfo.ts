@@ -7,10 +7,10 @@ import type { Proxies, TrustedProxies } from "./TrustedProxies.ts"
 export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type TrustedProxies } from "./TrustedProxies.ts"
 
 /*
- * Everything that the host knows of a request before its body: who calls and from where, in which revision, on which route.
+ * What the host knows about a request before its body: the caller, its address, the revision and the route.
  */
 
-/** Makes everything of a `Pipeline.Request` but its input: the caller, the transport and the revision. */
+/** Makes a `Pipeline.Request` without its input: the caller, the transport and the revision. */
 export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
@@ -24,7 +24,10 @@ export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<
   transport
 })
 
-/** How a request reached a route: the pattern of its path with `{id}` in place of each identifier, never the path. */
+/**
+ * How a request reached a route. Contains the pattern of its path, with `{id}` in place of each identifier, never the
+ * path itself.
+ */
 export const transport = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
   route,
@@ -37,7 +40,8 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 /**
  * Transports of requests to one route, cached.
  *
- * Programs call repeatedly. A call that looks like the one before shares its object, which the request log keeps.
+ * Programs call repeatedly. A call with the same transport as the one before shares its object, which the request log
+ * keeps.
  */
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
@@ -49,7 +53,7 @@ export const cachedTransports = (route: string): ((incoming: Incoming) => Finish
   }
 }
 
-/** Reads headers from an object. A repeated header is joined by commas, and so is not valid. */
+/** Reads headers from an object. Repeated headers are joined with commas, which makes them invalid. */
 export const headerIn =
   (headers: Headers): Header =>
   (name) => {
@@ -58,9 +62,10 @@ export const headerIn =
   }
 
 /**
- * The key in an `Authorization` header (api.md, Authentication 1).
+ * The key in an `Authorization` header (api.md, Headers).
  *
- * Null if the header was not sent. An empty text, which is a wrong key, for another scheme or a header without a key.
+ * Null if the header was not sent. An empty text, which is never a valid key, for a different scheme or a header
+ * without a key.
  */
 export const key = (authorization: string | null): string | null => {
   if (authorization === null) return null
@@ -70,10 +75,12 @@ export const key = (authorization: string | null): string | null => {
 const bearer = /^bearer +([^\s,]+) *$/i
 
 /**
- * The address by which a request's caller is counted. Of an IPv6 address it is the 64-bit network, which one caller owns.
+ * The address under which a request's caller is counted. For IPv6 it is the 64-bit network, because one caller owns all
+ * of it.
  *
- * `remote` is the address of the connection, or an empty text if it has none. Without proxies it is the answer, whatever the
- * headers say. With proxies it is the last address in the header that is not a trusted proxy's. Earlier entries may be forged.
+ * `remote` is the address of the connection, or an empty text if it has none. Without proxies, that address is used and
+ * headers are ignored. With proxies, it is the last address in the header that does not belong to a trusted proxy.
+ * Earlier entries may be forged.
  */
 export const addressOf = (proxies: Proxies | null): ((remote: string, header: Header) => string) =>
   proxies === null

@@ -2,34 +2,46 @@ import type { ApiError, Ids } from "@quotewire/core"
 import type { Effect } from "effect"
 import type { Answer } from "./Answer.ts"
 
-/** The headers of a request by name in lower case. */
+/** The headers of a request by lower-case name. */
 export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
-/** Reads a header by its name in lower case; null if it was not sent. A repeated header is joined by commas. */
+/** Reads a header by its lower-case name; null if it was not sent. Repeated headers are joined with commas. */
 export type Header = (name: string) => string | null
+
+/**
+ * Reads a body. It is refused if it is too large, or if too much is arriving at once. If the caller disconnects, reading is
+ * interrupted.
+ */
+export type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large" | "service_unavailable">>
 
 /** A request as a route receives it. */
 export interface Incoming {
   readonly request_id: Ids.RequestId
-  /** The method as sent. A `HEAD` is answered by the route of the `GET`. */
+  /** The method as sent. A `HEAD` request is answered by the route of the `GET`. */
   readonly method: string
   /** The decoded text of each `{name}` in the path. */
   readonly params: Readonly<Record<string, string>>
   /** The text after the `?`, still encoded. */
   readonly query: string
   readonly header: Header
-  /** All headers. Reading one with `header` costs less. */
+  /** All headers. Reading a single one with `header` is cheaper. */
   readonly headers: Headers
-  /** The caller's address, as limits count it. */
+  /** The caller's address as the rate limits count it. */
   readonly address: string
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The path below which callers reach the host, such as `/insurance`, or an empty text: what a `Location` begins with. */
+  /**
+   * The path below which callers reach the host, such as `/insurance`, or an empty text. Every `Location` begins with
+   * it.
+   */
   readonly public_path: string
   /** Reads the body. If it has more than this many bytes, it is refused with `request_too_large`. */
-  readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
-  /** Reads the exact bytes of the body, which signatures need. If a parser has made it an object, that is a defect. */
-  readonly readRaw: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
+  readonly read: (max_bytes: number) => Read
+  /**
+   * Reads the exact bytes of the body, which signatures need. It is a defect if a parser has already turned the body
+   * into an object.
+   */
+  readonly readRaw: (max_bytes: number) => Read
 }
 
 /**
@@ -43,13 +55,13 @@ export interface Route<out R = never> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
   /** The path, with `{name}` in place of a parameter. */
   readonly path: string
-  /** Whether pages of the allowed origins may call it from a browser. */
+  /** Whether web pages from the allowed origins may call it. */
   readonly cors: boolean
   /** Answers a request; a refusal becomes the envelope. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Answer, ApiError.ApiError, R>
 }
 
-/** A route that web pages of other origins cannot call. */
+/** Makes a route that web pages from other origins cannot call. */
 export const make = <R>(
   method: Route<R>["method"],
   path: string,

@@ -12,7 +12,7 @@ export interface Target {
 /**
  * Finds the target of a request; null if it is not below `base_path`.
  *
- * `stripped` is what a framework has already removed from the beginning of the URL, such as Express.
+ * `stripped` is the part that a framework such as Express has already removed from the beginning of the URL.
  */
 export type Locate = (url: string, stripped: string) => Target | null
 
@@ -27,18 +27,19 @@ export const locate = (base_path: string): Locate => {
     const path = below(whole)
     if (path !== null) return { path, query, mount_path: stripped + base_path }
     if (stripped === "") return null
-    // The framework has removed the base path, too. Behind a pattern such as `/insurance/*path`, Express removes everything.
+    // The framework has removed the base path too. With a pattern such as `/insurance/*path`, Express removes
+    // everything.
     const sent = base_path === "" ? null : below(whole === "/" ? stripped : stripped + whole)
     return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: base_path }
   }
 }
 
-/** Of a full address, as proxies send it, only path and query count. */
+/** Proxies may send a full URL. Only its path and query count. */
 const withoutOrigin = (url: string): string => {
   if (url.startsWith("/")) return url
   const rest = url.replace(/^https?:\/\/[^/?]*/i, "")
   return rest.startsWith("?") || rest === "" ? `/${rest}` : rest
 }
 
-/** The target of a request that is not below the base path. No route has its path. */
+/** The target of a request that is not below the base path. No route matches it. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }

@@ -1,10 +1,10 @@
 import { WebhookAddress } from "@quotewire/core/program"
 import type { IpNetwork } from "effect/net"
 
-/** The proxies in front of the host that are trusted: a number of them in a row, or those in these networks. */
+/** The trusted proxies in front of the host: a number of consecutive hops, or all proxies in these networks. */
 export type TrustedProxies = { readonly hops: number } | { readonly networks: ReadonlyArray<IpNetwork.IpNetwork> }
 
-/** The headers in which proxies tell the address of their client. */
+/** The headers in which proxies report the address of their client. */
 export const proxyHeaders = ["x-forwarded-for", "forwarded"] as const
 export type ProxyHeader = (typeof proxyHeaders)[number]
 

@@ -1,13 +1,13 @@
 import { type ApiError, type Caller, Pipeline } from "@quotewire/core"
 import { Effect } from "effect"
-import type { Challenged } from "../oauth/Challenge.ts"
+import type { Challenged } from "./Challenge.ts"
 
 /** A sender who was admitted. */
 export interface Admitted {
   readonly caller: Caller.Caller
   /** The credentials for everything that the request does. */
   readonly credentials: Pipeline.RequestHead["credentials"]
-  /** The kinds of caller that the sender could become by signing in; none without a way to sign in. */
+  /** The kinds of caller that the sender could become by signing in; none if it cannot sign in. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
 }
 
@@ -17,7 +17,7 @@ export interface Gate {
   readonly admit: (
     request: Pipeline.RequestHead
   ) => Effect.Effect<Admitted, ApiError.ApiError | Challenged, Pipeline.PipelineServices>
-  /** The refusal of a sender that was admitted, but lacks authority that it could get by signing in. */
+  /** The refusal of an admitted sender that lacks authority it could get by signing in. */
   readonly refuse: (admitted: Admitted, error: ApiError.ApiError) => ApiError.ApiError | Challenged
 }
 

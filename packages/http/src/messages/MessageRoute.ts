@@ -5,37 +5,37 @@ import * as Body from "../host/Body.ts"
 import * as Cors from "../host/Cors.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
-import type { Challenged } from "../oauth/Challenge.ts"
+import type { Challenged } from "./Challenge.ts"
 import * as Gate from "./Gate.ts"
 
 export type { Origins } from "../host/Cors.ts"
 export type { Gate } from "./Gate.ts"
 
-/** What the host passes to the endpoint: the body of a `POST`, and its sender. */
+/** What the host passes to the endpoint: the body of a `POST` request and its sender. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The kinds of caller that the sender could become by signing in; none if it cannot. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
-  /** How the request came in, for the request log. */
+  /** How the request arrived, for the request log. */
   readonly transport: FinishedCall.Transport
-  /** The `request_headers` of the endpoint, by name in lower case; null for one that was not sent. */
+  /** The `request_headers` of the endpoint by lower-case name; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON. If it is not JSON, the endpoint answers that in the form of its protocol. */
+  /** The body as JSON. If it is not JSON, the endpoint answers with an error of its protocol. */
   readonly body: Result.Result<unknown, ApiError.ApiError<"invalid_json">>
 }
 
 /** The answer to a message. */
 export interface Reply {
   readonly status: number
-  /** The `answer_headers` of the endpoint, by name in lower case. */
+  /** The `answer_headers` of the endpoint by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
   /**
-   * Instead of `text`: sends several JSON texts, as server-sent events. If the caller hangs up, it is interrupted. A stream that is
-   * silent for long stays open: the host sends comments.
+   * Instead of `text`: sends several JSON texts as server-sent events. If the caller disconnects, it is interrupted.
+   * The host sends comments to keep a silent stream open.
    */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
@@ -48,22 +48,23 @@ export interface MessageEndpoint<out R = never> {
   readonly request_headers: ReadonlyArray<string>
   /** The answer headers of its protocol. */
   readonly answer_headers: ReadonlyArray<string>
-  /** The JSON text that answers other methods than `POST`, with 405. */
+  /** The JSON text of the 405 answer to methods other than `POST`. */
   readonly only_post: string
   /**
    * Answers the body of one request, and logs the request. Interrupting it cancels the call.
    *
-   * It fails if the caller is not admitted after all: the host then sends the envelope and logs the request. It fails with
-   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has: the endpoint has logged that itself.
+   * Fails if the caller turns out not to be admitted: the host then sends the envelope and logs the request. Fails with
+   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has: the endpoint has then logged the
+   * request itself.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
 }
 
 /**
- * Serves a message endpoint to web pages of these origins, and to callers whom the gate admits.
+ * Serves a message endpoint to web pages from these origins and to callers that the gate admits.
  *
- * Before it reads a message, it refuses with the envelope: `forbidden` for pages of other origins, the refusals of the gate,
- * and `request_too_large` above 256 KiB.
+ * Refusals before a message is read use the envelope: `forbidden` for pages from other origins, the refusals of the
+ * gate, and `request_too_large` above 256 KiB.
  */
 export const make = <R>(
   endpoint: MessageEndpoint<R>,
@@ -114,7 +115,7 @@ type Answers<R> = (request: Request) => Replied<R>
 
 type Replied<R> = Effect.Effect<Reply, ApiError.ApiError | Challenged, R | Pipeline.PipelineServices>
 
-/** A request to the endpoint, in progress. */
+/** A request in progress. */
 interface Request extends Pipeline.RequestHead {
   readonly incoming: Incoming
   readonly origin: string | null
@@ -128,7 +129,7 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
   return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
-/** Makes the handler of `POST`: it checks who sends the request, reads the body, and passes it to the endpoint. */
+/** Makes the handler of `POST`, which checks the sender, reads the body and passes it to the endpoint. */
 const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: Gate.Gate): Answers<R> => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* (request: Request) {
@@ -157,13 +158,13 @@ const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this ori
 
 const none: Readonly<Record<string, string>> = {}
 
-/** The headers of an event stream. They tell proxies to pass each event on at once. */
+/** The headers of an event stream. They tell proxies not to buffer events. */
 const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
 
 /** How often a comment is sent in a stream of events, in milliseconds: proxies close connections that are silent for a minute. */
 const comment_ms = 15_000
 
-/** Sends comments, which callers skip, as long as a stream is open. */
+/** Sends comments, which callers ignore, while a stream is open. */
 const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
   Effect.forever(
     Effect.delay(
@@ -172,7 +173,7 @@ const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
     )
   )
 
-/** All answers are in the current revision (api.md, Versioning 6). */
+/** All answers are in the current revision (api.md, Choosing a revision). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
   if (events !== undefined) {
@@ -199,7 +200,7 @@ const challengeOf = (
     return { ...answer, headers: { ...answer.headers, ...readable, "www-authenticate": header } }
   })
 
-/** Whether the caller's key was refused. That is counted already, and such a key must not be looked up again. */
+/** Whether the caller's key was refused. The refusal is already counted, and the key must not be looked up again. */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
   _tag === "authentication_failed" || _tag === "rate_limited"
 
@@ -210,7 +211,7 @@ const logRequest = (
   { _tag, status }: Pick<ApiError.ApiError, "_tag" | "status">
 ) => Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code: _tag })
 
-/** The same for a sender that was not checked yet. Requests without a valid key or token are not logged. */
+/** The same for a sender that has not been checked yet. Requests without a valid key or token are not logged. */
 const logUnadmitted = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
   Effect.ignore(
     Effect.flatMap(gate.admit(request), ({ credentials }) => logRequest(request, credentials, { _tag, status }))

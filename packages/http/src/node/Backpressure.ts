@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
+import * as Slices from "./Slices.ts"
 
-/** How much callers may leave unread, and for how long. */
+/** How much data callers may leave unread, and for how long. */
 export interface Limits {
   /**
    * How long a caller may take to read the next 64 KiB of its answer, or the rest of it, in milliseconds. A slower
@@ -10,30 +11,34 @@ export interface Limits {
    */
   readonly read_timeout_ms?: number
   /**
-   * How many bytes all callers together may leave unread: answers that they have not taken, and requests that wait for
-   * that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
+   * The most bytes that all callers together may leave unread: answers that they have not read, and requests that wait
+   * for that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
    */
   readonly max_unread_bytes?: number
 }
 
-/** How many requests of one connection are answered at a time. The next start when answers were taken. */
-const max_in_flight = 16
+/** How many requests of one connection are answered at a time. The next ones start when the caller has read answers. */
+const max_in_flight = 4
 
-/** The memory that a waiting request takes in `node:http`, with what it leaves to the garbage collector. */
+/** A connection with this many unread answers is closed. */
+const max_unanswered = 32
+
+/** The memory that a waiting request takes in `node:http`, including its garbage. */
 const waiting_bytes = 16 * 1024
 
 /**
- * A request and its answer, from its arrival until the caller has taken the answer or disconnected.
+ * A request and its answer, from arrival until the caller has read the answer or disconnected.
  *
- * A class: when many object literals have survived, V8 makes all later ones in the old generation, where they keep every
- * answered request in memory until a full collection. Callers that read nothing then made p99 2.5 times as long.
+ * A class, because once many object literals have survived, V8 allocates all later ones in the old generation, where
+ * they keep every answered request in memory until a full collection. With callers that read nothing, p99 was then 2.5
+ * times as long.
  */
 export class PipelinedRequest {
-  /** Called if the caller disconnects before the answer was sent. */
+  /** Called if the caller disconnects before the answer is sent. */
   onHangUp: (() => void) | null = null
-  /** How many bytes the caller has not taken. */
+  /** How many bytes the caller has not read. */
   bytes = 0
-  /** Since when the caller can take something, on the clock of `performance`; null before the answer. */
+  /** Since when the caller can read data, by `performance.now()`; null before the answer. */
   offered_ms: number | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -47,24 +52,23 @@ export class PipelinedRequest {
   }
 }
 
-/** The requests of a connection, oldest first, in the order in which its caller takes the answers. */
+/** The requests of a connection, oldest first, in the order in which its caller reads the answers. */
 interface Connection {
   readonly socket: Socket
   readonly started: Array<PipelinedRequest>
   readonly waiting: Array<PipelinedRequest>
   unread_bytes: number
-  isPaused: boolean
   /** Whether waiting requests are about to start. */
   isStarting: boolean
-  /** Called when every request that has fully arrived was answered. */
+  /** Called once every request that has fully arrived is answered. */
   onAnswered: (() => void) | null
 }
 
 /**
- * Backpressure for callers that send requests and do not read the answers.
+ * Backpressure for callers that send requests but do not read the answers.
  *
- * A connection with 16 unread answers is not read, and requests that have arrived on it wait. A connection whose caller
- * takes nothing, or almost nothing, is closed.
+ * Answers four requests of each connection at a time. While later ones wait, a server that reads in slices parses
+ * nothing more. A connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
  */
 export class Backpressure {
   private readonly connections = new Map<Socket, Connection>()
@@ -82,22 +86,29 @@ export class Backpressure {
     return Math.min(this.read_timeout_ms / 4, 1_000)
   }
 
-  /** Starts a request at once, or when its connection has taken an answer. */
+  /** Starts a request at once, or after its caller has read an earlier answer. */
   admit(request: IncomingMessage, response: ServerResponse, start: (pipelined: PipelinedRequest) => void): void {
     if (request.socket.destroyed) return
     const pipelined = new PipelinedRequest(request, response, start)
-    // HTTP/2 has its own backpressure for each stream, and its socket must not be paused.
+    // HTTP/2 has its own backpressure for each stream; its socket must not be paused.
     if (request.httpVersionMajor !== 1) {
       response.once("close", () => hangUp(pipelined))
       start(pipelined)
       return
     }
+    Slices.look(request)
     const connection = this.connectionOf(request.socket)
-    if (connection.started.length < max_in_flight) this.begin(connection, pipelined)
-    else this.hold(connection, pipelined)
+    const { started, waiting } = connection
+    if (started.length + waiting.length + 1 >= max_unanswered) this.drop(connection)
+    else if (started.length < max_in_flight) this.begin(connection, pipelined)
+    else {
+      waiting.push(pipelined)
+      Slices.hold(connection.socket)
+      this.addUnread(connection, pipelined, waiting_bytes)
+    }
   }
 
-  /** Records that the caller can take something, and how many more bytes. */
+  /** Records that the caller can read more, and how many bytes were added. */
   offer(pipelined: PipelinedRequest, bytes: number): void {
     pipelined.offered_ms = performance.now()
     if (bytes === 0) return
@@ -105,14 +116,14 @@ export class Backpressure {
     if (connection !== undefined) this.addUnread(connection, pipelined, bytes)
   }
 
-  /** Runs an action when every request that has fully arrived on this connection was answered. */
+  /** Runs an action once every request that has fully arrived on this connection is answered. */
   whenAnswered(socket: Socket, act: () => void): void {
     const connection = this.connections.get(socket)
     if (connection === undefined || !owesAnswer(connection)) act()
     else connection.onAnswered = act
   }
 
-  /** Closes the connections whose callers take nothing. */
+  /** Closes the connections whose callers do not read. */
   sweep(): void {
     const latest_ms = performance.now() - this.read_timeout_ms
     for (const { socket, started } of this.connections.values()) {
@@ -129,15 +140,10 @@ export class Backpressure {
       started: [],
       waiting: [],
       unread_bytes: 0,
-      isPaused: false,
       isStarting: false,
       onAnswered: null
     }
     this.connections.set(socket, connection)
-    // Node resumes a connection after each answer.
-    socket.on("resume", () => {
-      if (connection.isPaused) socket.pause()
-    })
     socket.once("close", () => this.close(connection))
     return connection
   }
@@ -148,14 +154,7 @@ export class Backpressure {
     pipelined.start(pipelined)
   }
 
-  private hold(connection: Connection, pipelined: PipelinedRequest): void {
-    connection.waiting.push(pipelined)
-    connection.isPaused = true
-    connection.socket.pause()
-    this.addUnread(connection, pipelined, waiting_bytes)
-  }
-
-  /** Records that the caller has taken an answer. */
+  /** Records that the caller has read an answer. */
   private end(connection: Connection, pipelined: PipelinedRequest): void {
     const { socket, started, waiting } = connection
     const index = started.indexOf(pipelined)
@@ -163,21 +162,18 @@ export class Backpressure {
     started.splice(index, 1)
     this.addUnread(connection, pipelined, -pipelined.bytes)
     hangUp(pipelined)
-    // Only now can the caller take the next answer.
+    // Only now can the caller read the next answer.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.startWaiting(connection)
-    else if (connection.isPaused) {
-      connection.isPaused = false
-      socket.resume()
-    }
+    else Slices.release(socket)
     if (connection.onAnswered !== null && !owesAnswer(connection)) {
       connection.onAnswered()
       connection.onAnswered = null
     }
   }
 
-  /** Starts waiting requests in the next turn of the event loop, so that no connection takes a whole turn for itself. */
+  /** Starts waiting requests in the next turn of the event loop, so that no connection uses up a whole turn. */
   private startWaiting(connection: Connection): void {
     if (connection.isStarting) return
     connection.isStarting = true
@@ -194,7 +190,7 @@ export class Backpressure {
     this.connections.delete(connection.socket)
     this.unread_bytes -= connection.unread_bytes
     connection.waiting.length = 0
-    // Node does not close answers that are queued behind another one.
+    // Node does not close responses that are queued behind an earlier one.
     for (const pipelined of connection.started.splice(0)) hangUp(pipelined)
   }
 
@@ -205,21 +201,25 @@ export class Backpressure {
     if (this.unread_bytes > this.max_unread_bytes) this.closeLargest()
   }
 
-  /** Closes connections until a tenth of the limit is free, so that the next request need not search again. */
+  /** Closes connections until a tenth of the limit is free, so that the next request does not have to search again. */
   private closeLargest(): void {
     const largest = Array.from(this.connections.values()).sort((a, b) => b.unread_bytes - a.unread_bytes)
     for (const connection of largest) {
       if (this.unread_bytes <= this.max_unread_bytes * 0.9) return
-      this.close(connection)
-      connection.socket.destroy()
+      this.drop(connection)
     }
+  }
+
+  private drop(connection: Connection): void {
+    this.close(connection)
+    connection.socket.destroy()
   }
 }
 
 const owesAnswer = ({ started, waiting }: Connection): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
-/** Whether a caller's time is over. Behind another answer there is nothing to take yet. */
+/** Whether a caller's time to read is over. It has not started while an earlier answer is unread. */
 const isOverdue = ({ offered_ms, response }: PipelinedRequest, latest_ms: number): boolean =>
   offered_ms !== null && offered_ms < latest_ms && response.socket !== null
 

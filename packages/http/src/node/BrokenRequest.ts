@@ -7,11 +7,12 @@ import type { Answer } from "../host/Answer.ts"
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
- * Answers a request that is not HTTP, is too long or was not read in time with the envelope, and ends the connection.
+ * Answers a request that is not HTTP, is too long or did not arrive in time. Sends the envelope and ends the
+ * connection.
  *
- * The error table has no codes of their own for these. A URL or headers above Node's limit of 16 KiB are
- * `request_too_large`. A request that was not read in time is `service_unavailable`, because it may be fine: a host that was
- * paused looks the same as a slow caller. Everything else is `invalid_json`.
+ * These cases have no error codes of their own. A URL or headers above Node's limit of 16 KiB are refused with
+ * `request_too_large`. A request that did not arrive in time gets `service_unavailable`, because it may be valid: a
+ * paused host looks the same as a slow caller. Everything else gets `invalid_json`.
  */
 export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   const code = Predicate.hasProperty(error, "code") ? error.code : undefined
@@ -32,7 +33,7 @@ const reasons: Readonly<Record<number, string>> = {
 /** How long the caller may take to close its side, in milliseconds. */
 const linger_ms = 1_000
 
-/** Writes a refusal to a bare socket and ends the connection, even if the caller keeps its side open. */
+/** Writes a refusal to a raw socket and ends the connection, even if the caller keeps its side open. */
 export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
   const timer = setTimeout(() => socket.destroy(), linger_ms)
@@ -55,7 +56,7 @@ const refusalOf = (code: unknown): ApiError.ApiError => {
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return ApiError.make("service_unavailable", {
-      message: "The host has not read the whole request in time, and has done nothing. Send it again.",
+      message: "The request did not arrive in time, and nothing was done. Send it again.",
       retry_after_seconds: 1
     })
   }

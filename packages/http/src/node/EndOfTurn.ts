@@ -1,11 +1,11 @@
-/** At most this many items wait, so that the first is not held up by all that arrived with it. */
+/** At most this many items wait, so that the first is not delayed by all that arrived with it. */
 const max_ready = 8
 
 /**
- * Runs an action on all items of one turn of the event loop together, at its end or when there are enough.
+ * Runs an action on all items of one turn of the event loop together: at its end, or once enough have arrived.
  *
- * Each written answer wakes its reader. Written one by one between calls, starts reach 0.89 of the throughput and 0.87 of
- * that per CPU second, and reads 0.97 and 0.93 (medians; see bench/README.md).
+ * Each written answer wakes its reader. If answers are written one by one between calls, starts reach 0.89 of the
+ * throughput and 0.87 of the throughput per CPU second, and reads 0.97 and 0.93 (medians; see bench/README.md).
  */
 export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []

@@ -4,6 +4,7 @@ import type { ApiError } from "@quotewire/core"
 import { Effect, Exit, Schedule, type Scope } from "effect"
 import type * as Answer from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
+import * as ArrivingBodies from "../host/ArrivingBodies.ts"
 import * as BasePath from "../host/BasePath.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
@@ -17,14 +18,17 @@ import * as Sending from "./Sending.ts"
 export type { Answered } from "../host/Answering.ts"
 
 /** Settings of a handler besides its routes. */
-export interface Settings extends Answering.Settings, Backpressure.Limits {
-  /** The path that requests arrive below, such as `/insurance`; by default what the framework says that it has removed. */
+export interface Settings extends Answering.Settings, Backpressure.Limits, ArrivingBodies.Limits {
+  /**
+   * The path that requests arrive below, such as `/insurance`; by default the prefix that the framework reports as
+   * removed.
+   */
   readonly base_path?: string
   /** The path below which callers reach the host; by default the one that the request arrived below. */
   readonly public_path?: string
-  /** The proxies that are trusted to tell a caller's address; none by default. */
+  /** The proxies that are trusted to report a caller's address; none by default. */
   readonly proxies?: RequestInfo.Proxies
-  /** Tells a caller's address if the connection has none, as on a Unix socket. */
+  /** Returns a caller's address if the connection has none, as on a Unix socket. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
@@ -33,20 +37,24 @@ export interface Handler {
   /**
    * Answers one request.
    *
-   * With `next`, as in Express, requests to unknown paths are passed on to it.
+   * With `next`, as in Express, requests outside its mount path are passed on; at the root of a site, requests to
+   * unknown paths are.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
   /** The answer to a request that could not be parsed, with an identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** Runs an action when every request that has fully arrived on this connection was answered. */
+  /** Runs an action once every request that has fully arrived on this connection is answered. */
   readonly whenAnswered: (socket: Socket, act: () => void) => void
-  /** From now on every answer ends its connection. */
+  /** Ends each connection with its next answer. */
   readonly close: Effect.Effect<void>
-  /** From now on every request is refused with `service_unavailable`. Running ones finish. */
+  /** Refuses every new request with `service_unavailable`. Running ones finish. */
   readonly refuse: Effect.Effect<void>
-  /** Waits until every accepted request was answered. */
+  /** Waits until every accepted request is answered. */
   readonly idle: Effect.Effect<void>
-  /** Interrupts running requests and answers them with `service_unavailable`. Does not wait long for those that do not end. */
+  /**
+   * Interrupts running requests and answers them with `service_unavailable`. Waits only briefly for those that do not
+   * end.
+   */
   readonly interruptAll: Effect.Effect<void>
 }
 
@@ -74,6 +82,7 @@ const makeUnsafe = <R>(
   settings: Settings,
   backpressure: Backpressure.Backpressure
 ): Handler => {
+  const bodies = new ArrivingBodies.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
   const { address: addressOf = () => undefined } = settings
   let isClosing = false
@@ -90,7 +99,7 @@ const makeUnsafe = <R>(
       }
       Sending.send(request, response, answer, extra, offer)
     } catch (defect) {
-      // Node refuses invalid headers before it has written anything.
+      // Node rejects invalid headers before it writes anything.
       Sending.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offer)
     }
   }
@@ -122,7 +131,7 @@ const makeUnsafe = <R>(
     const preflight = answering.preflight(request.method ?? "", target.path, header)
     if (preflight !== null) return void sendTo(pending, preflight)
     const remote = () => request.socket.remoteAddress ?? addressOf(request) ?? ""
-    const incoming = new IncomingRequest(request, {
+    const incoming = new IncomingRequest(request, bodies, {
       request_id: exchange.request_id,
       params,
       query: target.query,
@@ -132,7 +141,7 @@ const makeUnsafe = <R>(
       public_path: settings.public_path ?? target.mount_path,
       address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
-    // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
+    // A small body arrives with its headers. One turn later it is complete, so reading it does not wait.
     if (RequestBody.isAnnounced(request)) setImmediate(run, pending, route, incoming)
     else run(pending, route, incoming)
   }
@@ -143,7 +152,8 @@ const makeUnsafe = <R>(
     const found = answering.find(method, target.path)
     const isForeign =
       found === null
-        ? answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
+        ? target.mount_path === "" &&
+          answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
         : isRoot(target)
     if (isForeign && next !== undefined) return next()
     const match = found ?? answering.notFound(target.path)
@@ -166,12 +176,12 @@ const makeUnsafe = <R>(
 /**
  * The part of the URL that a framework such as Express has removed from its beginning.
  *
- * It has one slash at its beginning, because a `Location` with two would lead to another host.
+ * Begins with exactly one slash, because a `Location` with two would lead to a different host.
  */
 export const strippedOf = (request: IncomingMessage): string =>
   "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl.replace(/^\/{2,}/, "/") : ""
 
-/** Whether a target is the root of somebody's whole site, which is not ours. */
+/** Whether a target is the root of the program's whole site, which belongs to the program. */
 export const isRoot = ({ mount_path, path }: Target.Target): boolean => path === "/" && mount_path === ""
 
 /** A request whose answer is pending. A class for the same reason as `PipelinedRequest`. */
@@ -193,7 +203,7 @@ interface Finished {
 
 const closing = { connection: "close" }
 
-/** The parts of a request that the handler has worked out. */
+/** The parts of a request that the handler has derived. */
 type Known = Omit<Incoming, "method" | "read" | "readRaw">
 
 /** A request as its route receives it. A class for the same reason as `PipelinedRequest`. */
@@ -210,7 +220,7 @@ class IncomingRequest implements Incoming {
   readonly read: Incoming["read"]
   readonly readRaw: Incoming["readRaw"]
 
-  constructor(request: IncomingMessage, known: Known) {
+  constructor(request: IncomingMessage, bodies: ArrivingBodies.ArrivingBodies, known: Known) {
     this.request_id = known.request_id
     this.method = request.method ?? ""
     this.params = known.params
@@ -220,7 +230,7 @@ class IncomingRequest implements Incoming {
     this.address = known.address
     this.docs_url = known.docs_url
     this.public_path = known.public_path
-    this.read = (max_bytes) => RequestBody.read(request, max_bytes)
-    this.readRaw = (max_bytes) => RequestBody.readRaw(request, max_bytes)
+    this.read = (max_bytes) => RequestBody.read(request, max_bytes, bodies)
+    this.readRaw = (max_bytes) => RequestBody.readRaw(request, max_bytes, bodies)
   }
 }

@@ -1,9 +1,8 @@
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { Host } from "../Http.ts"
 import * as Answer from "../host/Answer.ts"
-import type * as Api from "../host/Api.ts"
 import * as Route from "../host/Route.ts"
+import type * as Api from "../routes/Api.ts"
 import * as Handler from "./Handler.ts"
 import * as Sending from "./Sending.ts"
 import * as Server from "./Server.ts"
@@ -22,7 +21,7 @@ const durations = Metric.histogram("quotewire_request_duration_seconds", {
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
-    // There are few operations and statuses, so their metrics are cached.
+    // Cached, because there are few combinations of operation and status.
     const counters = new Map<string, typeof requests>()
     const timers = new Map<string, typeof durations>()
     return ({ name, status, duration_ms }) => {
@@ -37,7 +36,7 @@ export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = E
   }
 )
 
-/** CPU time, memory and start time of this process, under the names that exporters of process metrics use. */
+/** CPU time, memory and start time of this process, under the standard names of process metrics. */
 export const processText = (): string => {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -52,7 +51,7 @@ export const processText = (): string => {
     .join("")
 }
 
-/** All metrics of this process, in the text format of Prometheus. */
+/** All metrics of this process, in the Prometheus text format. */
 export const text: Effect.Effect<string> = Effect.map(PrometheusMetrics.format(), (metrics) => metrics + processText())
 
 const path = "/metrics"
@@ -66,21 +65,21 @@ const answerOf = (body: string): Answer.Answer => ({
 /** `GET /metrics`: all metrics of this process, in the text format of Prometheus. */
 export const route: Route.Route = Route.make("GET", path, () => Effect.map(text, answerOf))
 
-/** The port of the metrics. It is separate, because metrics are only for the operator. */
+/** The address of the metrics. It is separate, because metrics are only for the operator. */
 export type Settings = Pick<Server.Settings, "host" | "port">
 
-/** Serves `/metrics`, and nothing else, until its scope closes. */
+/** Serves only `/metrics`, until its scope closes. */
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
-): Effect.fn.Return<Host["Service"], Server.CannotListen, Api.Services<never> | Scope.Scope> {
+): Effect.fn.Return<Server.Host["Service"], Server.CannotListen, Api.Services<never> | Scope.Scope> {
   const server = yield* Server.listen(settings)
   yield* server.attach(yield* Handler.make([route], { docs_url: `${server.url}/docs` }))
-  return Host.of({ host: server.host, port: server.port, base_url: server.url })
+  return Server.Host.of({ host: server.host, port: server.port, base_url: server.url })
 })
 
 /**
- * Serves a text at `/metrics`, and nothing else, until its scope closes. It needs no service of the core: for a process that
- * only collects the metrics of others.
+ * Serves a text at `/metrics` only, until its scope closes. It needs no service of the core, so that a process which
+ * only collects metrics from others can use it.
  */
 export const serveText = Effect.fnUntraced(function* (
   settings: Settings,
@@ -90,7 +89,7 @@ export const serveText = Effect.fnUntraced(function* (
   yield* server.attach(textHandler(collected, Effect.runForkWith(yield* Effect.context<never>())))
 })
 
-/** How long a text that was asked for may take when the server stops, in milliseconds. */
+/** How long a pending answer may take when the server stops, in milliseconds. */
 const last_text_ms = 250
 
 type Fork = (effect: Effect.Effect<void>) => unknown

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http"
 import { Effect, Predicate } from "effect"
+import type { ArrivingBodies } from "../host/ArrivingBodies.ts"
 import * as Body from "../host/Body.ts"
+import type { Read } from "../host/Route.ts"
 
-/** Whether a request announces a body that is not empty. In HTTP/2 each one does, unless it names a length of 0. */
+/** Whether a request announces a non-empty body. In HTTP/2, every request does unless it declares a length of 0. */
 export const isAnnounced = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
   headers["content-length"] === undefined
     ? headers["transfer-encoding"] !== undefined || httpVersionMajor === 2
@@ -15,31 +17,36 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * Reads a body of at most `limit` bytes.
  *
  * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
- * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or `request.body` is used; if the
- * parser left none, that is a defect, because the caller did nothing wrong.
+ * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or
+ * `request.body` is used. If the parser left neither, that is a defect, because it is not the caller's fault.
  */
-export const read = (request: IncomingMessage, limit: number): Body.Read => from(request, limit, bytesOf, parsedAway)
+export const read = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
+  from(request, limit, bodies, bytesOf, parsedAway)
 
-/** Like `read`, but returns the exact bytes, which signatures need. If a parser has made it an object, that is a defect. */
-export const readRaw = (request: IncomingMessage, limit: number): Body.Read =>
-  from(request, limit, rawBytesOf, rawParsedAway)
+/**
+ * Like `read`, but returns the exact bytes, which signatures need. It is a defect if a parser has already turned the
+ * body into an object.
+ */
+export const readRaw = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
+  from(request, limit, bodies, rawBytesOf, rawParsedAway)
 
 const from = (
   request: IncomingMessage,
   limit: number,
+  bodies: ArrivingBodies,
   left: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
-): Body.Read =>
+): Read =>
   Effect.suspend(() => {
     if (announcedBytes(request) > limit) return Body.tooLarge(limit)
     if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
-    if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
+    if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit, bodies)
     const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? left(request.body) : null)
     if (bytes === null) return gone
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
 
-/** The exact bytes that some parsers keep beside what they have parsed, such as Nest's with `rawBody`. */
+/** The exact bytes that some parsers keep beside the parsed value, such as Nest's with `rawBody`. */
 const exact = (request: IncomingMessage): Uint8Array | null =>
   Predicate.hasProperty(request, "rawBody") && request.rawBody instanceof Uint8Array ? request.rawBody : null
 
@@ -55,7 +62,7 @@ const bytesOf = (body: unknown): Uint8Array | null => {
   try {
     return Buffer.from(JSON.stringify(body))
   } catch (error) {
-    // `JSON.parse` reads deeper nesting than `JSON.stringify` writes. The input's check then refuses it for its depth.
+    // `JSON.parse` accepts deeper nesting than `JSON.stringify` can write. Input validation then refuses the depth.
     return error instanceof RangeError ? deep : null
   }
 }
@@ -70,38 +77,31 @@ const rawParsedAway = Body.consumed(
   "This route checks a signature and needs the request body byte for byte, but a body parser placed before Quotewire has consumed it. Mount Quotewire first, or let the parser leave a Buffer in `request.body` or `request.rawBody` of the node:http request."
 )
 
-/** Whether the whole body has arrived and nobody has begun to read it. */
+/** Whether the whole body has arrived and nothing has begun to read it. */
 const isHere = (request: IncomingMessage): boolean => request.complete && request.readableFlowing === null
 
-const whole = (request: IncomingMessage, limit: number): Body.Read => {
+const whole = (request: IncomingMessage, limit: number): Read => {
   const bytes: unknown = request.read()
   if (!(bytes instanceof Uint8Array)) return Effect.succeed(Body.nothing)
   return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
 }
 
-const arriving = (request: IncomingMessage, limit: number): Body.Read =>
+const arriving = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
   Effect.callback((resume) => {
-    const chunks: Array<Uint8Array> = []
-    let bytes = 0
+    const body = bodies.begin(limit, (outcome) => {
+      // Further data is dropped.
+      stop()
+      resume(outcome)
+    })
+    const onData = (piece: Uint8Array) => body.add(piece)
+    const onEnd = () => body.end()
+    const onGone = () => body.finish(Effect.interrupt)
     const stop = () => {
       request.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone)
     }
-    const settle = (outcome: Body.Read) => {
-      stop()
-      resume(outcome)
-    }
-    const onData = (chunk: Uint8Array) => {
-      bytes += chunk.length
-      if (bytes <= limit) return void chunks.push(chunk)
-      request.pause()
-      settle(Body.tooLarge(limit))
-    }
-    const onEnd = () => settle(Effect.succeed(joined(chunks)))
-    const onGone = () => settle(Effect.interrupt)
     request.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone)
-    return Effect.sync(stop)
+    return Effect.sync(() => {
+      stop()
+      body.forget()
+    })
   })
-
-/** Most bodies arrive in one chunk, which is not copied. */
-const joined = ([first = Body.nothing, ...rest]: ReadonlyArray<Uint8Array>): Uint8Array =>
-  rest.length === 0 ? first : Buffer.concat([first, ...rest])

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 /**
  * A request's headers, with repeated `Authorization` headers joined, so that they are never valid.
  *
- * Node would keep only the first one, but a proxy before the host may have checked the last one. Other repeated headers are
- * joined by commas in the same way.
+ * Node would keep only the first one, but a proxy in front of the host may have checked the last one. Other repeated
+ * headers are joined with commas in the same way.
  */
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders => {
   let sent = 0

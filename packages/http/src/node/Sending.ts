@@ -2,22 +2,22 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "../host/Answer.ts"
 import * as RequestBody from "./RequestBody.ts"
 
-/** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
+/** The size of a piece of a large answer. The next piece is written once the caller has read this one. */
 const piece_bytes = 64 * 1024
 
-/** Whether a response takes no answer any more: the caller has disconnected, or a middleware has answered. */
+/** Whether it is too late to answer: the caller has disconnected, or a middleware has answered. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
 
 /**
- * Sends an answer with its exact length: in one write, or in pieces if it is large.
+ * Sends an answer with its content length: in one write, or in pieces if it is large.
  *
- * `give` is called when the caller can take something: first with the length of the answer, then with 0 for each piece.
+ * `give` is called whenever the caller can read data: first with the length of the answer, then with 0 for each piece.
  *
- * If the request's body was not read, it is discarded if it is small. Otherwise the connection ends after the answer. Then
- * what the caller still sends is dropped for a moment first, because resetting the connection at once could destroy the
- * answer.
+ * If the request's body was not read, a small one is discarded. With a larger one, the connection ends after the
+ * answer; until then, what the caller still sends is dropped for a moment, because resetting the connection at once
+ * could destroy the answer.
  *
- * Does nothing if the response is over.
+ * Does nothing if it is too late to answer.
  */
 export const send = (
   request: IncomingMessage,
@@ -33,7 +33,8 @@ export const send = (
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
     give(length)
-    // As many bytes as characters means ASCII, which Node stores in a third of the memory and need not encode.
+    // If there are as many bytes as characters, the text is ASCII, which takes a third of the memory and needs no
+    // encoding.
     if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
     else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
@@ -54,9 +55,10 @@ interface Begun {
 }
 
 /**
- * Begins an answer whose body is written later. Does nothing if the response is over.
+ * Begins an answer whose body is written later. Does nothing if it is too late to answer.
  *
- * `give` is called at the end, with the length of the body: between two pieces the caller may have taken everything.
+ * `give` is called only at the end, with the length of the body: between two pieces, the caller may have read
+ * everything.
  */
 export const begin = (
   response: ServerResponse,
@@ -94,14 +96,14 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
       give(0)
       writeFrom(end)
     }
-    // Middlewares that wrap `write`, such as compression, drop its callback.
+    // Middleware that wraps `write`, such as compression, drops its callback.
     if (response.write(bytes.subarray(start, end))) goOn()
     else response.once("drain", goOn)
   }
   writeFrom(0)
 }
 
-/** Up to this size, reading the rest costs less than a new connection. */
+/** Up to this size, reading the rest is cheaper than a new connection. */
 const small_bytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
@@ -109,7 +111,7 @@ const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > small_bytes
 }
 
-/** How long the rest of a body is dropped before the connection ends. */
+/** How long the rest of a body is dropped before the connection ends, in milliseconds. */
 const linger_ms = 1_000
 
 const linger = (request: IncomingMessage, end: () => void): void => {

@@ -1,12 +1,15 @@
 import * as Http from "node:http"
-import { type AddressInfo, Server as Listener, Socket } from "node:net"
+import { type AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
-import { Data, Deferred, Effect, Predicate, type Scope } from "effect"
+import { Context, Data, Effect, Predicate, type Scope } from "effect"
 import * as Body from "../host/Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
+import * as OpenConnections from "./OpenConnections.ts"
 import * as RequestBody from "./RequestBody.ts"
+import * as Slices from "./Slices.ts"
+import { stopAccepting } from "./stopAccepting.ts"
 
 /** How the host listens and stops. */
 export interface Settings {
@@ -19,18 +22,30 @@ export interface Settings {
   /** How long running requests may take to finish when the host stops, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
   /**
-   * How long connections that are open when the host stops may still send a request, in milliseconds. It is answered, and
-   * the connection ends with the answer. 1,000 by default.
+   * How long connections that are open when the host stops may still send a request, in milliseconds. The request is
+   * answered, and its connection ends with the answer. 1,000 by default.
    */
   readonly drain_ms?: number
   /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The most connections at once; 10,000 by default. Further ones are closed without an answer. Idle connections are closed
-   * after 75 seconds.
+   * The most connections at once; 10,000 by default. Further connections are closed without an answer. Idle connections
+   * are closed after 75 seconds.
    */
   readonly connections?: number
+  /** Receives connections that another process accepts; replaces `host` and `port`. By default this process listens. */
+  readonly receiver?: Receiver
 }
+
+/** Receives connections that another process accepted. */
+export interface Receiver {
+  readonly bound: Bound
+  /** Calls a function with each connection. Returns a function that stops it. */
+  readonly receive: (accept: (socket: Socket) => void) => () => void
+}
+
+/** The address that a server is bound to. */
+export type Bound = Pick<AddressInfo, "address" | "family" | "port">
 
 /** A server that is bound to its address. */
 export interface Server {
@@ -38,18 +53,24 @@ export interface Server {
   readonly port: number
   /** The bound address, as callers on this machine write it. */
   readonly url: string
-  /** Lets a handler answer requests until the scope closes. Then the server stops. */
+  /** Lets a handler answer requests until the scope closes and the server stops. */
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The host cannot listen on the given address. */
-export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
+/** The listening host, with its bound address. */
+export class Host extends Context.Service<
+  Host,
+  { readonly host: string; readonly port: number; readonly base_url: string }
+>()("@quotewire/http/Host") {}
 
-/** Why a server cannot listen. The message does not repeat the given host. */
-const refusalOf = (port: number, error: Error): CannotListen => {
-  const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
-  const reason = reasons[code] ?? "the system refuses it"
-  return new CannotListen({ message: `Cannot listen on port ${port}: ${reason} (${code}).` })
+/** The host cannot listen on the given address. */
+export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {
+  /** Why a server cannot listen. The message does not repeat the given host. */
+  static of(port: number, error: Error): CannotListen {
+    const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
+    const reason = reasons[code] ?? "the system refuses it"
+    return new CannotListen({ message: `Cannot listen on port ${port}: ${reason} (${code}).` })
+  }
 }
 
 const reasons: { readonly [code: string]: string } = {
@@ -64,42 +85,76 @@ const reasons: { readonly [code: string]: string } = {
 export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.mapError(bind(settings), (error) => refusalOf(settings.port, error)),
+      Effect.mapError(
+        Effect.suspend(() => (settings.receiver === undefined ? bind(settings) : receive(settings, settings.receiver))),
+        (error) => CannotListen.of(settings.port, error)
+      ),
       ({ server }) => Effect.sync(() => unbind(server))
     ),
-    ({ server, bound }) => {
-      const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
+    (listening) => {
+      const { address, family, port } = listening.bound
+      const name = family === "IPv6" ? `[${address}]` : address
       return {
-        host: bound.address,
-        port: bound.port,
-        url: `http://${name}:${bound.port}`,
-        attach: (handler) => attach(server, settings, handler)
+        host: address,
+        port,
+        url: `http://${name}:${port}`,
+        attach: (handler) => attach(listening, settings, handler)
       }
     }
   )
 
+/** A server that accepts connections. */
+interface Listening {
+  readonly server: Http.Server
+  readonly bound: Bound
+  readonly open: OpenConnections.OpenConnections
+  /** Stops accepting connections. */
+  readonly end: Effect.Effect<void>
+}
+
+const make = (settings: Settings) => {
+  const request_timeout_ms = settings.request_timeout_ms ?? 30_000
+  const server = Http.createServer({
+    requestTimeout: request_timeout_ms,
+    headersTimeout: Math.min(request_timeout_ms, 15_000),
+    connectionsCheckingInterval: 1_000,
+    // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
+    requireHostHeader: false,
+    // Longer than load balancers keep idle connections, so that the load balancers close them first.
+    keepAliveTimeout: 75_000
+  })
+  Slices.readInSlicesIfNeeded(server)
+  return { server, open: new OpenConnections.OpenConnections(server) }
+}
+
+const maxConnectionsOf = ({ connections = 10_000 }: Settings): number => connections
+
 const bind = (settings: Settings) =>
-  Effect.callback<{ readonly server: Http.Server; readonly bound: AddressInfo }, Error>((resume) => {
-    const request_timeout_ms = settings.request_timeout_ms ?? 30_000
-    const server = Http.createServer({
-      requestTimeout: request_timeout_ms,
-      headersTimeout: Math.min(request_timeout_ms, 15_000),
-      connectionsCheckingInterval: 1_000,
-      // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
-      requireHostHeader: false,
-      // Longer than load balancers keep idle connections, so that they are the ones to close.
-      keepAliveTimeout: 75_000
-    })
-    // In a cluster, a connection above the limit would otherwise be handed from process to process without end.
-    Object.assign(server, { maxConnections: settings.connections ?? 10_000, dropMaxConnection: true })
+  Effect.callback<Listening, Error>((resume) => {
+    const { open, server } = make(settings)
+    server.maxConnections = maxConnectionsOf(settings)
     const onError = (error: Error) => resume(Effect.fail(error))
     server.once("error", onError)
     server.listen(settings.port, settings.host ?? "127.0.0.1", () => {
       server.off("error", onError)
       const bound = server.address()
-      if (bound === null || typeof bound === "string") return resume(Effect.die("The server is bound to no port"))
-      resume(Effect.succeed({ server, bound }))
+      if (bound === null || typeof bound === "string") return resume(Effect.die("The server has no port"))
+      resume(Effect.succeed({ server, bound, open, end: stopAccepting(server) }))
     })
+  })
+
+const receive = (settings: Settings, { bound, receive }: Receiver) =>
+  Effect.sync((): Listening => {
+    const { open, server } = make(settings)
+    // Makes Node enforce the time limit for the arrival of requests.
+    server.emit("listening")
+    const end = Effect.sync(
+      receive((socket) => {
+        if (open.count < maxConnectionsOf(settings)) server.emit("connection", socket)
+        else socket.destroy()
+      })
+    )
+    return { server, bound, open, end }
   })
 
 /** Frees the port at once. Does nothing if the server has stopped. */
@@ -108,9 +163,10 @@ const unbind = (server: Http.Server): void => {
   server.closeAllConnections()
 }
 
-const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
+const attach = (listening: Listening, settings: Settings, handler: Handler) =>
   Effect.acquireRelease(
     Effect.sync(() => {
+      const { server } = listening
       server.on("request", handler.handle)
       server.on("checkExpectation", handler.handle)
       server.on("connect", (_request: Http.IncomingMessage, socket: Duplex) =>
@@ -118,22 +174,22 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
       )
       const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-        // A caller that asks first is told before it sends too much.
+        // A caller that asks first gets its refusal before it sends too much.
         if (RequestBody.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
         const refuse = () => {
-          // The request was answered already. A second answer would be taken for that of the next request.
+          // The request is already answered. A second answer would be taken for the answer to the next request.
           if (isAnsweredEarly(newest.get(socket))) socket.destroy()
           else BrokenRequest.answer(error, socket, handler.refusal)
         }
-        // Wait for earlier answers. Otherwise the refusal would be taken for one of them.
+        // Waits for earlier answers. Otherwise the refusal would be taken for one of them.
         if (socket instanceof Socket) handler.whenAnswered(socket, refuse)
         else refuse()
       })
     }),
-    () => stop(server, handler, settings)
+    () => stop(listening, handler, settings)
   )
 
 /** The answer to the newest request of each connection. */
@@ -152,36 +208,23 @@ const isAnsweredEarly = (answer: Http.ServerResponse | undefined): boolean =>
 /** How long connections may take to end after the last answer, in milliseconds. */
 const last_writes_ms = 1_000
 
-const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler, settings: Settings) {
-  const closed = yield* Deferred.make<void>()
+const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, handler: Handler, settings: Settings) {
   yield* handler.close
-  yield* stopListening(server, () => Deferred.doneUnsafe(closed, Effect.void))
+  // Keeps open connections, even idle ones: a request may be on its way and would fail if its connection were closed.
+  yield* end
   const finish = Effect.gen(function* () {
     yield* settings.wake ?? Effect.void
-    yield* within(settings.drain_ms ?? 1_000, Deferred.await(closed))
+    yield* within(settings.drain_ms ?? 1_000, open.none)
     yield* handler.idle
   })
   yield* within(settings.grace_ms ?? 8_000, finish)
   yield* handler.interruptAll
   server.closeIdleConnections()
-  yield* within(last_writes_ms, Deferred.await(closed))
+  yield* within(last_writes_ms, open.none)
+  server.close()
   server.closeAllConnections()
 })
 
-/**
- * Accepts no new connections, and keeps the existing ones, also idle ones: a request may be on its way, and would fail if its
- * connection were closed.
- */
-const stopListening = (server: Http.Server, closed: () => void): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    // After this turn of the event loop, so that connections that have arrived in it are accepted.
-    setImmediate(() => {
-      // Closing the HTTP server would also end idle connections.
-      Listener.prototype.close.call(server, closed)
-      resume(Effect.void)
-    })
-  })
-
-/** Waits for an effect, up to a limit. Interruptible, although it runs in a finalizer. */
+/** Waits for an effect, up to a limit. Interruptible even in a finalizer. */
 const within = (limit_ms: number, effect: Effect.Effect<void>) =>
   Effect.timeoutOption(Effect.interruptible(effect), limit_ms)

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http"
 import { Argument } from "@quotewire/core"
 import { Effect, Result, Schema } from "effect"
-import * as Api from "../host/Api.ts"
-import * as HandlerOptions from "../host/HandlerOptions.ts"
-import * as Mounted from "../host/Mounted.ts"
 import * as Paths from "../host/Paths.ts"
 import * as Target from "../host/Target.ts"
+import * as Api from "../routes/Api.ts"
+import * as HandlerOptions from "../routes/HandlerOptions.ts"
+import * as Mounted from "../routes/Mounted.ts"
 import type * as Backpressure from "./Backpressure.ts"
 import * as Handler from "./Handler.ts"
 import * as ScalarScript from "./ScalarScript.ts"
@@ -13,7 +13,10 @@ import * as Sending from "./Sending.ts"
 
 /** Options of `nodeHandler`. */
 export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
-  /** Tells a caller's address if the connection has none, as on a Unix socket. By default all such callers share one. */
+  /**
+   * Returns a caller's address if the connection has none, as on a Unix socket. By default all such callers share one
+   * address.
+   */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
@@ -23,8 +26,9 @@ const given = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.S
  * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST, documentation,
  * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
  *
- * Requests wait until the service has started. With `next`, requests to unknown paths are passed on. When the service is
- * closed, running requests finish and later ones get `service_unavailable`. A wrong option throws an error that names it.
+ * Requests wait until the service has started. With `next`, requests outside its mount path are passed on; at the root
+ * of a site, requests to unknown paths are. When the service is closed, running requests finish and later ones get
+ * `service_unavailable`. A wrong option throws an error that names it.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
@@ -88,7 +92,7 @@ const make = Effect.fnUntraced(function* (
   })
 })
 
-/** Whether a request belongs to the rest of the program, as far as can be told before the service has started. */
+/** Whether a request belongs to the rest of the program, as far as this is known before the service has started. */
 const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
   const locate = Target.locate(base_path)
   let made: Paths.Paths<true> | undefined
@@ -105,7 +109,8 @@ const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
   return (request: IncomingMessage): boolean => {
     const target = locate(request.url ?? "/", Handler.strippedOf(request))
     if (target === null || Handler.isRoot(target)) return true
-    // Of a preflight, only the path says whom it is for.
+    if (target.mount_path !== "") return false
+    // For a preflight, only the path decides.
     return ["GET", "POST", "PATCH", "DELETE"].every((method) => paths().find(method, target.path) === null)
   }
 }

@@ -5,24 +5,24 @@ import * as IssuerKeys from "./IssuerKeys.ts"
 import * as KeyWarnings from "./KeyWarnings.ts"
 import type { OAuthSettings, OrganizationRule, TokenCallerKind } from "./OAuthOptions.ts"
 
-/** How much the clocks of the issuer and this host may differ. */
+/** How much the clocks of the issuer and this host may differ, in milliseconds. */
 const leeway_ms = 30_000
 /** The longest token that is read. */
 const max_characters = 8_192
 /** How many verified tokens are cached. */
 const max_cached = 5_000
 
-/** The token is valid, but has none of the scopes that allow something here. */
+/** The token is valid but has none of the scopes that grant access here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
-/** Finds out who calls with an access token. */
+/** Identifies the caller by an access token. */
 export interface AccessTokens {
   /**
-   * Verifies a token and returns its caller. The result is cached in memory until the token expires or the issuer's keys are
-   * loaded again.
+   * Verifies a token and returns its caller. The result is cached in memory until the token expires or the issuer's
+   * keys are reloaded.
    *
-   * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this host, and
-   * `service_unavailable` if the issuer's keys cannot be loaded now.
+   * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this
+   * host, and `service_unavailable` if the issuer's keys are not available now.
    */
   readonly identify: (
     token: string,
@@ -40,7 +40,7 @@ interface Verified extends Caller.Grant {
   readonly set: IssuerKeys.KeySet
 }
 
-/** Makes the check of tokens for one audience. */
+/** Makes the token verification for one audience. */
 export const make = (settings: OAuthSettings, audience: string): AccessTokens => {
   const warn = KeyWarnings.make(settings.issuer)
   const keys = IssuerKeys.make(settings, warn)
@@ -84,7 +84,7 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
   }
 }
 
-/** Caches the callers of tokens that were verified with one set of keys. With a newer set, tokens are verified again. */
+/** Caches the callers of tokens verified with one set of keys. With a newer set, tokens are verified again. */
 class CallerCache {
   private verified_with: IssuerKeys.KeySet | null = null
   private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly expires_at: number }>(
@@ -114,7 +114,7 @@ class UnknownKey extends Data.TaggedError("UnknownKey") {}
 /** The library has refused a token. */
 class Unverified extends Data.TaggedError("Unverified")<{ readonly thrown: unknown }> {}
 
-/** What the header of a token says about its key, for the log. A caller can write anything there. */
+/** The key and algorithm that the header of a token names, for the log. A caller can write anything there. */
 const headerOf = (token: string): { readonly kid: string; readonly alg: string } => {
   const { alg, kid } = decodeProtectedHeader(token)
   return { kid: loggable(kid), alg: loggable(alg) }
@@ -146,7 +146,7 @@ const verifyWith = (
     catch: (thrown) => new Unverified({ thrown })
   }).pipe(
     Effect.filterOrFail(
-      // A sender-constrained token is valid only with a proof of its key or certificate, which this host does not check.
+      // A sender-constrained token requires a proof of possession, which this host does not check.
       ({ payload }) => payload.cnf === undefined,
       () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
     ),
@@ -164,7 +164,7 @@ const refusalOf = (
     return Effect.andThen(warn("several_fit", headerOf(token)), refused)
   }
   if (thrown instanceof errors.JOSEError) return refused
-  // The runtime refuses the issuer's key, for example an RSA key that is too short.
+  // The runtime rejects the issuer's key, for example an RSA key that is too short.
   return Effect.andThen(warn("not_usable", { ...headerOf(token), reason: String(thrown) }), refused)
 }
 
@@ -183,7 +183,7 @@ const reasons: Readonly<Record<string, string>> = {
   nbf: "The access token is not valid yet."
 }
 
-/** Reads from the claims of a token what it grants. */
+/** Derives what a token grants from its claims. */
 const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: JWTPayload) {
   // The library does not check the type of this claim.
   const sub: unknown = payload.sub
@@ -209,7 +209,7 @@ const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.Organi
 
 const isOrganizationId = Schema.is(Ids.OrganizationId)
 
-/** The kind of caller that the scopes of a token allow: the one that may do most. Null if the token has none of the scopes. */
+/** The most powerful kind of caller that the scopes of a token allow; null if the token has none of the scopes. */
 const kindOf = (scopes: OAuthSettings["scopes"], payload: JWTPayload): TokenCallerKind | null => {
   if (scopes === null) return "platform"
   const kinds = scopesOf(payload).flatMap((scope) => (Object.hasOwn(scopes, scope) ? (scopes[scope] ?? []) : []))

@@ -4,7 +4,7 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
 import type { Warn } from "./KeyWarnings.ts"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
-/** How long keys are used before they are loaded again. A key that the issuer has removed is accepted at most this long. */
+/** How long keys are used before they are reloaded. A key that the issuer has removed is accepted at most this long. */
 const fresh_ms = 5 * 60_000
 /** How long keys are used while the issuer cannot be reached. */
 const usable_ms = 60 * 60_000
@@ -24,30 +24,36 @@ export interface KeySet {
   readonly loaded_at: number
 }
 
-/** The issuer's keys cannot be loaded now, and there are none to use meanwhile. */
+/** The issuer's keys cannot be loaded now, and no usable ones are cached. */
 export class KeysUnavailable extends Data.TaggedError("KeysUnavailable")<{ readonly retry_after_seconds: number }> {}
 
-/** The keys with which an issuer signs. They are loaded when they are needed, and reloaded when they are too old. */
+/** The signing keys of an issuer, loaded on demand and reloaded when they are too old. */
 export interface IssuerKeys {
-  /** The set that was loaded last; null if none was. It may be too old to use. */
+  /** The last loaded set; null if none was loaded. It may be too old to use. */
   readonly last: () => KeySet | null
-  /** A set to use: the last one while it is fresh, otherwise a new one. While the issuer is down, the last one for an hour. */
+  /**
+   * A usable set: the last one while it is fresh, otherwise a new one. While the issuer is unreachable, the last one
+   * for up to an hour.
+   */
   readonly current: Effect.Effect<KeySet, KeysUnavailable>
-  /** A newer set than this one, for a token whose key is not in it. The same set if it is too early to load again. */
+  /** A newer set than this one, for a token whose key is not in it. The same set if it is too early to reload. */
   readonly newerThan: (set: KeySet) => Effect.Effect<KeySet>
 }
 
-/** Whether a set is new enough to be used without a look at the issuer. */
+/** Whether a set is new enough to be used without asking the issuer. */
 export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + fresh_ms
 
-/** Makes the cache of an issuer's keys. An attempt to load them that fails is a warning. */
+/** Makes the cache of an issuer's keys. A failed attempt to load them is logged as a warning. */
 export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: Warn): IssuerKeys => {
-  // One attempt at a time. Callers that wait for it use its result.
+  // One attempt at a time. Callers that wait for it share its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
   let attempted_at = Number.NEGATIVE_INFINITY
 
-  /** Loads a newer set than the one that the caller has seen, unless another caller has done so or an attempt was just made. */
+  /**
+   * Loads a set newer than the one that the caller has seen, unless another caller has done so or an attempt was just
+   * made.
+   */
   const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -58,7 +64,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
         Effect.catchTag("Unloadable", ({ reason }) => Effect.as(warn("not_loaded", { reason }), last))
       )
       return last
-      // It goes on without the caller that began it. Otherwise callers that leave could cause one attempt after the other.
+      // Continues even if the caller that began it leaves. Otherwise such callers could cause one attempt after the
+      // other.
     }).pipe(Effect.uninterruptible, turn.withPermit)
 
   const current = Effect.gen(function* () {
@@ -75,7 +82,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   }
 }
 
-/** Why keys could not be loaded. It holds nothing that was received. */
+/** Why keys could not be loaded. It contains nothing that was received. */
 class Unloadable extends Data.TaggedError("Unloadable")<{ readonly reason: string }> {}
 
 const unloadable = (reason: string) => new Unloadable({ reason })
@@ -84,7 +91,7 @@ const load = Effect.fnUntraced(
   function* ({ issuer, jwks_url }: Pick<OAuthSettings, "issuer" | "jwks_url">) {
     const { keys } = yield* read(jwks_url ?? (yield* discover(issuer)), KeysDocument)
     return yield* Effect.try({
-      // A key that the service does not know, such as one of a later algorithm, must not make the others useless.
+      // A key of an unknown kind, such as one of a newer algorithm, must not make the others unusable.
       try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
       catch: () => unloadable("they are not a key set.")
     })
@@ -115,7 +122,7 @@ const isKey = Schema.is(
 
 const Metadata = Schema.Struct({ issuer: Schema.String, jwks_uri: Schema.String })
 
-/** Reads from the metadata of the issuer where its keys are: those of OpenID Connect, or those of RFC 8414. */
+/** Finds the address of the keys in the issuer's metadata, either of OpenID Connect or of RFC 8414. */
 const discover = Effect.fnUntraced(function* (issuer: string) {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, "")
@@ -129,7 +136,7 @@ const discover = Effect.fnUntraced(function* (issuer: string) {
   return metadata.jwks_uri
 })
 
-/** Reads a JSON document of the issuer. It follows no redirects: they could lead to any other host. */
+/** Reads a JSON document of the issuer. Does not follow redirects, because they could lead to any host. */
 const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloadable> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 
-/** Why the keys of an issuer do not verify a token: what is logged, and what the operator must check. */
+/** Why the keys of an issuer do not verify a token: the log text, and what the operator must check. */
 const problems = {
   not_loaded: {
     text: "The keys of the OAuth issuer could not be loaded",

@@ -1,16 +1,17 @@
 import { ApiError, type Caller, Pipeline } from "@quotewire/core"
 import { Effect } from "effect"
+import * as Challenge from "../messages/Challenge.ts"
 import type { Admitted, Gate } from "../messages/Gate.ts"
 import * as AccessTokens from "./AccessTokens.ts"
-import * as Challenge from "./Challenge.ts"
 import type { OAuthSettings, TokenCallerKind } from "./OAuthOptions.ts"
 import * as ProtectedResource from "./ProtectedResource.ts"
 
 /**
- * Admits callers with a key or with a token of the issuer, and callers without either unless `required`.
+ * Admits callers with a key or a token of the issuer and, unless `required`, callers with neither.
  *
- * A refusal carries a challenge if signing in can help: for callers that are not admitted, and for a tool that needs another
- * scope. A valid token without an organization here is refused without a challenge, because a new token would not help.
+ * A refusal carries a challenge if signing in can help: for callers that are not admitted, and for a tool that needs a
+ * different scope. A valid token without an organization here is refused without a challenge, because a new token would
+ * not help.
  */
 export const make = (settings: OAuthSettings, base_url: string, path: string): Gate => {
   const tokens = AccessTokens.make(settings, settings.audience ?? base_url + path)

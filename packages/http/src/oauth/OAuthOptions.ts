@@ -1,7 +1,7 @@
 import { Caller, HttpAddress, Ids, Input, InvalidArgument } from "@quotewire/core"
 import { Result, Schema } from "effect"
 
-/** The kinds of caller that a token can identify. Not `widget`: widgets are web pages of a shop, and have no tokens. */
+/** The kinds of caller that a token can identify. Not `widget`: widgets are web pages of a shop and have no tokens. */
 export const TokenCallerKind = Schema.Literals(["server", "platform"])
 export type TokenCallerKind = typeof TokenCallerKind.Type
 
@@ -21,7 +21,7 @@ const isIssuer = (text: string): boolean =>
 const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** Whether keys may be loaded from an address: encrypted, or from this machine. */
+/** Whether keys may be loaded from an address: over https, or from this machine. */
 export const isSafeAddress = (text: string): boolean =>
   Result.match(HttpAddress.read(text), {
     onFailure: () => false,
@@ -42,7 +42,7 @@ const Scope = Schema.String.check(
   Schema.isPattern(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/u, { expected: "a scope: visible characters without quotes" })
 )
 
-/** The issuer whose tokens (OAuth 2.1) the agent endpoint accepts beside API keys, and what they allow. */
+/** The issuer whose OAuth 2.1 tokens the agent endpoint accepts besides API keys, and what they allow. */
 export interface OAuthOptions {
   /** The issuer, exactly as in the `iss` of its tokens, such as `https://login.example.com`. */
   readonly issuer: string
@@ -51,13 +51,13 @@ export interface OAuthOptions {
   /** The organization of all tokens, `org_…`. If they belong to several, set `organizations` instead. */
   readonly organization_id?: string
   /**
-   * The claim that names a token's organization, such as `org_id`. `ids` has the organizations by the values of the claim;
-   * without it, the claim itself holds `org_…`.
+   * The claim that names a token's organization, such as `org_id`. `ids` maps values of the claim to organizations;
+   * without it, the claim itself contains `org_…`.
    */
   readonly organizations?: { readonly claim: string; readonly ids?: Readonly<Record<string, string>> }
   /**
-   * What each scope allows: as much as a platform key, or as a server key. A token needs one of these scopes. By default every
-   * token allows as much as a platform key.
+   * What each scope allows: as much as a platform key or as a server key. A token needs one of these scopes. By default
+   * every token allows as much as a platform key.
    */
   readonly scopes?: Readonly<Record<string, TokenCallerKind>>
   /** The `aud` of the tokens. By default the address of the endpoint, `{base_url}/v1/mcp`, as clients ask for it (RFC 8707). */
@@ -66,7 +66,10 @@ export interface OAuthOptions {
   readonly jwks_url?: string
   /** The accepted signature algorithms, such as `RS256`; by default RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
   readonly algorithms?: ReadonlyArray<typeof Algorithm.Type>
-  /** Whether callers with neither key nor token are refused, so that agent programs ask people to sign in; false by default. */
+  /**
+   * Whether callers with neither key nor token are refused, so that agent programs ask their users to sign in; false by
+   * default.
+   */
   readonly required?: boolean
 }
 
@@ -116,7 +119,7 @@ const decode = Input.decoder(Options)
 export const check = (options: unknown): Result.Result<OAuthSettings, InvalidArgument> =>
   checkNaming(options, ({ message, path }) => `${under(path)}: ${message}`)
 
-/** Reads the options from JSON. The error repeats nothing of it, not even names that are not those of options. */
+/** Reads the options from JSON. The error repeats nothing from it, not even unknown option names. */
 export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgument> =>
   Result.flatMap(
     Result.try({
@@ -154,7 +157,7 @@ const checkNaming = (
 
 const names: ReadonlyArray<string> = [...Object.keys(Options.fields), "claim", "ids"]
 
-/** The beginning of a path that has only names of options. */
+/** The longest beginning of a path that contains only option names. */
 const knownPart = (path: string): string => {
   const parts = path.split(".")
   const unknown = parts.findIndex((part) => !names.includes(part) && !/^\d+$/.test(part))

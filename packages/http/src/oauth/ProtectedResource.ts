@@ -32,15 +32,17 @@ export const metadataOf = (
   resource_name: "Insurance quotes"
 })
 
-/** The address of the metadata that challenges name: below `base_url`, where the host itself serves it. */
+/** The address of the metadata in challenges: below `base_url`, where the host itself serves it. */
 export const addressOf = (base_url: string): string => `${base_url}${well_known}`
 
-/** The path that clients try if they got no challenge: the well-known path with the path of the endpoint after it (RFC 9728). */
+/**
+ * The path that clients without a challenge try: the well-known path followed by the path of the endpoint (RFC 9728).
+ */
 export const pathOf = (base_url: string, path: string): string => `${well_known}${Addresses.pathOf(base_url)}${path}`
 
 /**
- * The routes of the metadata. They are public, and any web page may read them. There is one for each path that can arrive:
- * with the path of `base_url`, and without it if a proxy removes that.
+ * The routes of the metadata, which are public and readable by any web page: one with the path of `base_url`, and one
+ * without it in case a proxy removes it.
  */
 export const routes = (metadata: Metadata, base_url: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)
@@ -62,7 +64,7 @@ export const routes = (metadata: Metadata, base_url: string, path: string): Read
   ])
 }
 
-/** The metadata for a program that mounts the service below a path, and the path to serve them at. */
+/** The metadata for a program that mounts the service below a path, and the path to serve it at. */
 export interface ProtectedResource {
   /** The path at the root of the program's address, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
   readonly path: string
@@ -79,7 +81,7 @@ const checked = Argument.checker(
 )
 
 /**
- * Makes the metadata that you serve at the root of your address if you mount the service below a path. Clients that sign in
+ * Makes the metadata to serve at the root of your address if you mount the service below a path. Clients that sign in
  * before their first call look there. All others find the metadata through the challenge.
  *
  * `base_url` is that of the handler, or the `public_url` of the service. A wrong option throws an error that names it.

@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /**
- * Puts a receiver on a server on 127.0.0.1. It plays every response of the script, including broken connections.
+ * Serves a receiver on 127.0.0.1. It plays every response of the script, including broken connections.
  *
  * The sender's policy must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
  *
@@ -27,7 +27,7 @@ export interface Place {
 export const open = (receiver: Receiver.Receiver, { port = 0 }: Place = {}) =>
   new Promise<{ readonly url: string; readonly close: () => Promise<void> }>((resolve, reject) => {
     const server = createServer((request, response) => {
-      // A request that is aborted before its end delivers nothing.
+      // An aborted request delivers nothing.
       take(receiver, request, response).catch(() => response.destroy())
     })
     const close = () =>
@@ -38,12 +38,12 @@ export const open = (receiver: Receiver.Receiver, { port = 0 }: Place = {}) =>
     server.once("error", reject)
     server.listen(port, "127.0.0.1", () => {
       const bound = server.address()
-      if (bound === null || typeof bound === "string") return reject(new Error("The receiver is bound to no port"))
+      if (bound === null || typeof bound === "string") return reject(new Error("The receiver has no port"))
       resolve({ url: `http://127.0.0.1:${bound.port}/webhooks`, close })
     })
   })
 
-/** A receiver on a server, until the scope closes. */
+/** Serves a receiver until the scope closes. */
 export const start = (options: Receiver.Options & Place = {}): Effect.Effect<NodeReceiver, never, Scope.Scope> =>
   Effect.suspend(() => {
     const receiver = Receiver.make(options)

@@ -1,15 +1,16 @@
 import { Argument } from "@quotewire/core"
 import { Effect, Result, Schema } from "effect"
-import * as Api from "../host/Api.ts"
-import * as HandlerOptions from "../host/HandlerOptions.ts"
-import * as Mounted from "../host/Mounted.ts"
-import * as Handler from "./Handler.ts"
+import * as Api from "../routes/Api.ts"
+import * as HandlerOptions from "../routes/HandlerOptions.ts"
+import * as Mounted from "../routes/Mounted.ts"
+import * as FetchHandler from "./FetchHandler.ts"
 
 /** Options of `webHandler`. */
 export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
   /**
-   * Tells a caller's address, which a Web request does not hold: ask your server for it, such as
-   * `(request) => server.requestIP(request)?.address` on Bun. Without it, and without `proxies`, all callers share one address.
+   * Returns a caller's address, which a Web request does not contain. Ask your server for it, for example with
+   * `(request) => server.requestIP(request)?.address` on Bun. Without it, and without `proxies`, all callers share one
+   * address.
    */
   readonly address?: (request: Request) => string | undefined
 }
@@ -25,9 +26,9 @@ const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrF
  * documentation, carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
  *
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
- * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option throws
- * an error that names it. A function that returns the service is called at the first request, for programs whose build loads
- * this module too, as that of Next does.
+ * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option
+ * throws an error that names it. Instead of the service, you can pass a function that returns it. It is called on the
+ * first request, for programs whose build also loads this module, as Next's does.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
@@ -36,12 +37,12 @@ const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrF
 export const webHandler = (
   quotewire: Mounted.Service | (() => Mounted.Service),
   options: WebHandlerOptions = {}
-): Handler.Handle => {
+): FetchHandler.Handle => {
   given({ service: quotewire })
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
-  const refuse: Handler.Handle = (request) => Promise.resolve(Handler.toResponse(refused(), request.method))
-  let handle: Handler.Handle | null = null
+  const refuse: FetchHandler.Handle = (request) => Promise.resolve(FetchHandler.toResponse(refused(), request.method))
+  let handle: FetchHandler.Handle | null = null
   let waiting = 0
   const start = async () => {
     const service = typeof quotewire === "function" ? quotewire : () => quotewire
@@ -64,7 +65,7 @@ export const webHandler = (
 const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, { address }: WebHandlerOptions) {
   const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
   const settings = yield* Api.complete({ ...checked.service, base_url })
-  return yield* Handler.make(Api.routes(settings), {
+  return yield* FetchHandler.make(Api.routes(settings), {
     ...checked.answering,
     docs_url,
     base_path: checked.base_path,
@@ -76,11 +77,12 @@ const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, { add
 
 /** One function for each method, as Next exports them from a route file. */
 export type WebHandlers = Readonly<
-  Record<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", Handler.Handle>
+  Record<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", FetchHandler.Handle>
 >
 
 /**
- * The same as `webHandler`, as one function for each method. In Next, put it into `app/insurance/[[...path]]/route.ts`.
+ * The same as `webHandler`, as one function for each method. In Next, put them into
+ * `app/insurance/[[...path]]/route.ts`.
  *
  * @example
  * export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/insurance" })

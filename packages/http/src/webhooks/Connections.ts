@@ -5,7 +5,7 @@ import type { Dial } from "./Dial.ts"
 /** The target of a connection. */
 export interface Target {
   readonly origin: string
-  /** An address of the host that was checked. */
+  /** A checked address of the host. */
   readonly address: string
   /** Whether the connection must be new. */
   readonly fresh: boolean
@@ -17,10 +17,12 @@ export interface Connection {
   readonly address: string
   readonly pool: OriginPool
   readonly statusLine: StatusLine
-  /** Whether it has carried an answer. */
+  /** Whether it has already carried an answer. */
   isUsed: boolean
   isBusy: boolean
-  /** Whether its origin hung when it was given out. Restricted connections share half of the total. */
+  /**
+   * Whether its origin was hanging when the connection was given out. Restricted connections share half of the total.
+   */
   isRestricted: boolean
   socket: Socket | null
 }
@@ -29,7 +31,7 @@ export interface Connection {
 interface OriginPool {
   readonly origin: string
   busy: number
-  /** Idle connections, longest idle first. */
+  /** Idle connections, the longest idle first. */
   readonly idle: Array<Connection>
   readonly waiting: Set<Waiter>
 }
@@ -46,15 +48,16 @@ export type ConnectionState = "reusable" | "broken" | "hung"
 export interface Bounds {
   readonly per_host: number
   readonly total: number
-  /** How long an idle connection is kept, in milliseconds, unless the endpoint asks for less. */
+  /** How long an idle connection is kept, in milliseconds, unless the endpoint asks for less time. */
   readonly idle_ms: number
 }
 
 /**
- * A bounded pool of keep-alive connections. When all are in use, requests wait: first come first served within a host, and
- * host by host.
+ * A bounded pool of keep-alive connections. When all are in use, requests wait: first come, first served within a host,
+ * and round-robin across hosts.
  *
- * A connection belongs to an origin and to a checked address. If a name moves to another address, its old ones are not used.
+ * A connection belongs to an origin and to a checked address. If a name moves to a different address, its old
+ * connections are not reused.
  */
 export class Connections {
   private readonly bounds: Bounds
@@ -63,9 +66,12 @@ export class Connections {
   /** Pools that have a waiting request and room for another connection. */
   private readonly ready = new Set<OriginPool>()
   private readonly open = new Set<Connection>()
-  /** Longest idle first. */
+  /** The longest idle first. */
   private readonly idle = new Set<Connection>()
-  /** Origins whose latest POST hung. Together they may use half of the connections, so that others can always get one. */
+  /**
+   * Origins whose latest POST hung. Together they may use half of the connections, so that other origins can always get
+   * one.
+   */
   private readonly hanging = new Set<string>()
   private restricted = 0
   /** Pools that wait for a connection of that half. */
@@ -77,7 +83,7 @@ export class Connections {
     this.dial = dial
   }
 
-  /** How many connections there are, busy and idle. */
+  /** The number of connections, busy and idle. */
   get size(): number {
     return this.open.size
   }
@@ -111,7 +117,7 @@ export class Connections {
     this.tidy(pool)
   }
 
-  /** Closes every connection, and aborts what runs on it. */
+  /** Closes every connection and aborts its request. */
   close(): void {
     this.isClosed = true
     for (const connection of this.open) this.drop(connection)
@@ -139,7 +145,7 @@ export class Connections {
     this.hanging.add(origin)
   }
 
-  /** Serves waiting requests after a pool has changed. */
+  /** Serves waiting requests after a change to a pool. */
   private serve(changed: OriginPool): void {
     this.updateReady(changed)
     for (const pool of this.ready) {
@@ -168,7 +174,7 @@ export class Connections {
     if (pool.waiting.size > 0 && pool.busy < this.bounds.per_host) this.ready.add(pool)
   }
 
-  /** The idle connection that was used last, because it is the most likely to be alive. */
+  /** The most recently used idle connection, because it is the most likely to be alive. */
   private find(pool: OriginPool, target: Target): Connection | null {
     const at = target.fresh ? -1 : pool.idle.findLastIndex(({ address }) => address === target.address)
     const [connection] = at === -1 ? [] : pool.idle.splice(at, 1)
@@ -221,7 +227,7 @@ export class Connections {
     const at = pool.idle.indexOf(connection)
     if (at !== -1) pool.idle.splice(at, 1)
     void client.destroy()
-    // A client that is still connecting does not know its socket.
+    // A client that is still connecting does not know its socket yet.
     socket?.destroy()
     this.tidy(pool)
   }
@@ -231,30 +237,30 @@ export class Connections {
   }
 }
 
-/** The most hanging origins that are tracked. */
+/** The largest number of hanging origins to track. */
 const max_hanging = 10_000
 
-/** The largest headers of an answer. Larger ones break the connection. */
+/** The largest size of an answer's headers, in bytes. Larger ones break the connection. */
 const max_header_bytes = 16 * 1_024
 
 /** The most bytes that are read for one answer, including those outside headers and body. */
 const max_wire_bytes = 256 * 1_024
 
-/** How many characters of an answer are needed to read its status: `HTTP/1.1 200` and one more. */
+/** How many characters are needed to read the status of an answer: `HTTP/1.1 200` and one more. */
 const beginning = 13
 
 /**
  * Reads the status of an answer from the raw bytes.
  *
- * undici reports no status if it cannot use the answer: an unrequested upgrade, headers that are too large or malformed. But
- * the status was received, and is what the endpoint's owner looks for in the log.
+ * undici reports no status if it cannot use the answer: an unrequested upgrade, or headers that are too large or
+ * malformed. But the status was received, and the endpoint's owner looks for it in the log.
  */
 export class StatusLine {
   private text = ""
   private received_bytes = 0
   private onFlood: () => void = () => {}
 
-  /** Starts to read the bytes of a connected socket. */
+  /** Starts reading the bytes of a connected socket. */
   listen(socket: Socket): void {
     const read = socket.read.bind(socket)
     socket.read = (size) => {
@@ -264,7 +270,7 @@ export class StatusLine {
     }
   }
 
-  /** Forgets the previous answer, and calls `onFlood` if the next one is too long. */
+  /** Forgets the previous answer. Calls `onFlood` if the next one is too long. */
   begin(onFlood: () => void): void {
     this.text = ""
     this.received_bytes = 0

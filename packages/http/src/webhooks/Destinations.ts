@@ -6,17 +6,17 @@ export interface Destination {
   readonly origin: string
   /** Path and query. */
   readonly path: string
-  /** The addresses to dial: at once if the URL tells them, else when the host has been looked up. */
+  /** The addresses to dial: immediately if the URL contains one, otherwise once the host is resolved. */
   readonly addresses: ReadonlyArray<string> | Promise<HostLookUp.Found>
 }
 
-/** Finds the destination of a URL, and begins to look its host up; null if the URL is refused. */
+/** Finds the destination of a URL and starts to resolve its host; null if the URL is refused. */
 export type Find = (url: string) => Destination | null
 
-/** How many URLs are kept with their verdicts: the same few are sent to over and over. */
+/** How many URLs are cached with their verdicts: the same few receive most webhooks. */
 const max_judged = 1_000
 
-/** Makes a finder that lets webhooks go where a policy allows. */
+/** Makes a finder that allows the destinations of a policy. */
 export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver, look_up_limit_ms?: number): Find => {
   const lookUp = HostLookUp.make(resolver, policy, look_up_limit_ms)
   const judged = new Map<string, WebhookAddress.Verdict>()

@@ -5,7 +5,7 @@ import { buildConnector } from "undici"
 /** The error of a connection that could not be opened. */
 export class DialError extends Error {
   readonly failure: WebhookSender.SendFailure
-  /** The failure as a code, as errors of sockets have it: `REFUSED_ADDRESS`. */
+  /** The failure as a code, as in socket errors, such as `REFUSED_ADDRESS`. */
   readonly code: string
 
   constructor(failure: WebhookSender.SendFailure, cause?: Error) {
@@ -15,7 +15,7 @@ export class DialError extends Error {
   }
 }
 
-/** Opens a socket to an address, without a name look-up. */
+/** Opens a socket to an address, without resolving a name. */
 export type Connect = (address: string, port: number) => Socket
 
 /** Opens a TCP socket. */
@@ -36,8 +36,8 @@ export interface TlsSettings {
 }
 
 /**
- * Speaks TLS for HTTP/1.1, with certificates always verified, even if the environment turns that off. Without a limit, the
- * request has a deadline of its own.
+ * Speaks TLS for HTTP/1.1. Always verifies certificates, even if the environment turns that off. Omit the limit if the
+ * request has its own deadline.
  */
 export const tls = (
   { certificate_authorities, client_certificate }: TlsSettings,
@@ -63,7 +63,7 @@ export interface Settings extends TlsSettings {
 }
 
 /**
- * A connector for undici that always dials this address, even if the host's name resolves to another one by now.
+ * A connector for undici that always dials this address, even if the host's name now resolves to a different one.
  *
  * It calls `opened` with the socket at once, and `ready` with the socket that HTTP uses, after TLS, before the first byte.
  */

@@ -6,22 +6,22 @@ export interface Resolver {
   readonly resolve6: (name: string) => Promise<ReadonlyArray<string>>
 }
 
-/** The most addresses that a name may have. No endpoint needs more. */
+/** The most addresses that a name may have. */
 const max_answers = 32
 /** How long name servers may take, in milliseconds. */
 const default_limit_ms = 5_000
 
 /**
- * The result of a look-up: the addresses to dial, all of them public, or the reason why there are none. `none`: the name has
- * no addresses. `unavailable`: try again later.
+ * The result of a lookup: the addresses to dial, all of them public, or the reason why there are none. `none`: the name
+ * has no addresses. `unavailable`: try again later.
  */
 export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
 /**
- * Makes a look-up of names without a cache. Concurrent look-ups of the same name share one query.
+ * Makes a function that resolves names without a cache. Concurrent lookups of the same name share one query.
  *
- * If one address is refused, the name is refused. If one address family does not answer in time, the answer of the other
- * is used: only checked addresses are dialed.
+ * If one address is refused, the name is refused. If the query for one address family times out, the other family's
+ * answer is used: only checked addresses are dialed.
  */
 export const make = (
   resolver: Resolver,
@@ -55,7 +55,7 @@ const ask = (resolver: Resolver, name: string, limit_ms: number): Promise<Readon
       clearTimeout(timer)
       resolve(answers)
     }
-    // IPv4 first, because it reaches most hosts.
+    // IPv4 first, because most hosts are reachable over it.
     answerOf(() => resolver.resolve4(name)).then(settle(0))
     answerOf(() => resolver.resolve6(name)).then(settle(1))
   })
@@ -68,7 +68,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
   }
 }
 
-/** Whether name servers say that there is nothing. That is an answer too. */
+/** Whether the name servers report that no record exists. That is an answer too. */
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 

@@ -15,7 +15,7 @@ export interface Settings {
   readonly policy?: WebhookAddress.Policy
   /** Resolves names; by default with the machine's settings. Search domains are never used. */
   readonly resolver?: HostLookUp.Resolver
-  /** How long a look-up may take, in milliseconds; 5,000 by default. */
+  /** How long a lookup may take, in milliseconds; 5,000 by default. */
   readonly look_up_limit_ms?: number
   /** The most connections to one origin, which many subscriptions can share; 256 by default. */
   readonly connections_per_host?: number
@@ -94,7 +94,7 @@ const refused = Effect.succeed<WebhookSender.SendOutcome>({
 const lookUpOf = (found: HostLookUp.Found): WebhookSender.LookUp =>
   found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
 
-/** Resolves names with the machine's settings: it asks twice within the limit, and never with a search domain. */
+/** Resolves names with the machine's settings. Asks twice within the limit, and never uses a search domain. */
 export const machineResolver: Effect.Effect<HostLookUp.Resolver, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => new DnsResolver({ timeout: 1_500, tries: 2 })),
   (resolver) => Effect.sync(() => resolver.cancel())

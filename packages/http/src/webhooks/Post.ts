@@ -13,7 +13,7 @@ const max_interim = 16
 const max_addresses = 3
 /** How long a POST waits for a free connection, in milliseconds. */
 const max_wait_ms = 5_000
-/** How long one address may take to connect if there is another one to try, in milliseconds. */
+/** How long connecting to one address may take if there is another to try, in milliseconds. */
 const connect_limit_ms = 4_000
 
 /** The content of a POST. */
@@ -31,7 +31,7 @@ export class Post {
   private readonly options: Dispatcher.DispatchOptions
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
   private readonly deadline_ms: number
-  /** When its current phase began: the look-up of its host, then the use of a connection. */
+  /** When its current phase began: resolving its host, then using a connection. */
   private began_at = performance.now()
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
@@ -107,7 +107,7 @@ export class Post {
     connection.client.dispatch(this.options, this.listener(connection))
   }
 
-  /** Restarts the deadline: the endpoint gets its full time, even if this host waited long for a connection. */
+  /** Restarts the deadline, so that the endpoint gets its full time even if this host waited long for a connection. */
   private connected() {
     this.hasConnected = true
     clearTimeout(this.deadline)
@@ -115,13 +115,13 @@ export class Post {
     this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
-  /** The handler of one try. It ignores events after the end of the try. */
+  /** The handler of one attempt. It ignores events after the end of the attempt. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let received_bytes = 0
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
-    // Deferred until undici's parser has returned, which the action may need.
+    // Deferred until undici's parser has returned, because the action may depend on that.
     const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
     return {
       onRequestStart: () => {
@@ -134,7 +134,7 @@ export class Post {
       },
       onResponseData: (_controller, chunk) => {
         received_bytes += chunk.length
-        // The status is known, so the rest of a long body is not read.
+        // The status is known, so there is no need to read the rest of a long body.
         if (received_bytes > max_body_bytes) then(() => this.finish(null))
       },
       onResponseEnd: () => then(() => this.finish(null, "reusable")),
@@ -145,7 +145,7 @@ export class Post {
   private fail(connection: Connection, error: Error, hasBegun: boolean) {
     if (!hasBegun) return this.tryNextAddress(error instanceof DialError ? error.failure : "connection_failed")
     const failure = this.status === null ? failureOf(error) : "bad_response"
-    // If the endpoint has closed a kept connection meanwhile, that says nothing about the endpoint.
+    // If the endpoint closed an idle connection in the meantime, that is not a failure of the endpoint.
     const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
     if (!isStale || this.hasRetried) return this.finish(failure)
     this.hasRetried = true
@@ -153,7 +153,7 @@ export class Post {
     this.tryAddress(true)
   }
 
-  /** Tries the next address, after one to which nothing was sent. */
+  /** Tries the next address if nothing was sent to this one. */
   private tryNextAddress(failure: WebhookSender.SendFailure) {
     if (failure === "refused_address" || this.address_index + 1 >= this.addresses.length) return this.finish(failure)
     this.endTry("broken")
@@ -165,7 +165,7 @@ export class Post {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
-    // Free the connection before the report, because a listener may send again at once.
+    // Frees the connection before reporting, because a listener may send again at once.
     this.releaseConnection(state)
     this.report({
       response_status_code,
@@ -188,7 +188,7 @@ export class Post {
   }
 }
 
-/** The failure of a POST whose status is not known. */
+/** The failure of a POST whose status is unknown. */
 const failureOf = (error: Error): WebhookSender.SendFailure => {
   if (error instanceof errors.HeadersOverflowError) return "too_large"
   const isGarbled =

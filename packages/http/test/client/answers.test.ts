@@ -210,7 +210,7 @@ describe("a host that does not answer", () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
       reason: "unreachable",
-      message: "The host at https://host.example gives no answer (ECONNRESET).",
+      message: "Cannot reach the host at https://host.example (ECONNRESET).",
       status: null,
       retry_action: "retry"
     })
@@ -233,8 +233,8 @@ describe("a fetch of the program's own", () => {
     ["with secrets in its message", rejects(failure(`No: ${key}, ${read_handle}.`)), /TypeError: No: …, …\./],
     ["with the request on a cause", rejects(failure("It broke.", failure(`With ${key}.`))), /TypeError: With …\./],
     ["without a promise", throwing, /TypeError: At once\./],
-    ["with a text", rejects(`No ${key}`), /a value that is no error: No …/],
-    ["with nothing", rejects(null), /a value that is no error: null/],
+    ["with a text", rejects(`No ${key}`), /a value that is not an error: No …/],
+    ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that holds itself together badly", rejects(Object.create(null)), /cannot be read/]
   ]
   it.each(faults)("that fails %s is told with its place, and without the key", async (_, fetch, told) => {

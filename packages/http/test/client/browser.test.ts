@@ -37,7 +37,7 @@ beforeAll(async () => {
   page = await browser.newPage()
   await page.goto(opened.origin)
   await page.waitForFunction(() => "connect" in globalThis)
-}, 60_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -229,6 +229,6 @@ describe("closing an embedded service", () => {
     await service.close()
     const error: unknown = await next.catch((error) => error)
     assert.isTrue(isApiError(error, "service_unavailable"))
-    assert.match(String(error), /has been closed/)
+    assert.match(String(error), /is closed/)
   })
 })

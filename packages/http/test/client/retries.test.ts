@@ -157,7 +157,7 @@ describe("an attempt", () => {
     assert.instanceOf(error, HostError)
     assert.deepInclude(error, {
       reason: "timed_out",
-      message: "The host at https://host.example has not answered within 2000 ms.",
+      message: "The host at https://host.example did not answer within 2000 ms.",
       retry_action: "retry"
     })
   })

@@ -106,7 +106,7 @@ describe("nodeHandler", () => {
       const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
       assert.strictEqual(yield* statusOf("/"), 418)
       assert.strictEqual(yield* statusOf("/other"), 418)
-      assert.strictEqual(yield* statusOf("/insurance/other"), 418)
+      assert.strictEqual(yield* statusOf("/insurance/other"), 404)
       assert.strictEqual(yield* statusOf("/insurance"), 200)
       assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
     })

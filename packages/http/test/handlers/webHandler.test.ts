@@ -252,7 +252,7 @@ describe("webHandler", () => {
       const handle = webHandler(quotewire, { address })
       const request = new Request(`${host}/v1/capabilities?line=pet`, { headers: json(key) })
       assert.strictEqual((yield* Effect.promise(() => handle(request))).status, 200)
-      assert.include(logged.join(), "address has failed")
+      assert.include(logged.join(), "address failed")
     })
   )
 

@@ -47,7 +47,7 @@ export const exchange = (port: number, text: string | Uint8Array) =>
     const wire = yield* open(port)
     yield* wire.write(text)
     return yield* wire.closed
-  }).pipe(Effect.scoped, Effect.timeout(10_000), Effect.orDie)
+  }).pipe(Effect.scoped, Effect.timeout(60_000), Effect.orDie)
 
 /** Splits what came back at the first answer's head. */
 export const parse = (text: string) => {

@@ -1,6 +1,6 @@
 import { disclosureText, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
-import { most_texts } from "../ApplicationSchema.ts"
+import { most_texts } from "../tools/ApplicationSchema.ts"
 import * as Answer from "./Answer.ts"
 import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst } from "./phrases.ts"
@@ -8,11 +8,11 @@ import { count, joinFirst } from "./phrases.ts"
 type Capabilities = Resource.Capabilities
 
 /**
- * A line's capabilities: the states, what to ask the person, and what they must agree to.
+ * A line's capabilities: the states, what to ask the person, and what the person must agree to.
  *
- * With a state, what is long and seldom needed is left out: the JSON Schema of the facts, which `start_quote_request`
- * declares, the lists of codes, and the scenarios. The required facts have their allowed values instead, because some
- * programs shorten the declaration.
+ * If the call names a state, leaves out long and rarely needed parts: the JSON Schema of the facts, which
+ * `start_quote_request` declares, the lists of codes, and the scenarios. Instead, the required facts include their
+ * allowed values, because some programs shorten the declaration.
  */
 export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
   const { capabilities, quote_disclosure } = answer
@@ -55,7 +55,7 @@ const short = ({
   })
 })
 
-/** The texts that a schema allows at a path; none if it allows others too, or too many to name. */
+/** The texts that a schema allows at a path; none if it also allows others or too many to list. */
 const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!Predicate.isObject(schema)) return []
   if (name === undefined) {
@@ -66,7 +66,7 @@ const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): Read
   return textsAt(Predicate.isObject(properties) ? properties[name] : items, names)
 }
 
-/** What a caller without a key sends instead of receipts, which it must not send. */
+/** What a keyless caller sends instead of receipts, which it must not send. */
 const agreement: Capabilities["consents"] = [
   { field: "quote_disclosure_version", required: true },
   { field: "quote_disclosure_accepted", required: true }

@@ -1,6 +1,6 @@
 import { type Caller, disclosureText, type Line } from "@quotewire/core"
 
-/** What the quote card shows the person in addition to the answer. */
+/** What the quote card shows in addition to the answer. */
 export interface CardExtras {
   /** The disclosures of the line, word for word. */
   readonly notices: ReadonlyArray<string>
@@ -8,12 +8,12 @@ export interface CardExtras {
   readonly premium_includes_fees: true | null
 }
 
-/** Disclosures that belong to every price. */
+/** The disclosures that accompany every price. */
 const always = ["quote_not_coverage", "not_market_comparison", "premium_whole_term"]
 
 /** The extras for quotes of a line. `line` is undefined if the answer does not name the line. */
 export const of = (environment: Caller.Caller["environment"], line: Line.Line | undefined): CardExtras => ({
-  // Operators show disclosures of their own themselves: this service does not have their texts.
+  // Operators show their own disclosures themselves, because this service does not have the texts.
   notices: [...(environment === "sandbox" ? ["sandbox_notice"] : []), ...always, ...(line?.disclosures ?? [])].flatMap(
     (key) => disclosureText(key) ?? []
   ),

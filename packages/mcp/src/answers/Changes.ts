@@ -1,27 +1,27 @@
 import type { Resource } from "@quotewire/core"
 
-/** What has changed in a quote request since a version that the caller has read. */
+/** What changed in a quote request since a version that the caller has read. */
 export interface Changes {
   /** The version that the caller has read. */
   readonly version: number
   readonly carriers: ReadonlyArray<Resource.QuoteRequest["carriers"][number]>
   readonly quotes: ReadonlyArray<Resource.Quote>
-  /** Whether there are carriers whose results the caller has read. */
+  /** Whether the caller has read the results of any carriers. */
   readonly has_read_carriers: boolean
-  /** The quotes that the caller has read, as they still are. */
+  /** The quotes that the caller has read and that have not changed. */
   readonly read_quotes: ReadonlyArray<Resource.Quote>
 }
 
-/** The version at which carriers are asked. Earlier versions say nothing about them. */
+/** The version at which carriers are asked. Earlier versions do not mention them. */
 const asked_version = 2
 
 /**
- * Finds what has changed since a version. Nothing is stored about what was read, so the result may hold too much, but never
+ * Finds what changed since a version. What callers read is not stored, so the result may contain too much, but never
  * too little.
  *
- * Every version adds the answer of at most one carrier, and `quote_ids` is in the order of the answers. So the answers of
- * the last n versions are among the last n carriers that have quoted. Other answers are short, and are always named; so are
- * quotes that have changed after they were made.
+ * Every version adds the answer of at most one carrier, and `quote_ids` is in the order of the answers. So the answers
+ * of the last n versions are among the last n carriers that quoted. Other answers are short and always listed, and so
+ * are quotes that changed after they were created.
  */
 export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes, version: number): Changes => {
   const { carriers, quote_ids } = quote_request

@@ -12,6 +12,6 @@ export const format = (cents: number): string => {
 export const formatWhole = (cents: number): string =>
   `${cents < 0 ? "-" : ""}$${grouped(Math.trunc(Math.abs(cents) / 100))}`
 
-/** A whole number with a separator for each three digits. */
+/** A whole number with thousands separators. */
 const grouped = (number: number): string =>
   number < 1_000 ? String(number) : `${grouped(Math.trunc(number / 1_000))},${String(number % 1_000).padStart(3, "0")}`

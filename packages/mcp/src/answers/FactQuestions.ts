@@ -1,19 +1,19 @@
 import type { ApiError, Line, Resource } from "@quotewire/core"
 import { Predicate } from "effect"
-import { factOf, isIndex, starred } from "../asking/FactPath.ts"
+import { factOf, isIndex, starred } from "./FactPath.ts"
 
-/** What to ask a person before a start, read from the JSON Schema of a line's facts. */
+/** What to ask a person before a start, derived from the JSON Schema of a line's facts. */
 export interface FactQuestions {
-  /** Every question that needs an answer. Facts of which one is enough are one question. */
+  /** Every question that needs an answer. Alternative facts form one question. */
   readonly always: ReadonlyArray<string>
   /** Further questions, each with the facts that make it necessary. */
   readonly sometimes: ReadonlyArray<string>
 }
 
 interface Found {
-  /** Groups of facts of which one whole group is enough, as paths with `*` for the items of lists. */
+  /** Alternative groups of facts, of which one complete group is enough, as paths with `*` for list indexes. */
   readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
-  /** Facts that are needed if others have certain values. */
+  /** Facts that are required if others have certain values. */
   readonly conditions: ReadonlyArray<{ readonly when: string; readonly paths: ReadonlyArray<string> }>
 }
 
@@ -41,9 +41,9 @@ export const of = (
 }
 
 /**
- * The missing facts of a refusal, each as a line of text with what to ask. Facts of which one is enough share a line.
+ * The missing facts of a refusal, each as a line of text that says what to ask. Alternative facts share a line.
  *
- * Errors about other fields become a line with their path and message.
+ * An error about any other field becomes a line with its path and message.
  */
 export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.Line): ReadonlyArray<string> => {
   const { alternatives } = find(line.facts_schema, [])
@@ -65,7 +65,7 @@ export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.L
 const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: string) => string): string =>
   groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
 
-/** Finds the alternatives and conditions of a schema and of everything in it. */
+/** Finds the alternatives and conditions of a schema and its subschemas. */
 const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
   if (!Predicate.isObject(schema)) return nothing
   const at = (name: string) => [...path, name].join(".")

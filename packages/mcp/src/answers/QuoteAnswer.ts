@@ -6,14 +6,14 @@ import { count, dollars, words } from "./phrases.ts"
 
 type Quote = Resource.Quote
 
-/** The price for a person: for the whole term, in dollars. */
+/** The price as text for a person: for the whole term, in dollars. */
 const display = ({ premium, term_months }: Quote["price"]): string => {
   if (premium === null) return "price unknown"
   const price = Dollars.format(premium.amount_minor)
   return term_months === null ? price : `${price} for ${count(term_months, "month")}`
 }
 
-/** A quote with what a model must tell the person: the price as text, and a label for each assumption. */
+/** A quote together with what a model must tell the person: the price as text, and a label for each assumption. */
 export const shown = (quote: Quote) => ({
   ...quote,
   price: { ...quote.price, display: display(quote.price) },
@@ -41,7 +41,10 @@ export const lineOf = (quote: Quote): string => {
     .concat(` (${quote.id})`)
 }
 
-/** What is covered, with limits and deductibles, and what is not. Subjects are named by id, because their labels hold facts. */
+/**
+ * What is covered, with limits and deductibles, and what is not. Names subjects by id, because their labels contain
+ * facts.
+ */
 export const coverOf = ({ coverage }: Quote): string =>
   coverage.subjects
     .map(({ coverages, subject_id }) => {
@@ -65,7 +68,7 @@ const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][numbe
   return `${name}${upTo}${after}`
 }
 
-/** What was assumed because the person did not say it. */
+/** The assumptions about facts that the person did not give. */
 export const assumedOf = ({ evidence }: Quote): string => evidence.assumptions.map(labelOf).join("; ")
 
 /** What a model must know about every price. */
@@ -89,7 +92,7 @@ const summaryOf = (quote: Quote): string => {
     ...(onward === undefined
       ? []
       : [
-          // The address stands at the end of a line, so that no full stop becomes part of it.
+          // The address is at the end of a line, so that no period becomes part of it.
           `To continue with this carrier, the person opens this link themselves: ${onward.url}`,
           "Show them the link. No tool can open it, and no tool exists for request_assistance."
         ]),

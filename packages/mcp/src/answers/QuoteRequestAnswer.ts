@@ -11,10 +11,10 @@ type Quote = Resource.Quote
 type CarrierResult = QuoteRequest["carriers"][number]
 
 /**
- * A quote request with its quotes: its status, and whether to wait, to ask the person, or to show the quotes.
+ * A quote request with its quotes: its status, and whether to wait, ask the person or show the quotes.
  *
- * With `since_version` and `only_changes` it holds only what has changed since, because repeats of whole quotes fill the context
- * of a model.
+ * With `since_version` and `only_changes` it contains only the changes since then, because repeating whole quotes fills
+ * a model's context.
  */
 export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
   const { only_changes, since_version } = input
@@ -44,14 +44,14 @@ export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { in
     ...(shows_views && {
       card: {
         ...CardExtras.of(quote_request.environment, lines.get(quote_request.line)),
-        // A person compares all quotes, also those that the model has read before.
+        // A person compares all quotes, including those that the model has already read.
         ...(changes !== null && { quote_request, quotes: quotes.map(QuoteAnswer.shown) })
       }
     })
   }
 })
 
-/** Describes the progress of a request with numbers only: no carrier and no fact. */
+/** Describes the progress of a request with numbers only, without carriers or facts. */
 export const progress = (answer: Json.Json<unknown>): string => {
   const { carriers } = Json.read(Json.typed<Resource.QuoteRequestWithQuotes>(answer)).quote_request
   const asked = carriers.filter(({ outcome }) => outcome !== "not_asked")
@@ -63,14 +63,14 @@ export const progress = (answer: Json.Json<unknown>): string => {
 const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boolean =>
   has_read_carriers || read_quotes.length > 0
 
-/** A request with only what has changed. `quote_ids` still names every quote. */
+/** A request with only its changes. `quote_ids` still lists every quote. */
 const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
   const quotes = changes.quotes.map((quote, index) =>
     withoutRepeats(quote, [...changes.read_quotes, ...changes.quotes.slice(0, index)])
   )
   const { carriers } = changes
   if (!isShortened(changes)) return { quote_request: { ...quote_request, carriers }, quotes }
-  // The rest of a request never changes, and the caller has read it before.
+  // The rest of a request never changes, and the caller has already read it.
   const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quote_request
   return {
     quote_request: { id, version, status, status_details, updated_at, deadline_at, carriers, quote_ids, next_actions },
@@ -79,7 +79,7 @@ const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
   }
 }
 
-/** A quote, shortened if an earlier one has the same cover and assumptions: then `rest_as_in` names that one. */
+/** A quote, shortened if an earlier one has the same cover and assumptions: `rest_as_in` then names that quote. */
 const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
   const known = earlier.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
@@ -100,7 +100,7 @@ const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || 
 const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
   quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, joinFirst(quotes.map(QuoteAnswer.lineOf), "\n")]
 
-/** All quotes with their cover and assumptions. What several quotes share is written once. */
+/** All quotes with their cover and assumptions. Writes what several quotes share only once. */
 const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
   if (quotes.length === 0) return []
   const hasFees = quotes.some(({ price }) => price.fees.length > 0)
@@ -187,7 +187,7 @@ const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> =>
     : ["There is no price to show. carriers says what each carrier answered."]
 }
 
-/** Tells the model to ask the person what carriers want to know, and not to poll, because the read would not wait. */
+/** Tells the model to ask the person the carriers' questions and not to poll, because the read would not wait. */
 const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   const { carriers, deadline_at } = request
   const isAwaited = carriers.some(({ outcome }) => outcome === "pending")
@@ -204,7 +204,7 @@ const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   ]
 }
 
-/** A started request: how to wait for quotes, and what to keep. */
+/** A started request: how to wait for quotes, and what to remember. */
 export const presentStarted = Answer.summarized((answer: Resource.StartedQuoteRequest) => {
   const { id, quote_consent, read_handle, read_handle_expires_at, status, version } = answer
   const opened = read_handle === undefined ? "" : " and its read_handle"

@@ -2,17 +2,17 @@ import type { ApiError, Line } from "@quotewire/core"
 import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst, max_items } from "./phrases.ts"
 
-/** Advice for refusals that is more specific than their retry actions. */
+/** Advice that is more specific than the retry action of a refusal. */
 const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   needs_information: "Ask the person for these facts, then call again. Never guess a fact.",
   not_found: "Check the id, and the read_handle where the tool takes one."
 }
 
-/** The advice for a refusal; none if the person was asked in a form already, and must not be asked again. */
+/** The advice for a refusal; none if the person was already asked in a form and must not be asked again. */
 const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): string | undefined =>
   code === "needs_information" && retry_action.type === "none" ? undefined : advice[code]
 
-/** A refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
+/** Summarizes a refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
 export const summaryOf = (
   { error }: ApiError.ErrorEnvelope,
   retry_after_seconds: number | null,

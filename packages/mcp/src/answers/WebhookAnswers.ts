@@ -23,7 +23,7 @@ interface DeliveryLog {
   readonly next_cursor: string | null
 }
 
-/** A page of a delivery log: how many have each status, and which have failed. */
+/** A page of a delivery log: the number of deliveries by status, and which ones failed. */
 export const deliveries = Answer.summarized(({ deliveries, next_cursor }: DeliveryLog) => {
   const statuses = Map.groupBy(deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")

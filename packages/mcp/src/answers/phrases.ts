@@ -1,9 +1,9 @@
 import * as Dollars from "./Dollars.ts"
 
-/** The most items of a list that a summary names. */
+/** The most items of a list that a summary includes. */
 export const max_items = 6
 
-/** Joins the first items of a list, and says how many more there are. */
+/** Joins the first items of a list, and says how many more exist. */
 export const joinFirst = (items: ReadonlyArray<string>, separator: string): string =>
   items.length <= max_items
     ? items.join(separator)
@@ -13,7 +13,7 @@ export const joinFirst = (items: ReadonlyArray<string>, separator: string): stri
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   number === 1 ? `1 ${noun}` : `${number} ${plural}`
 
-/** A code as words: `policy_fee` is "policy fee". */
+/** A code as words: `policy_fee` becomes "policy fee". */
 export const words = (code: string): string => code.replaceAll("_", " ")
 
 /** An amount in dollars, without cents if there are none. */

@@ -1,8 +1,8 @@
 /**
- * Connects a program that speaks over standard input and output to a running host.
+ * Connects a program that uses standard input and output to a running host.
  *
- * It loads nothing of the service, because such programs can start a process for each call.
+ * Loads nothing from the service, because such programs may start a process for each call.
  */
 
-export * as Bridge from "../Bridge.ts"
-export * as StdioServer from "../StdioServer.ts"
+export * as Bridge from "../serving/Bridge.ts"
+export * as StdioServer from "../serving/StdioServer.ts"

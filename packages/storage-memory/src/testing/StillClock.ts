@@ -27,6 +27,8 @@ export const make = (now: number): StillClock => {
   const sleepers = new Set<Sleeper>()
   const millis = Effect.succeed(now)
   const nanos = BigInt(now) * nanos_per_ms
+  // A wait compares it, so it goes on as sleeps do.
+  const monotonic = () => BigInt(Math.floor(performance.now() + passed_ms)) * nanos_per_ms
   const sleep = (ms: number): Effect.Effect<void> =>
     Effect.callback((resume) => {
       const wake = () => {
@@ -48,8 +50,8 @@ export const make = (now: number): StillClock => {
       currentTimeMillis: millis,
       currentTimeNanosUnsafe: () => nanos,
       currentTimeNanos: Effect.succeed(nanos),
-      monotonicTimeNanosUnsafe: () => nanos,
-      monotonicTimeNanos: Effect.succeed(nanos),
+      monotonicTimeNanosUnsafe: monotonic,
+      monotonicTimeNanos: Effect.sync(monotonic),
       sleep: (duration) => {
         const ms = Duration.toMillis(duration)
         return ms <= 0 ? Effect.yieldNow : sleep(ms)

@@ -34,7 +34,7 @@ export const transportOf = (
     const adapter = carriers.find(({ carrier }) => carrier.id === carrier_id)
     if (adapter === undefined) {
       throw new Error(
-        `cassettes: ${carrier_id} is none of your carriers. Give the id of one of them, and the carrier in carriers.`
+        `cassettes: ${carrier_id} is not one of your carriers. Name one of them, and pass that carrier in carriers.`
       )
     }
     const cassette = Cassette.parse(json)

@@ -238,7 +238,7 @@ describe("a sandbox", () => {
     await using world = await sandbox({ carriers: [broken], fictional_carriers: false, logger })
     await start(world)
     await world.advance("5 minutes")
-    assert.include(warnings.join(), "A carrier's adapter has failed")
+    assert.include(warnings.join(), "A carrier's adapter failed")
   })
 
   it("plays a carrier from its cassette, without a network", async () => {

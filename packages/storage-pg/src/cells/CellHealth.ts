@@ -5,36 +5,39 @@ import * as TimedClaim from "./TimedClaim.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** How long an unavailable cell may take to say that it is ready. After that it is unresponsive. */
+/** How long the health check of an unavailable cell may take, in milliseconds. After that the cell is unresponsive. */
 const ready_timeout_ms = 3_000
-/** How often an unresponsive cell is checked. */
+/** How often an unresponsive cell is checked, in milliseconds. */
 const check_every_ms = 1_000
-/** The longest pause before a cell is tried again that is ready but refuses, such as one whose disk is full. */
+/**
+ * The longest pause before retrying a cell that is ready but refuses calls, such as one with a full disk, in
+ * milliseconds.
+ */
 const max_retry_pause_ms = 15_000
 
 const unavailable_cells = Metric.gauge("quotewire_cell_unavailable", {
   description: "1 if this process cannot use the cell now, 0 if it can."
 })
 
-/** Sets the gauge that says whether this process can use the cell. */
+/** Sets the gauge for whether this process can use the cell. */
 export const measure = (cell: string, isUsable: boolean): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(unavailable_cells, { cell }), isUsable ? 0 : 1)
 
-/** Wraps the storage of a cell: notices when the cell becomes unavailable, and when it has recovered. */
+/** Wraps the storage of a cell to detect when the cell becomes unavailable and when it recovers. */
 export type Guard = (cell: CellState, storage: Port) => Port
 
 /**
- * Makes a circuit breaker for each cell, so that a lost cell does not delay the work of others.
+ * Makes a circuit breaker for each cell, so that an unavailable cell does not delay the work of others.
  *
- * After a call has failed as unavailable, the cell is **unavailable**: it gets no new workspaces and no claims, until its health
- * check succeeds. If that does not succeed either, it is **unresponsive**: all its calls fail at once.
+ * After a call fails as unavailable, the cell is **unavailable**: it gets no new workspaces and no claims until its
+ * health check succeeds. If the health check fails too, the cell is **unresponsive**: all its calls fail at once.
  *
- * Errors name the cell, except those of the first cell, without which nothing works.
+ * Errors name the cell, except for the first cell, without which nothing works.
  */
 export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<Guard, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
 
-  /** Waits until a cell can be used again. If it is ready at once, it has only refused a call, and is left alone for a while. */
+  /** Waits until a cell is usable again. If it is ready at once, it only refused a call, so it gets a pause. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
     const isReady = Effect.isSuccess(Effect.timeout(storage.ready, ready_timeout_ms))
     if (yield* isReady) {
@@ -49,7 +52,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
     cell.isUnavailable = false
     cell.isHinted = true
     yield* measure(cell.name, true)
-    yield* Effect.annotateLogs(Effect.logInfo("A cell answers again"), { cell: cell.name })
+    yield* Effect.annotateLogs(Effect.logInfo("A cell is reachable again"), { cell: cell.name })
   })
 
   const markUnavailable = (cell: CellState, storage: Port) =>
@@ -59,7 +62,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       run(recover(cell, storage))
       return Effect.andThen(
         measure(cell.name, false),
-        Effect.annotateLogs(Effect.logWarning("A cell cannot be reached; its work waits"), { cell: cell.name })
+        Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its jobs wait"), { cell: cell.name })
       )
     })
 
@@ -86,8 +89,10 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       page: (query) => guarded(storage.page(query)),
       feed: (query) => guarded(storage.feed(query)),
       claim: (query) => guarded(query.workspace_id === undefined ? claimWithTimeout(query) : storage.claim(query)),
+      lane: (query) => guarded(storage.lane(query)),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
+      rewrite: (workspace_id, rewrites) => guarded(storage.rewrite(workspace_id, rewrites)),
       addCounts: (now, tallies) => guarded(storage.addCounts(now, tallies)),
       watch: storage.watch,
       workspaces: (after, limit) => guarded(storage.workspaces(after, limit)),

@@ -1,6 +1,7 @@
 import { Cell, Change, Storage } from "@quotewire/core"
 import { Clock, Effect, Option } from "effect"
-import { markOf, WrongCell } from "./CellState.ts"
+import { markOf } from "../opening/open.ts"
+import { WrongCell } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
 
@@ -34,19 +35,26 @@ export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, numbe
     return Effect.as(Storage.eachPage(home, query, count), counts)
   })
 
-/** Marks a storage as a cell, unless it is marked already. */
-const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage) {
+/** Marks a storage as a cell of a map, unless it is marked already. */
+const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { first, map }: Omit<Cell.Mark, "name">) {
   const found = yield* markOf(storage)
-  if (found === name) return
-  if (found !== null) {
-    return yield* Effect.fail(new WrongCell(`The database that the settings give for ${name} is that of ${found}.`))
+  if (found !== null && found.name !== name) {
+    return yield* Effect.fail(
+      new WrongCell(`The database that the settings give for ${name} is that of ${found.name}.`)
+    )
   }
+  if (found !== null && found.map !== map) {
+    return yield* Effect.fail(
+      new WrongCell(`The databases of the cells ${first} and ${name} belong to different installations.`)
+    )
+  }
+  if (found !== null) return
   const now = yield* Clock.currentTimeMillis
   const meta = { id: Cell.mark_id, version: 1, created_at: now, updated_at: now }
-  yield* write(storage, Cell.markKind.record({ name }, meta))
+  yield* write(storage, Cell.markKind.record({ name, first, map }, meta))
 })
 
-/** Adds a cell to the list. If it is there already, `any` changes its room, and `new` changes nothing. */
+/** Adds a cell to the list. If it is already listed, `any` changes its room and `new` changes nothing. */
 const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   Storage.retryOnConflict(
     Effect.gen(function* () {
@@ -64,8 +72,8 @@ const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   )
 
 /**
- * Adds a cell: marks it, and adds it to the list with its room. From then on it takes new workspaces. For a cell that is in
- * the list already, only its room changes. If a call fails half-way, it can be repeated.
+ * Adds a cell: marks it, and adds it to the list with its room. From then on it takes new workspaces. For a cell
+ * already in the list, changes only its room. A call that fails partway can be repeated.
  *
  * A new cell must be empty. The first call also adds the first cell, which may have data.
  */
@@ -80,8 +88,10 @@ export const add = Effect.fnUntraced(function* (
       new WrongCell(`The database of the cell ${cell.name} has data: a new cell must be empty.`)
     )
   }
-  yield* mark(home)
+  const { map } = (yield* markOf(home.storage)) ?? { map: yield* Effect.sync(() => crypto.randomUUID()) }
+  const first = home.name
+  yield* mark(home, { first, map })
   yield* enter(home.storage, { name: home.name, room: 1 }, "new")
-  yield* mark(cell)
+  yield* mark(cell, { first, map })
   yield* enter(home.storage, { name: cell.name, room }, "any")
 })

@@ -13,10 +13,10 @@ import {
 
 type Port = Storage.Storage["Service"]
 
-/** How often a cell that could not be opened is tried again. */
+/** How often opening an unavailable cell is retried, in milliseconds. */
 const open_again_ms = 1_000
 
-/** A listener to all cells, including those that are opened later. */
+/** A listener on all cells, including those that are opened later. */
 interface Watcher {
   readonly listener: Parameters<Port["watch"]>[0]
   readonly scope: Scope.Scope
@@ -27,13 +27,13 @@ export interface CellSet {
   /** The storage of the first cell. */
   readonly home: Port
   readonly cells: ReadonlyArray<CellState>
-  /** A cell by its name; undefined if the settings do not have it. */
+  /** A cell by name; undefined if it is not in the settings. */
   readonly byName: (name: string) => CellState | undefined
   /** Calls the listener with the hints of all cells. */
   readonly watch: Port["watch"]
 }
 
-/** The storage of a cell, if it could be opened. */
+/** The storage of a cell. Fails if it is not open. */
 export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     if (cell === undefined) return Effect.fail(unavailable)
@@ -42,8 +42,8 @@ export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Stor
   })
 
 /**
- * Opens cells. The first one must be usable. The others may be unavailable: they are tried again until they can be used, and
- * a log line says why they cannot.
+ * Opens cells. The first one must be usable. The others may be unavailable: opening them is retried until it succeeds,
+ * and a log line says why it fails.
  */
 export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<CellSource<E>>): Effect.Effect<
   CellSet,
@@ -74,13 +74,13 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
       const later = Effect.retry(opening, Schedule.spaced(open_again_ms)).pipe(
         Effect.delay(open_again_ms),
         Effect.flatMap((storage) => use(cell, storage)),
-        Effect.andThen(Effect.logInfo("A cell can be used now")),
+        Effect.andThen(Effect.logInfo("A cell is now available")),
         Effect.annotateLogs({ cell: cell.name })
       )
       yield* Effect.matchEffect(opening, {
         onSuccess: (storage) => use(cell, storage),
         onFailure: (error) =>
-          Effect.logWarning("A cell cannot be used; its workspaces are unavailable", error).pipe(
+          Effect.logWarning("A cell was refused; its workspaces are unavailable", error).pipe(
             Effect.annotateLogs({ cell: cell.name }),
             Effect.andThen(CellHealth.measure(cell.name, false)),
             Effect.andThen(Effect.forkIn(later, scope))

@@ -1,43 +1,49 @@
-import { Cell, type Change, Storage } from "@quotewire/core"
-import { Effect, Exit, Option, Scope } from "effect"
+import { type Change, Storage } from "@quotewire/core"
+import { Effect, Exit, Scope } from "effect"
+import { markOf } from "../opening/open.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** A cell of the settings: its name, and how to open its storage, which closes with the scope. */
+/** A cell in the settings: its name, and how to open its storage, which closes with the scope. */
 export interface CellSource<E> {
   readonly name: string
   readonly open: Effect.Effect<Port, E, Scope.Scope>
 }
 
-/** A cell of a running program: its storage, its health, and what is known about its due work. */
+/** A cell in a running program: its storage, its health, and what is known about its due work. */
 export interface CellState {
   readonly name: string
-  /** Null until its storage could be opened. */
+  /** Null until its storage is open. */
   storage: Port | null
-  /** Whether a call failed as unavailable. Until the cell is ready again, it gets no new workspaces and no claims. */
+  /**
+   * Whether a call failed as unavailable. If so, the cell gets no new workspaces and no claims until it is ready again.
+   */
   isUnavailable: boolean
-  /** Whether its health check fails, too. Then all its calls fail at once. */
+  /** Whether its health check fails too. If so, all its calls fail at once. */
   isUnresponsive: boolean
-  /** The next pause if it is ready but refuses a call. It doubles each time, until a change is stored again. */
+  /**
+   * The next pause if it is ready but refuses a call, in milliseconds. It doubles each time until a change is stored
+   * again.
+   */
   retry_pause_ms: number
-  /** Whether it may have more work than its last claim said. */
+  /** Whether it may have more work than its last claim reported. */
   isHinted: boolean
   /** How many claims are running. */
   running_claims: number
   /** The `now` of the last claim. */
   claimed_at: number
-  /** When its next job is due, by its last claim; null if none waits. */
+  /** When its next job is due, according to its last claim; null if none is waiting. */
   next_due_at: number | null
-  /** How long after a claim it is polled without a hint. It grows while the cell is idle. */
+  /** How long after a claim it is polled without a hint, in milliseconds. Grows while the cell is idle. */
   poll_ms: number
 }
 
-/** The first pause of a cell that is ready but refuses a call. */
+/** The first pause of a cell that is ready but refuses a call, in milliseconds. */
 export const first_retry_pause_ms = 1_000
-/** Hints can be lost, so a cell is polled after this time, and less often while it stays idle. */
+/** Hints can be lost, so a cell is polled after this time, in milliseconds, and less often while it stays idle. */
 export const first_poll_ms = 5_000
 
-/** The state of a cell before it was opened. */
+/** The state of a cell that is not open yet. */
 export const initial = (name: string): CellState => ({
   name,
   storage: null,
@@ -51,7 +57,7 @@ export const initial = (name: string): CellState => ({
   poll_ms: first_poll_ms
 })
 
-/** A cell, or storage that is needed to find one, cannot be reached for now. */
+/** A cell, or the storage needed to find it, is currently unavailable. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 2 })
 
 /** The settings name the wrong storage for a cell. The message is one sentence for an operator. */
@@ -59,14 +65,7 @@ export class WrongCell extends Error {
   readonly _tag = "WrongCell"
 }
 
-/** The name of the cell that a storage is marked as; null if it has no mark. */
-export const markOf = (storage: Port): Effect.Effect<string | null, Storage.StorageUnavailable> =>
-  Effect.map(
-    storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.mark_id }),
-    Option.match({ onNone: () => null, onSome: (record) => Cell.markKind.value(record).name })
-  )
-
-/** Opens a cell in the current scope, and checks that its mark is the expected one. A failure leaves nothing open. */
+/** Opens a cell in the current scope and checks its mark. A failure leaves nothing open. */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,
   isExpected: (mark: string | null) => boolean
@@ -75,7 +74,7 @@ export const openChecked = <E>(
     const scope = yield* Scope.fork(yield* Effect.scope)
     const opening = Effect.gen(function* () {
       const storage = yield* open
-      const mark = yield* markOf(storage)
+      const mark = (yield* markOf(storage))?.name ?? null
       if (isExpected(mark)) return storage
       return yield* Effect.fail(
         new WrongCell(
@@ -91,7 +90,7 @@ export const openChecked = <E>(
     )
   })
 
-/** Notes a hint that a cell may have more work. */
+/** Records a hint that a cell may have more work. */
 export const noteHint = (cell: CellState, { about }: Change.Hint): void => {
   if (about !== "record") cell.isHinted = true
 }

@@ -9,13 +9,13 @@ import * as Placements from "./Placements.ts"
 type Port = Storage.Storage["Service"]
 
 /**
- * Makes one storage of several, which are called cells. Every workspace lives in one cell.
+ * Combines several storages, called cells, into one. Every workspace lives in one cell.
  *
- * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without it. Any
- * other cell may be unavailable, and may become available later: until then only calls for its workspaces fail. `workspaces`
+ * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without
+ * it. Any other cell may be unavailable: until it becomes available, only calls for its workspaces fail. `workspaces`
  * needs all cells.
  *
- * Work is claimed from the cells in `work_cells` alone, by default from all.
+ * Work is claimed only from the cells in `work_cells`, by default from all.
  */
 export const make = <E>(
   sources: Array.NonEmptyReadonlyArray<CellSource<E>>,
@@ -39,13 +39,15 @@ export const make = <E>(
         const cell = byName(name)
         if (cell !== undefined || reported.has(name)) return Effect.succeed(cell)
         reported.add(name)
-        return Effect.logError("The settings do not have a cell; its workspaces are unavailable").pipe(
+        return Effect.logError("A cell is missing from the settings; its workspaces are unavailable").pipe(
           Effect.annotateLogs({ cell: name }),
           Effect.as(cell)
         )
       })
 
-    /** The cell in which to read a workspace. One without a cell is empty, so it can be read in the first cell. */
+    /**
+     * The cell in which to read a workspace. A workspace without a cell is empty, so it can be read in the first cell.
+     */
     const cellOf = (workspace_id: Ids.WorkspaceId) =>
       Effect.flatMap(placements.find(workspace_id), (name) => cellNamed(name ?? home_name))
     const placeOf = (workspace_id: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspace_id), CellSet.storageOf)
@@ -60,7 +62,7 @@ export const make = <E>(
       const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
         concurrency: "unbounded"
       })
-      // Fails only after every cell was tried.
+      // Fails only after trying every cell.
       yield* Effect.forEach(exits, (exit) => exit, { discard: true })
     })
 
@@ -68,7 +70,7 @@ export const make = <E>(
     const claimIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, query: Storage.ClaimQuery) {
       const cell = yield* cellOf(workspace_id)
       const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
-      // Claims of all workspaces do not know when these leases end, so they must ask this cell again.
+      // Claims over all workspaces do not know when these leases end, so they must ask this cell again.
       if (cell !== undefined) cell.isHinted = true
       return claimed
     })
@@ -86,8 +88,11 @@ export const make = <E>(
       page: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.page(query)),
       feed: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.feed(query)),
       claim: (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query.workspace_id, query)),
+      lane: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.lane(query)),
       release,
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
+      rewrite: (workspace_id, rewrites) =>
+        Effect.flatMap(placeOf(workspace_id), (storage) => storage.rewrite(workspace_id, rewrites)),
       addCounts: Counts.make({ cellOf, home, home_name }),
       watch,
       workspaces: (after, limit) =>
@@ -114,7 +119,7 @@ const storageCellOf = (cell: CellState): Storage.StorageCell => ({
     )
 })
 
-/** The first of these workspaces, sorted and each once, without the one that holds the list of cells. */
+/** The first of these workspaces, sorted and without duplicates, excluding the one that holds the list of cells. */
 const firstOf = (ids: ReadonlyArray<Ids.WorkspaceId>, limit: number): ReadonlyArray<Ids.WorkspaceId> =>
   [...new Set(ids)]
     .filter((id) => id !== Cell.cellsWorkspace)

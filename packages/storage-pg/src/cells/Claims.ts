@@ -2,7 +2,7 @@ import type { Storage } from "@quotewire/core"
 import { Effect, Metric } from "effect"
 import { type CellState, first_poll_ms, unavailable } from "./CellState.ts"
 
-/** Hints can be lost, so each cell is polled at least this often. */
+/** Hints can be lost, so each cell is polled at least this often, in milliseconds. */
 const max_poll_ms = 30_000
 
 const claimed_jobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
@@ -25,8 +25,8 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 /**
- * Makes the claim of all cells. It asks them round-robin, so that no cell starves, and skips those that have nothing due. So an
- * idle cell costs one claim in half a minute.
+ * Makes the claim over all cells. It asks them round-robin, so that no cell starves, and skips those that have nothing
+ * due. So an idle cell costs one claim every half minute.
  */
 export const make = (cells: ReadonlyArray<CellState>): Claim => {
   let first = 0
@@ -46,7 +46,7 @@ export const make = (cells: ReadonlyArray<CellState>): Claim => {
       )
     )
     if (claimed === null) return null
-    // If a host dies, its jobs can be claimed again when their leases end.
+    // If a host dies, its jobs can be claimed again once their leases end.
     const ends_at = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, ends_at)
     const isIdle = claimed.jobs.length === 0 && !isHinted

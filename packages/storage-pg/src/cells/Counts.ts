@@ -9,14 +9,15 @@ export interface Options {
   /** The first cell. */
   readonly home: Port
   readonly home_name: string
-  /** The cell of a workspace; undefined if the settings do not have it. */
+  /** The cell of a workspace; undefined if it is not in the settings. */
   readonly cellOf: (workspace_id: Ids.WorkspaceId) => Effect.Effect<CellState | undefined, Storage.StorageUnavailable>
 }
 
 /**
- * Makes `addCounts` of all cells: it adds each count in the cell of its workspace, so that the first cell is no bottleneck.
+ * Makes `addCounts` for all cells: it adds each count in the cell of its workspace, so that the first cell is not a
+ * bottleneck.
  *
- * While a cell is unavailable, its counts are added in the first cell. So for that time its limits are less exact, and no call of
+ * While a cell is unavailable, its counts are added in the first cell. Its limits are then less exact, but no call for
  * another cell fails.
  */
 export const make =

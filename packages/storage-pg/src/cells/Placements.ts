@@ -3,14 +3,14 @@ import { Clock, Effect, Option } from "effect"
 import * as CellList from "./CellList.ts"
 import { chooseCell } from "./choice.ts"
 
-/** How many placements a host remembers. A forgotten one is read again. */
+/** How many placements a host caches. */
 const max_known = 100_000
 
-/** Where workspaces live, by the names of cells. */
+/** The cell of each workspace, by cell name. */
 export interface Placements {
-  /** The cell of a workspace; null if it has none, because nothing was written in it yet. */
+  /** The cell of a workspace; null if it has none because nothing has been written in it yet. */
   readonly find: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string | null, Storage.StorageUnavailable>
-  /** The cell of a workspace. A new workspace gets one. */
+  /** The cell of a workspace. Assigns one to a new workspace. */
   readonly place: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string, Storage.StorageUnavailable>
 }
 
@@ -23,7 +23,7 @@ export interface Options {
   readonly isUsable: (name: string) => boolean
 }
 
-/** Reads placements, and makes those of new workspaces. A placement never changes, so it is remembered. */
+/** Reads placements and creates those of new workspaces. Placements never change, so they are cached. */
 export const make = ({ home, home_name, isUsable }: Options): Placements => {
   const known = new BoundedMap<Ids.WorkspaceId, string>(max_known)
   for (const own of [Storage.directoryWorkspace, Cell.cellsWorkspace]) known.set(own, home_name)
@@ -45,7 +45,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
     )
   }
 
-  /** A workspace that was there before there were cells stays where it is. */
+  /** A workspace that is older than the cells stays where it is. */
   const choose = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
     const old = yield* home.get({ workspace_id, kind: "workspace", id: workspace_id })
     if (Option.isSome(old)) return home_name
@@ -54,7 +54,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
   })
 
   const placeNew = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
-    // Another host may have placed it meanwhile.
+    // Another host may have placed it in the meantime.
     const found = yield* find(workspace_id)
     if (found !== null) return found
     const cell = yield* choose(workspace_id)

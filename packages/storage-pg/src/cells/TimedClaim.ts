@@ -2,16 +2,16 @@ import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, type Fiber } from "effect"
 import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
 
-/** How long a cell may take to answer a claim of all workspaces. */
+/** How long a cell may take to answer a claim over all workspaces, in milliseconds. */
 const claim_timeout_ms = 1_000
 
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Makes the claims of a cell, with a timeout, so that a cell that does not answer does not delay the others.
+ * Makes the claims on a cell, with a timeout, so that a cell that does not answer does not delay the others.
  *
- * A claim that has timed out goes on. The next claim returns the jobs that it leases late, so the jobs of a slow cell run, too. If
- * no claim comes within half of the lease, they are released.
+ * A claim that times out continues in the background. The next claim returns the jobs that it leases late, so a slow
+ * cell's jobs still run. If no claim follows within half the lease, those jobs are released.
  */
 export const make = (
   run: Fork,
@@ -45,7 +45,7 @@ export const make = (
         timer.interruptUnsafe()
         if (!isLate) return resume(answerOf(exit))
         if (Exit.isFailure(exit)) return
-        // The cell was slow, but it works: after its next failure, the retry is soon again.
+        // The cell was slow but works, so its next failure starts with a short retry pause again.
         cell.retry_pause_ms = first_retry_pause_ms
         own = exit.value.jobs
         if (isTooLate || late.length > 0) putBack(own)
@@ -59,12 +59,12 @@ export const make = (
       const jobs = late.slice(0, query.limit)
       putBack(late.slice(query.limit))
       late = []
-      // These jobs were leased some time ago. Others may be due by now, so the cell is asked again.
+      // These jobs were leased a while ago. Others may be due by now, so the cell is asked again.
       cell.isHinted = true
       return Effect.succeed<Storage.JobClaim>({ jobs, next_due_at: query.now, busy: false })
     })
 }
 
-/** The answer to a claim. If it was interrupted, the storage is closed, so it is unavailable. */
+/** The answer to a claim. An interruption means that the storage is closed, so it is unavailable. */
 const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit

@@ -2,7 +2,7 @@ import type { Cell, Ids } from "@quotewire/core"
 
 /** Hashes a text to a number from 0 to 1, evenly distributed. */
 const fractionOf = (text: string): number => {
-  // FNV-1a, and a last step that spreads its high bits (from MurmurHash3).
+  // FNV-1a with a final step from MurmurHash3 that mixes its high bits.
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -13,7 +13,8 @@ const fractionOf = (text: string): number => {
 /**
  * Chooses the cell for a new workspace. Each cell gets a share in proportion to its `room`. Null if no cell has room.
  *
- * The choice depends only on the workspace and the list, so hosts that place the same workspace at once choose the same cell.
+ * The choice depends only on the workspace and the list, so hosts that place the same workspace concurrently choose the
+ * same cell.
  */
 export const chooseCell = (cells: ReadonlyArray<Cell.Cell>, workspace_id: Ids.WorkspaceId): string | null => {
   const all_room = cells.reduce((sum, { room }) => sum + room, 0)

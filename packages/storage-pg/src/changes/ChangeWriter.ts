@@ -4,15 +4,15 @@ import { unavailable } from "../connection/StatementRefused.ts"
 import type { Database } from "../database/Database.ts"
 import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
-/** How many changes, and about how many bytes, one statement holds. */
+/** How many changes, and roughly how many bytes, one statement contains. */
 const max_batch = 200
 const max_batch_bytes = 4_000_000
 /** How many changes may wait in each queue. */
 const max_waiting = 5_000
 
 /**
- * Among changes that are sent together, no two write the same record, finish the same job or move the same clock, and none
- * expects what an earlier one writes. So the result is the same as if they were stored one after another.
+ * Of the changes that are sent together, no two write the same record, finish the same job or move the same clock, and
+ * none expects what an earlier one writes. So the result is the same as storing them one after another.
  */
 const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
   exclusive: [
@@ -32,7 +32,7 @@ const queueOf =
     return `${sum % queues}`
   }
 
-/** Writes changes. Those that come while others are under way share the next statement. */
+/** Writes changes. Those that arrive while others are being written share the next statement. */
 export const make = (
   database: Database,
   queues: number
@@ -46,7 +46,7 @@ export const make = (
       Effect.catchDefect((defect) => Effect.succeed(Exit.die(defect)))
     )
 
-  /** Stops as soon as storage is lost. Otherwise each change would wait for it in turn. */
+  /** Stops as soon as the storage is unavailable. Otherwise each change would wait for it in turn. */
   const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {
       let lost: CommitResult | null = null
@@ -61,7 +61,7 @@ export const make = (
     })
 
   return Batcher.make({
-    // If PostgreSQL refuses the statement, nothing of the batch is stored. Writing one by one shows which change is the cause.
+    // If PostgreSQL refuses the statement, none of the batch is stored. Writing changes one by one isolates the cause.
     send: (batch: ReadonlyArray<Change.Change>) => Effect.catchDefect(write(batch), () => writeOneByOne(batch)),
     unavailable,
     max_batch,

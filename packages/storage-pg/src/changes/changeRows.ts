@@ -1,33 +1,39 @@
 import { type Change, kinds } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "../rows/Columns.ts"
-import { eventColumns } from "../rows/events.ts"
 import { jobColumns, leaseColumns, rowOfJob } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
-/** Counted from 1, like arrays of PostgreSQL. */
+/** Counted from 1, like PostgreSQL arrays. */
 const place = Columns.int4(Schema.Int)
 const ofChange = { change: place, workspace: place }
 const ofNumbered = { ...ofChange, place }
 
+/** The columns of an event, except its workspace and its number. */
+const eventColumns = {
+  id: Columns.text(Schema.String),
+  occurred_at: Columns.int8(Schema.Int),
+  body: Columns.text(Schema.String)
+}
+
 /**
- * The rows of the changes that are sent together. `change` is the place of the row's change, `workspace` the place of its
- * workspace.
+ * The rows of changes that are sent together. `change` is the place of the row's change, and `workspace` the place of
+ * its workspace.
  */
 export const changeColumns = {
   /** The workspaces, in locking order, and how many new events and jobs each gets. */
   workspaces: { id: leaseColumns.workspace_id, events: Columns.int4(Schema.Int), jobs: Columns.int4(Schema.Int) },
   /** Clocks that move. */
   clocks: { ...ofChange, offset_ms: Columns.int8(Schema.Int) },
-  /** Until when no ordered job may be due that its change does not finish. */
+  /** The times before which no ordered job may be due, except those that the change finishes. */
   none_due: { ...ofChange, before: Columns.int8(Schema.Int) },
   finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
-  /** Which change expects which of the expected records. */
+  /** Which changes expect which of the expected records. */
   expects: { change: place, record: place },
-  /** The expected records, each once, because most changes expect the same ones. */
+  /** The expected records without duplicates, because most changes expect the same ones. */
   expected: { workspace: place, kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version },
   writes: { ...ofChange, keeps_history: Columns.bool(Schema.NullOr(Schema.Boolean)), ...recordColumns },
-  /** New events and jobs. `place` counts those of one workspace. */
+  /** New events and jobs. `place` counts within a workspace. */
   events: { ...ofNumbered, ...eventColumns },
   jobs: { ...ofNumbered, ...jobColumns }
 }
@@ -43,7 +49,7 @@ const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
   ...finishes.map((lease) => lease.workspace_id)
 ]
 
-/** A second write of a record in one change. It follows no version that could be stored. */
+/** The version for a second write of a record in one change. It matches no version that could be stored. */
 const follows_nothing = 0
 
 const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
@@ -103,7 +109,7 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   return { workspaces, clocks, none_due, finishes, expects, expected, writes, events, jobs }
 }
 
-// Field by field, because a record may compute some of its fields when they are read.
+// Field by field, because a record may compute some of its fields on access.
 const rowOfWrite = (
   record: Change.StoredRecord,
   { change, workspace }: Pick<RowOf<"writes">, "change" | "workspace">,

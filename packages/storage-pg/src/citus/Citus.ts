@@ -1,47 +1,55 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Engine } from "../connection/Engine.ts"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { Run } from "../connection/Session.ts"
+import type { Engine } from "../connection/StatementRefused.ts"
+import { hasCitus, isDistributed } from "../migrations/PlainSchema.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
- * What differs on a server with the extension Citus, where a schema can be distributed: its tables are on one of several
- * servers, and Citus can move them. All of it is here and in `sql/citus/`.
+ * Everything that differs on a server with the Citus extension, where a schema can be distributed: its tables are on
+ * one of several servers, and Citus can move them. The rest is in `sql/citus/`.
  */
 
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
-const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
-
-const installed = "select exists (select from pg_extension where extname = 'citus') as found"
-const distributed = "select exists (select from pg_dist_schema where schemaid = to_regnamespace('quotewire')) as found"
 const undistributed = query("undistributed")
 const distribution = statements("citus/distribute.sql")
 
-/** Finds out what keeps a schema. */
+/** Determines the engine that manages a schema. */
 export const engineOf = (run: Run): Effect.Effect<Engine, SqlError> =>
-  Effect.gen(function* () {
-    return (yield* finds(run, installed)) && (yield* finds(run, distributed)) ? "citus" : "postgresql"
-  })
+  Effect.map(isDistributed(run), (found) => (found ? "citus" : "postgresql"))
 
-/** Whether calls of all functions of a distributed schema run on the server of its tables. Elsewhere some fail. */
-export const isComplete = (run: Run): Effect.Effect<boolean, SqlError> =>
-  Effect.map(finds(run, undistributed), (found) => !found)
+const halfDistributed = new DatabaseRefused({
+  reason: "half_made_schema",
+  message:
+    "Citus has distributed the schema, but not all of its functions: run quotewire migrate, or PgCells.migrate, first."
+})
 
-/** Begins a migration: the limits that the migration sets hold on all servers. */
+/**
+ * Like `engineOf`, but fails if function calls do not run on the server with the tables, because some of their
+ * statements would fail elsewhere.
+ */
+export const usableEngine = Effect.fnUntraced(function* (
+  run: Run
+): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
+  const engine = yield* engineOf(run)
+  if (engine === "citus" && readFound((yield* run(undistributed)).rows)[0].found) return yield* halfDistributed
+  return engine
+})
+
+/** Begins a migration: applies the migration's limits on all servers. */
 export const beginMigration = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
-    if (yield* finds(run, installed)) yield* run("set local citus.propagate_set_commands = 'local'")
+    if (yield* hasCitus(run)) yield* run("set local citus.propagate_set_commands = 'local'")
   })
 
 /**
- * Ends a migration: distributes a schema that is new, and what was added to one that is distributed. Without Citus, and for a
- * schema that an operator has not distributed, it does nothing.
+ * Ends a migration: distributes a new schema, or the additions to a distributed one. Does nothing without Citus, or for
+ * a schema that an operator has not distributed.
  */
 export const endMigration = (run: Run, isNew: boolean): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
-    if (!(yield* finds(run, installed))) return
-    if (!isNew && !(yield* finds(run, distributed))) return
+    if (!(yield* isNew ? hasCitus(run) : isDistributed(run))) return
     for (const statement of distribution) yield* run(statement, [], false)
   })

@@ -1,104 +1,58 @@
-import { Data, Predicate, Redacted } from "effect"
+import { Data, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { type Address, address_form, default_schema, targetOf } from "./Address.ts"
 import { stateOf } from "./StatementRefused.ts"
-import { default_schema } from "./schemaName.ts"
 
-/** Why a database cannot be used. */
+/** Why a database is unusable. */
 export type RefusalReason =
   /** The address is not that of a PostgreSQL database. */
   | "address"
-  /** Nothing answers at the address. */
+  /** The server cannot be reached. */
   | "unreachable"
   /** The server refuses the user or the password. */
   | "credentials"
+  /** The connection cannot be encrypted, or the server's certificate is not trusted. */
+  | "tls"
   /** The server has no such database. */
   | "database"
-  /** The schema is older than this program needs. Migrate it. */
+  /** The schema is older than this program requires. Migrate it. */
   | "older_schema"
-  /** The schema is newer than this program knows. */
+  /** The schema is newer than this program supports. */
   | "newer_schema"
-  /** The schema differs from what the migrations make. An operator must look at it. */
+  /** The schema differs from what the migrations create. An operator must inspect it. */
   | "half_made_schema"
   /** A migration failed. Nothing was changed. */
   | "migration_failed"
-  /** Another session holds a table that a migration changes. Nothing was changed. Migrate again when it has ended. */
+  /**
+   * Another session locks a table that a migration changes. Nothing was changed. Migrate again after that session ends.
+   */
   | "locked"
   /** The user lacks a permission. */
   | "permission"
-  /** It is a cell among others, or not the cell that it should be. */
+  /** The database is one of several cells, or not the expected cell. */
   | "cell"
-  /** A move of a cell cannot begin or go on. */
+  /** A move of a cell cannot begin or continue. */
   | "move"
-  /** Any other error of the server. */
+  /** Any other server error. */
   | "server"
 
-/** The database cannot be used. The message is one sentence for an operator, without the password. */
+/** The database is unusable. The message is one sentence for an operator, without the password. */
 export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
 }> {}
 
-/** Where a schema is. */
-interface Address {
-  readonly url: Redacted.Redacted<string>
-  readonly schema?: string
-}
-
-interface Target {
-  readonly place: string
-  readonly database: string
-  readonly user: string
-}
-
-const decoded = (text: string): string | null => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
-}
-
-/**
- * The address as a URL; null if it is none of a PostgreSQL database.
- *
- * If special characters of a password are not encoded, a part of it can read as host or path. That is null, too: nothing
- * may be sent there, and no message may name it.
- */
-export const addressOf = (text: string): URL | null => {
-  const url = /^\s*postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null
-  if (url === null) return null
-  const { hash, password, pathname, search, username } = url
-  const isSplit = hash !== "" || pathname.includes("@") || (pathname === "" && search.includes("@"))
-  const isDecodable = [username, password, pathname].every((part) => decoded(part) !== null)
-  return isDecodable && !isSplit ? url : null
-}
-
-/** What an address must be. */
-export const address_form =
-  "such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded."
-
-const targetOf = (address: Redacted.Redacted<string>): Target | null => {
-  const url = addressOf(Redacted.value(address))
-  if (url === null) return null
-  const { hostname, pathname, port, searchParams, username } = url
-  return {
-    place: `${searchParams.get("host") ?? (hostname || "localhost")}:${searchParams.get("port") ?? (port || "5432")}`,
-    database: searchParams.get("dbname") ?? decoded(pathname.slice(1)) ?? "",
-    user: searchParams.get("user") ?? decoded(username) ?? ""
-  }
-}
-
 const causeOf = ({ reason: { cause } }: SqlError): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
 
-/** What the server says is wrong with a schema. It names tables and functions, but no values. */
+/** The server's error about a schema. It names tables and functions but no values. */
 const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
   Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
 
-/** Whether a statement gave up because another session holds a lock. */
+/** Whether a statement failed because another session holds a lock. */
 export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].includes(stateOf(error) ?? "")
 
-/** Describes in one sentence why a migration was not made. The message has the code of the error and no values. */
+/** Describes in one sentence why a migration failed. The message contains the error code but no values. */
 export const migrationRefusalOf = (address: Address, name: string, error: SqlError): DatabaseRefused => {
   const state = stateOf(error)
   if (isLocked(error)) {
@@ -112,19 +66,44 @@ export const migrationRefusalOf = (address: Address, name: string, error: SqlErr
   })
 }
 
-/** The refusal of an address that is none. */
+/** Why TLS failed; null if something else failed. OpenSSL's code identifies an untrusted certificate. */
+const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): string | null => {
+  if (message === "PgConnection: Server refused TLS") {
+    return `PostgreSQL at ${place} does not offer TLS, which sslmode asks for: turn it on there, or set sslmode=disable on a network that you trust.`
+  }
+  const code = Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
+  if (/^ERR_SSL_.*ALERT/.test(code)) {
+    return `PostgreSQL at ${place} refuses the client certificate (${code}): check sslcert and sslkey.`
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `The certificate of PostgreSQL at ${place} is for a different host: use the host name in it, or sslmode=verify-ca.`
+  }
+  if (code === "CERT_HAS_EXPIRED") return `The certificate of PostgreSQL at ${place} has expired: renew it there.`
+  if (/CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)) {
+    return `The certificate of PostgreSQL at ${place} is not trusted (${code}): name the file of its authority with sslrootcert.`
+  }
+  return null
+}
+
+/** The refusal of an invalid address. */
 export const wrongAddress = new DatabaseRefused({
   reason: "address",
   message: `The database address must be that of a PostgreSQL database, ${address_form}`
 })
 
-/** Describes in one sentence why a database cannot be used. */
+/** Describes in one sentence why a database is unusable. */
 export const refusalOf = ({ schema = default_schema, url }: Address, error: SqlError): DatabaseRefused => {
   const target = targetOf(url)
   if (target === null) return wrongAddress
   const { place, database, user } = target
   const refuse = (reason: RefusalReason, message: string) => new DatabaseRefused({ reason, message })
   const state = stateOf(error)
+  const tlsFault = tlsFaultOf(place, error)
+  if (tlsFault !== null) return refuse("tls", tlsFault)
+  if (state === "28000") {
+    const rules = "its rules (pg_hba.conf) may ask for TLS, with sslmode=verify-full, or for a client certificate"
+    return refuse("credentials", `PostgreSQL at ${place} does not let the user ${user} in from here: ${rules}.`)
+  }
   if (state?.startsWith("28") || error.reason._tag === "AuthenticationError") {
     return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user}, or its password.`)
   }

@@ -1,53 +1,66 @@
 import { type PgConnection, PgPool } from "@effect/sql-pg"
-import type { Storage } from "@quotewire/core"
-import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
+import { Effect, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { wireTypes } from "../rows/wireTypes.ts"
-import { type Engine, planCacheMode } from "./Engine.ts"
+import { default_schema, inSchema } from "./Address.ts"
+import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
-import { unavailable } from "./StatementRefused.ts"
-import { default_schema, inSchema } from "./schemaName.ts"
+import { answerOf, type Send } from "./Send.ts"
+import { type Engine, unavailable } from "./StatementRefused.ts"
+import { type TlsOptions, tlsOf } from "./Tls.ts"
+import * as Writes from "./Writes.ts"
 
-/** The address of the database, and how much of it a process may use. */
+/** The address of the database, and the limits of a process on it. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted<string>
+  /** Certificates as text. `sslmode` and certificate files are parameters of `url`. */
+  readonly tls?: TlsOptions
   /** The schema with the tables, lower-case letters, digits and underscores; `quotewire` by default. */
   readonly schema?: string
   /** Connections for single reads, which share them; 2 by default. */
   readonly read_connections?: number
   /** Connections for everything else; 6 by default. */
   readonly write_connections?: number
-  /** The longest wait of a call for its statement, and of a statement for a connection and its answer; 10 by default. */
+  /**
+   * How long a call may wait for its statement, and a statement for a connection and its result, in seconds; 10 by
+   * default.
+   */
   readonly call_seconds?: number
-  /** How long the server may work on a statement; 8 by default. */
+  /** How long a statement may run on the server, in seconds; 8 by default. */
   readonly statement_seconds?: number
-  /** How long opening a connection may take; 5 by default. */
+  /** How long opening a connection may take, in seconds; 5 by default. */
   readonly connect_seconds?: number
 }
 
-export type Rows = ReadonlyArray<PgConnection.Row>
-
-/** Runs a statement, and returns its rows within a time limit. It fails with `StorageUnavailable` if there are none by then. */
-export type Send = (
-  sql: string,
-  params: ReadonlyArray<unknown>
-) => Effect.Effect<Rows, SqlError | Storage.StorageUnavailable>
-
 /** Connections to one place of a database. */
 export interface Pools {
-  /** The schema with the tables. Statements are written for `quotewire`, and sent for this one. */
+  /** The schema with the tables. Statements are written for `quotewire` and rewritten for this schema. */
   readonly schema: string
-  /** The longest time of a statement, and the longest wait of a call for its statement. */
+  /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
-  /** Runs a statement that only reads. Many share a connection. */
+  /** Runs a read-only statement. Many share a connection. */
   readonly read: Send
-  /** Runs a statement that has a connection to itself. */
+  /** Runs a statement on an exclusive connection. It is never cancelled, because it may be committing. */
   readonly write: Send
 }
 
 /** The settings of every connection. */
-export const connectionOf = (options: DatabaseOptions, engine: Engine = "postgresql"): PgConnection.Config => ({
+export const connectionOf = Effect.fnUntraced(function* (
+  options: DatabaseOptions,
+  engine: Engine = "postgresql"
+): Effect.fn.Return<PgConnection.Config, DatabaseRefused> {
+  const ssl = yield* tlsOf(options)
+  return { ...settingsOf(options, engine), ...(ssl && { ssl }) }
+})
+
+/**
+ * How a connection plans its statements. PostgreSQL replans statements with arrays nearly every time unless told to
+ * plan once. Citus routes a call to the server with the tables only if it plans with the values of the call.
+ */
+const planCacheMode = (engine: Engine): string => (engine === "citus" ? "auto" : "force_generic_plan")
+
+const settingsOf = (options: DatabaseOptions, engine: Engine): PgConnection.Config => ({
   url: options.url,
   types: wireTypes,
   applicationName: "quotewire",
@@ -57,36 +70,36 @@ export const connectionOf = (options: DatabaseOptions, engine: Engine = "postgre
     statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
     plan_cache_mode: planCacheMode(engine)
   },
-  // A page of the feed can be large.
+  // Large enough for a page of the feed.
   maxMessageSize: 256 * 1_024 * 1_024
 })
 
-/** Opens pools. Connections are opened when they are needed, and again when they are lost. */
+/** Opens pools, which connect on demand and reconnect if a connection is lost. */
 export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   engine: Engine
-): Effect.fn.Return<Pools, SqlError, Scope.Scope> {
-  const connection = connectionOf(options, engine)
+): Effect.fn.Return<Pools, SqlError | DatabaseRefused, Scope.Scope> {
+  const connection = yield* connectionOf(options, engine)
   const schema = options.schema ?? default_schema
   const rewrite = inSchema(schema)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
-  const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
   const call_ms = (options.call_seconds ?? 10) * 1_000
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
-  /**
-   * Runs a statement in its own fiber, so that nobody waits for its cancellation. It is cancelled when its time is over, even
-   * if its caller is gone, and a read also when its caller is interrupted.
-   */
-  const send = (
-    statement: Effect.Effect<PgConnection.Result, SqlError>,
-    { isRead, giveUp }: { readonly isRead: boolean; readonly giveUp: Effect.Effect<void> }
-  ) =>
-    Effect.callback<Rows, SqlError | Storage.StorageUnavailable>((resume) => {
-      const fiber = run(statement)
+  /** Runs a statement in its own fiber, so that callers do not wait for its cancellation. */
+  const read: Send = (sql, params) =>
+    Effect.callback((resume) => {
+      let used: PgConnection.PgConnection | null = null
+      const fiber = run(
+        reads.use((connection) => {
+          used = connection
+          return connection.query(sql, params)
+        })
+      )
       const expire = Effect.sync(() => {
         resume(Effect.fail(unavailable))
-        run(giveUp)
+        // The server would have ended the statement by now, so the connection is dead. Removes it from the pool.
+        if (used !== null) run(reads.invalidate(used))
         fiber.interruptUnsafe()
       })
       const deadline = run(Effect.delay(expire, call_ms))
@@ -94,35 +107,14 @@ export const make = Effect.fnUntraced(function* (
         deadline.interruptUnsafe()
         resume(answerOf(exit))
       })
-      return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined
+      return Effect.sync(() => fiber.interruptUnsafe())
     })
 
+  const write = yield* Writes.make(connection, { call_ms, connections: options.write_connections ?? 6, read })
   return {
     schema,
     call_ms,
-    read: (sql, params) =>
-      Effect.suspend(() => {
-        let used: PgConnection.PgConnection | null = null
-        const statement = reads.use((connection) => {
-          used = connection
-          return connection.query(rewrite(sql), params)
-        })
-        // The server ends a statement before that, so this connection is dead. Remove it, so that nobody else gets it.
-        const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
-        return send(statement, { isRead: true, giveUp })
-      }),
-    write: (sql, params) =>
-      send(
-        writes.use((connection) => connection.query(rewrite(sql), params)),
-        { isRead: false, giveUp: Effect.void }
-      )
+    read: (sql, params) => read(rewrite(sql), params),
+    write: (sql, params) => write(rewrite(sql), params)
   }
 })
-
-/** The rows. If the statement was cancelled, the storage is closed, so it is unavailable. */
-const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
-  Exit.isSuccess(exit)
-    ? Effect.succeed(exit.value.rows)
-    : Cause.hasInterruptsOnly(exit.cause)
-      ? Effect.fail(unavailable)
-      : Effect.failCause(exit.cause)

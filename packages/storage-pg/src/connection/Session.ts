@@ -1,19 +1,19 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, Redacted, type Scope } from "effect"
+import { Effect, Fiber, Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { addressOf, DatabaseRefused, refusalOf, wrongAddress } from "./DatabaseRefused.ts"
+import { addressOf, default_schema, inSchema, isSchemaName } from "./Address.ts"
+import { DatabaseRefused, refusalOf, wrongAddress } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { connectionOf, type DatabaseOptions } from "./Pools.ts"
-import { default_schema, inSchema, isSchemaName } from "./schemaName.ts"
 
-/** Runs a statement of this package in the schema of the options. */
+/** Runs a statement of this package in the configured schema. */
 export type Run = (
   sql: string,
   params?: ReadonlyArray<unknown>,
   prepare?: boolean
 ) => Effect.Effect<PgConnection.Result, SqlError>
 
-/** A connection for administration, such as migrations and moves. It runs one statement after the other. */
+/** A connection for administration, such as migrations and moves. It runs one statement at a time. */
 export interface Session {
   readonly run: Run
 }
@@ -23,7 +23,7 @@ const wrongSchemaName = new DatabaseRefused({
   message: "The schema must be named in lower-case letters, digits and underscores, at most 50."
 })
 
-/** Connects, until the scope closes. */
+/** Connects until the scope closes. */
 export const open = Effect.fnUntraced(function* (
   options: DatabaseOptions
 ): Effect.fn.Return<Session, SqlError | DatabaseRefused, Scope.Scope> {
@@ -31,15 +31,31 @@ export const open = Effect.fnUntraced(function* (
   if (addressOf(Redacted.value(url)) === null) return yield* wrongAddress
   if (!isSchemaName(schema)) return yield* wrongSchemaName
   const rewrite = inSchema(schema)
-  const connection = yield* PgConnection.make(connectionOf(options))
-  return { run: (sql, params, prepare) => connection.query(rewrite(sql), params, prepare) }
+  const connection = yield* PgConnection.make(yield* connectionOf(options))
+  let isInTransaction = false
+  return {
+    run: (sql, params, prepare) =>
+      Effect.suspend(() => {
+        const query = connection.query(rewrite(sql), params, prepare)
+        const mayCommit = !isInTransaction && !isQuery(sql)
+        isInTransaction = sql === "begin" || (isInTransaction && sql !== "commit" && sql !== "rollback")
+        return mayCommit || sql === "commit" ? uncancelled(query) : query
+      })
+  }
 })
 
-/** Runs a statement, and says whether it returned a row. */
+/** Whether a statement only reads, so that cancelling it is harmless. */
+const isQuery = (sql: string): boolean => sql.startsWith("select ")
+
+/** Leaves an interrupted statement running on the server: a cancelled commit becomes visible before the standbys have it. */
+const uncancelled = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), Fiber.join)
+
+/** Runs a statement and returns whether it returned a row. */
 export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
 
-/** Connects, and uses the connection. A failure is described in one sentence. */
+/** Connects and uses the connection. Describes a failure in one sentence. */
 export const using = <A>(
   options: DatabaseOptions,
   use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>

@@ -1,15 +1,17 @@
 import { Storage } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Engine } from "./Engine.ts"
 
-/** When a caller should try again after a lost database. */
+/** The engine that manages a schema: plain PostgreSQL, or Citus if it has distributed the schema. */
+export type Engine = "postgresql" | "citus"
+
+/** How long a caller should wait before a retry when the database is unavailable, in seconds. */
 const retry_after_seconds = 2
 
-/** PostgreSQL cannot be reached for now, or cannot run the statement for now. */
+/** PostgreSQL is temporarily unreachable or unable to run the statement. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds })
 
-/** The classes and codes of SQLSTATE that are temporary, or that an operator can fix. */
+/** The SQLSTATE classes and codes of errors that are temporary or that an operator can fix. */
 const passing = [
   "08", // connection
   "28", // authorization: the password may be changing
@@ -23,7 +25,7 @@ const passing = [
   "40", // serialization, deadlock: rolled back
   "55P03" // a lock was not available in time
 ]
-/** Internal errors of PostgreSQL. Citus gives this class to most of its errors, so there it says nothing. */
+/** Internal errors of PostgreSQL. Citus uses this class for most of its errors, so there it is meaningless. */
 const internal = "XX"
 
 /** The SQLSTATE of a failure; undefined if the server did not answer. */
@@ -38,7 +40,7 @@ export const stateOf = ({ reason }: SqlError): string | undefined => {
 export const isLost = (error: SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(?:08|3D|57P)/.test(stateOf(error) ?? "08")
 
-/** Whether a statement was not run because its tables or functions are not there, as while a database is moved. */
+/** Whether a statement did not run because its tables or functions are missing, as during a move of the database. */
 export const isWithoutTables = (error: SqlError): boolean => ["3F000", "42P01", "42883"].includes(stateOf(error) ?? "")
 
 const passes = (error: SqlError, engine: Engine): boolean => {
@@ -51,7 +53,10 @@ const passes = (error: SqlError, engine: Engine): boolean => {
 const named = (cause: unknown, name: "table" | "constraint" | "column" | "routine"): string =>
   Predicate.hasProperty(cause, name) && typeof cause[name] === "string" ? ` ${name} ${cause[name]}` : ""
 
-/** A failure that only a bug in this program explains. The message names the place but no values, which can be personal. */
+/**
+ * A failure that must be a bug in this program. The message names the place but no values, because they can be
+ * personal.
+ */
 export class StatementRefused extends Error {
   constructor({ reason }: SqlError, state: string | undefined) {
     const where = `${named(reason.cause, "table")}${named(reason.cause, "constraint")}${named(reason.cause, "column")}`

@@ -1,4 +1,10 @@
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 
-/** Runs an effect by the real clock, even under a test clock, which a database does not follow. */
-export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+/** The clock of connections. Tests that simulate a database provide their own. */
+export const RealClock = Context.Reference<Clock.Clock>("@quotewire/storage-pg/RealClock", {
+  defaultValue: () => Clock.Clock.defaultValue()
+})
+
+/** Runs an effect with the real clock, even under a test clock, because databases do not follow test clocks. */
+export const inRealTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(RealClock, (clock) => Effect.provideService(effect, Clock.Clock, clock))

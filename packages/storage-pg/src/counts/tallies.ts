@@ -18,10 +18,10 @@ const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time },
 const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
 
 const sweep = query("sweep_tallies")
-/** How often one host sweeps, in milliseconds of the clock that the counts use. */
+/** How often a host sweeps, in milliseconds of the clock that the counts use. */
 const sweep_every_ms = 10_000
 
-/** Adds to counts, and from time to time deletes those whose windows are over. */
+/** Adds to counts, and periodically deletes those whose windows are over. */
 export const makeTally = (database: Database): Storage.Storage["Service"]["addCounts"] => {
   let swept_at = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, tallies) {

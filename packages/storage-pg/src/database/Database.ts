@@ -2,43 +2,53 @@ import type { PgConnection } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, Fiber, FiberSet, type Redacted, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import type { Engine } from "../connection/Engine.ts"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as Pools from "../connection/Pools.ts"
-import { isLost, isWithoutTables, refused, unavailable } from "../connection/StatementRefused.ts"
+import type { Rows } from "../connection/Send.ts"
+import type { Run as SessionRun } from "../connection/Session.ts"
+import { type Engine, isLost, isWithoutTables, refused, unavailable } from "../connection/StatementRefused.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
-import * as LivePlace from "../places/LivePlace.ts"
 
-type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Pools.Rows, Storage.StorageUnavailable>
+type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
 
-/** Runs something at a place, by the settings of connections to it. */
+/** Runs an action at a place, with the settings for connecting to it. */
 export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void, E, Scope.Scope>
 
 /**
  * Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit.
  *
- * If the database has moved, they fail over: a statement that does not find its tables has not run, and is retried at the new
- * place.
+ * If the database moves, they fail over: a statement that does not find its tables has not run, so it is retried at the
+ * new place.
  */
 export interface Database {
-  /** The schema with the tables. Statements are written for `quotewire`, and sent for this one. */
+  /** The schema with the tables. Statements are written for `quotewire` and rewritten for this schema. */
   readonly schema: string
-  /** The longest time of a statement, and the longest wait of a call for its statement. */
+  /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
-  /** Runs a statement that only reads. Many share a connection. */
+  /** Runs a read-only statement. Many share a connection. */
   readonly read: Run
-  /** Runs a statement that has a connection to itself. */
+  /** Runs a statement on an exclusive connection. */
   readonly write: Run
 }
 
-/** A database that can move, with hooks for what must run at its current place. */
+/** A database that can move, with a hook for actions that must run at its current place. */
 export interface PlacedDatabase extends Database {
-  /** Runs something now, and again whenever the database has moved. Its scope closes when the database moves again. */
+  /** Runs an action now, and again after each move of the database. The action's scope closes at the next move. */
   readonly atEachPlace: <E>(use: AtPlace<E>) => Effect.Effect<void, E>
 }
 
-/** The pools at the place where the database is now. */
+/** How to find a database and the engine of its schema. */
+export interface Site {
+  /** Finds the address of the database's current place. */
+  readonly find: Effect.Effect<Redacted.Redacted<string>, DatabaseRefused>
+  /** Determines the engine of the schema there. Fails if this program cannot use the schema. */
+  readonly engineOf: (run: SessionRun) => Effect.Effect<Engine, SqlError | DatabaseRefused>
+  /** Whether the database may be at a different place if its last known one does not answer. */
+  readonly can_move: boolean
+}
+
+/** The pools at the database's current place. */
 interface Current {
   readonly url: Redacted.Redacted<string>
   readonly engine: Engine
@@ -47,77 +57,102 @@ interface Current {
   readonly scope: Scope.Closeable
 }
 
-/** How often a statement is retried because its tables were not found. */
+/** How often a statement is retried if its tables are not found. */
 const max_retries = 3
-/** The pause before something that runs at each place is retried there. */
+/** The pause before retrying an action of `atEachPlace`, in milliseconds. */
 const retry_use_ms = 1_000
-/** The shortest time between two searches for the database because its place does not answer. */
+/** The shortest time between two searches for a database whose place does not answer, in milliseconds. */
 const suspect_every_ms = 1_000
 
-/** Opens a database at the place where it is now. */
-export const make = Effect.fnUntraced(function* (
-  options: LivePlace.MovableOptions,
-  url: Redacted.Redacted<string>
-): Effect.fn.Return<PlacedDatabase, SqlError | DatabaseRefused, Scope.Scope> {
+/** The current place of a database, and what to do when it may have moved. */
+interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
+  readonly current: () => Current
+  /** Searches for the database, unless it was already found after these pools were used. */
+  readonly follow: (used: Current) => Effect.Effect<void, Storage.StorageUnavailable>
+  /** Searches for the database elsewhere, because it may have moved if its place does not answer. */
+  readonly suspectMove: () => void
+}
+
+/** Opens pools at the current place of a database, and new ones after each move. */
+const followSite = Effect.fnUntraced(function* (
+  options: Pools.DatabaseOptions,
+  { can_move, engineOf, find }: Site
+): Effect.fn.Return<Following, SqlError | DatabaseRefused, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = yield* inRealTime(FiberSet.makeRuntime())
   const uses: Array<AtPlace<unknown>> = []
   const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const at = { ...options, url }
-    const engine = yield* DatabaseSchema.examine(at)
+    const engine = yield* DatabaseSchema.examine(at, engineOf)
     const own = yield* Scope.fork(scope)
     const pools = yield* Scope.provide(Pools.make(at, engine), own)
-    return { url, engine, connection: Pools.connectionOf(at, engine), pools, scope: own }
+    return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
   const useAt = <E>(use: AtPlace<E>, { connection, scope }: Current) => Scope.provide(use(connection), scope)
 
-  let current: Current = yield* openAt(url)
+  let current: Current = yield* openAt(yield* find)
 
   const failOver = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const left = current
     current = yield* openAt(url)
-    yield* Effect.logInfo("The database has moved; this host uses its new place")
-    // Reads that are still running there may finish.
+    yield* Effect.logInfo("The database has moved; switched to the new one")
+    // Lets reads that are still running there finish.
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current
     const again = { schedule: Schedule.spaced(retry_use_ms), while: () => here === current }
     for (const use of uses) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
   })
 
+  const found = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
+  const refresh = coalesced(
+    run,
+    Effect.mapError(logRefusals(found), () => unavailable)
+  )
+  const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspect_every_ms)))
+
+  return {
+    current: () => current,
+    follow: (used) => Effect.suspend(() => (used === current ? refresh : Effect.void)),
+    suspectMove: () => {
+      if (can_move) run(refreshRarely)
+    },
+    atEachPlace: (use) =>
+      Effect.suspend(() => {
+        uses.push(use)
+        return useAt(use, current)
+      })
+  }
+})
+
+/** Logs why a search is refused, but repeats the same reason only after a success. */
+const logRefusals = <A, E>(search: Effect.Effect<A, DatabaseRefused | E>): Effect.Effect<A, DatabaseRefused | E> => {
   let refusal: string | null = null
-  const logRefusal = ({ message }: DatabaseRefused) =>
+  const log = ({ message }: DatabaseRefused) =>
     Effect.suspend(() => {
       if (refusal === message) return Effect.void
       refusal = message
-      return Effect.logError("The database cannot be used at any place that the settings name").pipe(
-        Effect.annotateLogs({ why: message })
-      )
+      return Effect.logError("None of the configured databases can be used").pipe(Effect.annotateLogs({ why: message }))
     })
-
-  const findAgain = LivePlace.find(options).pipe(
-    Effect.flatMap((url) => (url === current.url ? Effect.void : failOver(url))),
-    Effect.andThen(
-      Effect.sync(() => {
-        refusal = null
-      })
-    ),
-    Effect.tapErrorTag("DatabaseRefused", logRefusal),
-    Effect.mapError(() => unavailable)
+  const forget = Effect.sync(() => {
+    refusal = null
+  })
+  return Effect.tap(search, forget).pipe(
+    Effect.tapError((error) => (error instanceof DatabaseRefused ? log(error) : Effect.void))
   )
+}
 
-  const refresh = coalesced(run, findAgain)
-  const follow = (used: Current) => Effect.suspend(() => (used === current ? refresh : Effect.void))
-  const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspect_every_ms)))
-  /** Looks for the database elsewhere: if a place does not answer, the database may have moved. */
-  const suspectMove = () => {
-    if (options.moves_to !== undefined) run(refreshRarely)
-  }
+/** Opens a database at its current place. */
+export const make = Effect.fnUntraced(function* (
+  options: Pools.DatabaseOptions,
+  site: Site
+): Effect.fn.Return<PlacedDatabase, SqlError | DatabaseRefused, Scope.Scope> {
+  const { atEachPlace, current, follow, suspectMove } = yield* followSite(options, site)
 
   const statement =
     (how: "read" | "write", retries: number): Run =>
     (sql, params) =>
       Effect.suspend(() => {
-        const used = current
+        const used = current()
         return Effect.catchTags(used.pools[how](sql, params), {
           SqlError: (error) => {
             if (retries > 0 && isWithoutTables(error)) {
@@ -134,21 +169,20 @@ export const make = Effect.fnUntraced(function* (
       })
 
   return {
-    schema: current.pools.schema,
-    call_ms: current.pools.call_ms,
+    schema: current().pools.schema,
+    call_ms: current().pools.call_ms,
     read: statement("read", max_retries),
     write: statement("write", max_retries),
-    atEachPlace: (use) =>
-      Effect.suspend(() => {
-        uses.push(use)
-        return useAt(use, current)
-      })
+    atEachPlace
   }
 })
 
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
-/** Callers at the same time share one run of the effect. If it is interrupted, the storage is closed, so it is unavailable. */
+/**
+ * Concurrent callers share one run of the effect. An interruption means that the storage is closed, so it is
+ * unavailable.
+ */
 const coalesced = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {
   let running: Fiber.Fiber<void, Storage.StorageUnavailable> | null = null
   return Effect.suspend(() => {

@@ -1,53 +1,89 @@
-import type { Storage } from "@quotewire/core"
-import { Clock, Effect, Schema, type Scope } from "effect"
+import { Monotonic, type Storage } from "@quotewire/core"
+import { Clock, Effect, Queue, Schema, type Scope } from "effect"
 import type { Database, PlacedDatabase } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
 export const compare_every_ms = 60_000
-/** A host whose clock is off by less keeps its own time. Synchronized clocks differ by no more. */
+/** How often it compares while comparisons fail, in milliseconds. */
+const compare_again_ms = 1_000
+/** A host whose clock is off by less keeps its own time, in milliseconds. Synchronized clocks differ by less. */
 const tolerance_ms = 100
 
 const now = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now"
 const NowRow = Schema.Struct({ now: Schema.Number })
 const decodeNow = Schema.decodeUnknownSync(Schema.NonEmptyArray(NowRow))
 
-/** How far a clock is behind the database's, and the possible error of that, both in milliseconds. */
-const compare = Effect.fnUntraced(function* (database: Database, clock: Clock.Clock) {
-  const before = clock.currentTimeMillisUnsafe()
+/** How far a clock is behind the database's, and the uncertainty, both in milliseconds. */
+const compare = Effect.fnUntraced(function* (database: Database, millis: () => number) {
+  const before = millis()
   const [row] = decodeNow(yield* database.read(now, []))
-  const after = clock.currentTimeMillisUnsafe()
+  const after = millis()
   return { behind_ms: Math.round(row.now - (before + after) / 2), doubt_ms: (after - before) / 2 }
 })
 
+/** A clock that follows the monotonic clock and ignores jumps of the wall clock. */
+const steady = (own: Clock.Clock, onJump: () => void) => {
+  const lead = () => own.currentTimeMillisUnsafe() - Monotonic.millisOf(own)
+  let lead_ms = lead()
+  let correction_ms = 0
+  let base = { nanos: 0n, monotonic: 0n }
+
+  const correct = (by_ms: number) => {
+    correction_ms += by_ms
+    const millis = own.currentTimeMillisUnsafe() + correction_ms
+    base = { nanos: BigInt(millis) * 1_000_000n, monotonic: own.monotonicTimeNanosUnsafe() }
+  }
+  correct(0)
+
+  /** Reads the wall clock, because the system corrects it in small steps. Undoes larger steps. */
+  const millis = (): number => {
+    const jump_ms = Math.round(lead() - lead_ms)
+    if (Math.abs(jump_ms) > tolerance_ms) {
+      lead_ms += jump_ms
+      correct(-jump_ms)
+      onJump()
+    }
+    return own.currentTimeMillisUnsafe() + correction_ms
+  }
+  const nanos = (): bigint => {
+    millis()
+    return base.nanos + own.monotonicTimeNanosUnsafe() - base.monotonic
+  }
+  return { millis, nanos, correct, correction_ms: () => correction_ms }
+}
+
 /**
- * A clock with the database's time: the host's own, corrected when this is made, every minute, and when the database has moved.
+ * A clock with the database's time: the host's own, corrected at the start, every minute, and after a move of the
+ * database.
  *
- * While the database is unavailable it keeps the last correction.
+ * It does not jump when the host's wall clock does. After the machine was suspended, it is behind until it has asked
+ * the database, which it does at once. While the database is unavailable, it keeps the last correction.
  */
 export const make = Effect.fnUntraced(function* (
   database: PlacedDatabase
 ): Effect.fn.Return<Clock.Clock, Storage.StorageUnavailable, Scope.Scope> {
   const own = yield* Clock.Clock
-  let correction_ms = 0
+  const jumped = yield* Queue.sliding<void>(1)
+  const { correct, correction_ms, millis, nanos } = steady(own, () => Queue.offerUnsafe(jumped, undefined))
+  let logged_ms = 0
 
-  const correct = Effect.gen(function* () {
-    const { behind_ms, doubt_ms } = yield* compare(database, own)
-    if (Math.abs(behind_ms - correction_ms) <= tolerance_ms + doubt_ms) return
-    correction_ms = behind_ms
-    yield* Effect.logWarning("This host's clock differs from the database's; the database's time is used").pipe(
-      Effect.annotateLogs({ behind_ms })
+  const correctNow = Effect.gen(function* () {
+    const { behind_ms, doubt_ms } = yield* compare(database, millis)
+    if (Math.abs(behind_ms) > tolerance_ms + doubt_ms) correct(behind_ms)
+    if (Math.abs(correction_ms() - logged_ms) <= tolerance_ms) return
+    logged_ms = correction_ms()
+    yield* Effect.logWarning("This host's clock is off; using the database's time").pipe(
+      Effect.annotateLogs({ behind_ms: logged_ms })
     )
   })
-  yield* database.atEachPlace(() => correct)
-  yield* Effect.sleep(compare_every_ms).pipe(
-    Effect.andThen(Effect.ignore(correct)),
-    Effect.forever,
-    Effect.provideService(Clock.Clock, own),
-    Effect.forkScoped
-  )
+  yield* database.atEachPlace(() => correctNow)
+  const again = (after_ms: number): Effect.Effect<never> =>
+    Effect.timeoutOption(Queue.take(jumped), after_ms).pipe(
+      Effect.andThen(Effect.isSuccess(correctNow)),
+      Effect.flatMap((isCompared) => again(isCompared ? compare_every_ms : compare_again_ms))
+    )
+  yield* Effect.forkScoped(Effect.provideService(again(compare_every_ms), Clock.Clock, own))
 
-  const millis = () => own.currentTimeMillisUnsafe() + correction_ms
-  const nanos = () => own.currentTimeNanosUnsafe() + BigInt(correction_ms) * 1_000_000n
   return {
     currentTimeMillisUnsafe: millis,
     currentTimeMillis: Effect.sync(millis),

@@ -6,7 +6,7 @@ import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { leaseColumns } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
-/** How much is erased under one lock of the workspace, so that writers wait a few milliseconds at most. */
+/** How many rows are erased under one lock of the workspace, so that writers wait at most a few milliseconds. */
 const max_batch = 200
 
 const of_workspace = leaseColumns.workspace_id
@@ -59,7 +59,7 @@ const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["re
   return sums
 }
 
-/** Erases batches until the limit is reached, or a batch is not full. Returns the batches. */
+/** Erases batches until the limit is reached or a batch is not full. Returns the batches. */
 const inBatches = Effect.fnUntraced(function* <A>(
   limit: number,
   eraseBatch: (most: number) => Effect.Effect<A, Storage.StorageUnavailable>,
@@ -116,7 +116,7 @@ const eraseEvents = (database: Database, { workspace_id, occurred_before, limit 
     (count) => count
   ).pipe(Effect.map((batches) => ({ records: {}, events: sum(batches), jobs: 0 })))
 
-// One statement, so that nobody sees half of a reset.
+// A single statement, so that a reset is atomic.
 const eraseWorkspace = Effect.fnUntraced(function* (
   database: Database,
   { workspace_id, expects = [] }: Of<"workspace">
@@ -134,7 +134,7 @@ const eraseWorkspace = Effect.fnUntraced(function* (
   return erased
 })
 
-/** Erases what the erasure describes, in batches if it may be much. */
+/** Runs an erasure, in batches if it may be large. */
 export const erase = (
   database: Database,
   erasure: Storage.Erasure

@@ -4,7 +4,7 @@ import { inRealTime } from "../connection/inRealTime.ts"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 
-/** The shortest time between two announcements of a host. */
+/** The shortest time between two announcements of a host, in milliseconds. */
 const every_ms = 50
 // PostgreSQL limits the payload of a notification to less than 8,000 bytes.
 const max_payload = 7_500
@@ -27,7 +27,7 @@ const lineOf = (hint: Change.Hint): string => {
 
 const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
 
-/** Reads an announcement of another host. Those of this host are ignored. */
+/** Reads an announcement from another host. Ignores those of this host. */
 export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
   const [from, ...lines] = payload.split("\n")
   if (from === host) return []
@@ -37,13 +37,13 @@ export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<
     const about = line.slice(0, space)
     const id = line.slice(space + 1)
     if (about === "record") return [{ about, id }]
-    // A newer host may announce more than this one knows.
+    // A newer host may announce kinds that this one does not know.
     if (about !== "events" && about !== "jobs" && about !== "workspace") return []
     return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
   })
 }
 
-/** Packs lines into few payloads. What does not fit is dropped, because these are only hints. */
+/** Packs lines into few payloads. Drops what does not fit, because these are only hints. */
 const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> => {
   const packed: Array<string> = []
   let payload = host
@@ -62,9 +62,11 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
- * Announces commits to other hosts, on a channel with the name of the schema: at once, but at most every 50 milliseconds, and each hint once.
+ * Announces commits to other hosts on a channel named after the schema: without delay, but at most every 50
+ * milliseconds, and without duplicate hints.
  *
- * It is not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the commits.
+ * Not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the
+ * throughput.
  */
 export const make = Effect.fnUntraced(function* (
   host: string,
@@ -77,7 +79,7 @@ export const make = Effect.fnUntraced(function* (
     yield* Queue.take(wake)
     const lines = pending
     pending = new Set()
-    // A hint that cannot be sent is lost. Whoever waits for it looks again after a while.
+    // A hint that cannot be sent is lost. Its waiters poll again after a while.
     yield* Effect.ignore(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
         database.schema,

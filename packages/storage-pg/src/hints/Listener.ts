@@ -7,14 +7,15 @@ import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnect_ms = 1_000
 /**
- * How often the connection is checked. TCP finds a dead peer within half a minute, so this is for what only seems to be alive,
- * such as a proxy. With many cells, checks are most of what idle databases do.
+ * How often to check the connection, in milliseconds. TCP detects a dead peer within half a minute, so this check is
+ * for a peer that only seems alive, such as a proxy. With many cells, these checks are most of the load on idle
+ * databases.
  */
 const check_every_ms = 30_000
-/** The longest time for connecting, and for the answer to a check. */
+/** How long connecting, or the answer to a check, may take, in milliseconds. */
 const answer_ms = 5_000
 
-/** A connection that listens. */
+/** A listening connection. */
 interface ListeningConnection {
   readonly session: PgConnection.PgConnection
   readonly notifications: Queue.Dequeue<PgConnection.Notification, SqlError>
@@ -26,7 +27,7 @@ const open = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ListeningConnection, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
-  // The connection is closed first, because a dead one cannot be asked to stop listening.
+  // Closes the connection first, because a dead one cannot be asked to stop listening.
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
@@ -36,9 +37,10 @@ const open = Effect.fnUntraced(function* (
 })
 
 /**
- * Passes on the hints of other hosts until the scope closes. It is listening when this returns.
+ * Passes on hints from other hosts until the scope closes. Already listens when it returns.
  *
- * A lost connection is opened again. Hints sent meanwhile are lost, so `notify` is then called with `everything`.
+ * Reconnects if the connection is lost. Hints sent in the meantime are lost, so it then calls `notify` with
+ * `everything`.
  */
 export const listen = Effect.fnUntraced(function* (
   host: string,
@@ -62,7 +64,7 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignore,
     Effect.andThen(Effect.sleep(reconnect_ms))
   )
-  // In a scope of its own: a lost connection is closed before the outer scope, a live one with it.
+  // In its own scope: a lost connection is closed before the outer scope closes, a live one together with it.
   const first = yield* Scope.fork(yield* Effect.scope)
   const opened = yield* Scope.provide(open(connection, channel), first)
   const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(

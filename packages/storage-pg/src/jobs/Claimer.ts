@@ -1,22 +1,21 @@
-import type { Storage } from "@quotewire/core"
+import { Monotonic, type Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import { monotonicMs } from "../connection/monotonicMs.ts"
 import type { Database } from "../database/Database.ts"
 import { claim } from "./claim.ts"
 
 /**
- * How long this host does not claim again after a claim that found nothing. Every commit of a job is a reason to claim. On a
- * busy host most of these jobs are due later, and one claim serves all commits of that time. Together with the runner's
- * pauses this saves a sixth of the database's time for a start.
+ * How long this host pauses after a claim that found nothing, in milliseconds. Every commit of a job triggers a claim.
+ * On a busy host most of these jobs are due later, and one claim serves all commits of the pause. Together with the
+ * runner's pauses, this saves a sixth of the database time per start.
  */
 const rest_ms = 5
 
-/** Claims due jobs. Only claims over all workspaces pause, by the clock with which this is made. */
+/** Claims due jobs. Only claims over all workspaces pause, by the clock that was current when this was made. */
 export const make = Effect.fnUntraced(function* (
   database: Pick<Database, "write">
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
   const clock = yield* Clock.Clock
-  const now_ms = () => monotonicMs(clock)
+  const now_ms = () => Monotonic.millisOf(clock)
   let rests_until_ms = now_ms()
 
   const rest = Effect.suspend(() => {

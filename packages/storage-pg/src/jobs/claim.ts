@@ -5,6 +5,8 @@ import * as Columns from "../rows/Columns.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { jobColumns, jobOfRow, leaseColumns } from "../rows/jobs.ts"
 
+const release = DatabaseFunction.make("release_1", {}, { leases: leaseColumns })
+
 const values = {
   at: Columns.int8(Schema.Int),
   lease_ms: Columns.int8(Schema.Int),
@@ -18,7 +20,7 @@ const claimOrdered = DatabaseFunction.make(
   {}
 )
 
-// Each row has the outlook. If nothing is due, there is one row without a job.
+// Each row contains the outlook. If nothing is due, there is one row without a job.
 const outlook = Columns.someRowsReader(
   Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
 )
@@ -40,7 +42,7 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
   return { jobs, next_due_at, busy }
 }
 
-/** Leases due jobs of the kinds that this program knows. */
+/** Leases due jobs whose kinds this program knows. */
 export const claim = (
   database: Pick<Database, "write">,
   { now, lease_ms, limit, workspace_id, ahead_ms }: Storage.ClaimQuery
@@ -56,3 +58,11 @@ export const claim = (
     claimOf
   )
 }
+
+/** Releases leases before they end. */
+export const makeRelease =
+  (database: Pick<Database, "write">): Storage.Storage["Service"]["release"] =>
+  (leases) =>
+    leases.length === 0
+      ? Effect.void
+      : Effect.asVoid(database.write(release.statement, release.parameters({}, { leases })))

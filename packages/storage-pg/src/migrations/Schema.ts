@@ -1,17 +1,15 @@
 import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Citus from "../citus/Citus.ts"
 import { DatabaseRefused, migrationRefusalOf } from "../connection/DatabaseRefused.ts"
-import type { Engine } from "../connection/Engine.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import { type Run, using } from "../connection/Session.ts"
-import * as Place from "../places/Place.ts"
+import type { Engine } from "../connection/StatementRefused.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { KnownMigrations, type Migration } from "./migrations.ts"
 
-/** Which migrations a database has, and which this program needs. */
+/** Which migrations a database has, and which ones this program needs. */
 export interface SchemaStatus {
   /** The newest migration in the database; 0 in an empty one. */
   readonly found: number
@@ -56,26 +54,20 @@ const statusOn = Effect.fnUntraced(function* (run: Run) {
   return readStatus(rows, yield* KnownMigrations)
 })
 
-/** Reads which migrations a database has, and changes nothing. */
+/** Reads which migrations a database has. Changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   using(options, statusOn)
 
-const halfDistributed = new DatabaseRefused({
-  reason: "half_made_schema",
-  message:
-    "Citus has distributed the schema, but not all of its functions: run quotewire migrate, or PgStorage.migrate, first."
-})
-
-/** Finds out what keeps a schema. Fails if this program cannot use it. */
-export const examine = (options: DatabaseOptions): Effect.Effect<Engine, DatabaseRefused> =>
+/** Determines the engine of a schema. Fails if this program cannot use the schema. */
+export const examine = (
+  options: DatabaseOptions,
+  engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
+): Effect.Effect<Engine, DatabaseRefused> =>
   using(
     options,
     Effect.fnUntraced(function* (run) {
       const refusal = incompatibility(yield* statusOn(run))
-      if (refusal !== null) return yield* refusal
-      const engine = yield* Citus.engineOf(run)
-      if (engine === "citus" && !(yield* Citus.isComplete(run))) return yield* halfDistributed
-      return engine
+      return refusal === null ? yield* engineOf(run) : yield* refusal
     })
   )
 
@@ -83,8 +75,8 @@ export const examine = (options: DatabaseOptions): Effect.Effect<Engine, Databas
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
-// Statements of hosts queue behind a migration that waits for a table. So it gives up soon, lets them pass and tries again.
-// It gives up before PostgreSQL looks for deadlocks (after a second), which could cancel the statement of a host.
+// Hosts' statements queue behind a migration that waits for a table. So it gives up soon, lets them pass and retries.
+// It gives up before PostgreSQL checks for deadlocks (after a second), which could cancel a host's statement.
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
@@ -97,51 +89,50 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
   ])
 })
 
-const moving = new DatabaseRefused({
+/** The refusal to migrate a schema while it is being moved, or at its old place. */
+export const moving = new DatabaseRefused({
   reason: "move",
   message:
     "The cell is being moved, or was moved away from this database: migrate it where it is, when the move has ended."
 })
 
+/** Additional steps of a migration. Each is part of its transaction. */
+export interface Steps {
+  readonly begin: (run: Run) => Effect.Effect<void, SqlError>
+  /** Fails if the schema must not be migrated. */
+  readonly check: (run: Run) => Effect.Effect<void, SqlError | DatabaseRefused>
+  readonly end: (run: Run, isNew: boolean) => Effect.Effect<void, SqlError>
+}
+
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
-const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, run: Run, isTarget: boolean) {
+export const migrateOn = Effect.fnUntraced(function* (
+  options: DatabaseOptions,
+  run: Run,
+  { begin, check, end }: Steps
+) {
   yield* run("begin")
-  yield* Citus.beginMigration(run)
-  // Building an index may take long, and so may whoever else migrates.
+  yield* begin(run)
+  // Building an index may take long, and so may another host's migration.
   for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
-  const { state } = yield* Place.read(run)
-  if (!["empty", "settled", isTarget ? "arriving" : "live"].includes(state)) return yield* moving
+  yield* check(run)
   const { found } = yield* statusOn(run)
   const pending = (yield* KnownMigrations).slice(found)
   const orRefuse = (name: string, step: Effect.Effect<void, SqlError>) =>
     Effect.catchTag(step, "SqlError", (error) => Effect.fail(migrationRefusalOf(options, name, error)))
   for (const migration of pending) yield* orRefuse(migration.name, apply(run, migration))
-  // What arrives by a move cannot be distributed before it is there.
-  if (!isTarget) yield* orRefuse("for Citus", Citus.endMigration(run, found === 0))
+  yield* orRefuse("for Citus", end(run, found === 0))
   yield* run("commit")
   return pending.map(({ name }) => name)
 })
 
-/**
- * Migrates the schema to what this program needs, and returns the names of the migrations that it ran.
- *
- * It runs all of them or none, in one transaction. If several hosts migrate at once, one does it, and the others wait and then
- * find nothing to do. A newer schema is not changed.
- *
- * A migration waits half a second for a table that another session holds, and tries again for half a minute. Then it fails
- * with the reason `locked`.
- */
-export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  migrateAs(options, false)
-
-/** Migrates the schema that a move copies a cell to. */
-export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  migrateAs(options, true)
-
-const migrateAs = (options: DatabaseOptions, isTarget: boolean) =>
-  using(options, (run) => migrateOn(options, run, isTarget)).pipe(
+/** Migrates a schema with these steps. Returns the names of the migrations that ran. */
+export const migrateWith = (
+  options: DatabaseOptions,
+  steps: Steps
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  using(options, (run) => migrateOn(options, run, steps)).pipe(
     Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
     inRealTime
   )

@@ -1,20 +1,20 @@
 import { Context } from "effect"
 import { statements } from "../sql/files.ts"
 
-/** One migration of the schema. A released migration is never edited; a later change is a new migration. */
+/** A migration of the schema. A released migration is never edited; a later change is a new migration. */
 export interface Migration {
-  /** From 1, without gaps. */
+  /** Counts from 1, without gaps. */
   readonly number: number
   readonly name: string
   /**
-   * The oldest program that can still run after this migration, given as the newest migration that it knows. A migration that
-   * only adds things names the program before it, so that hosts of the older release keep working during a rollout.
+   * The oldest program that can still run after this migration, given as the newest migration that it knows. A purely
+   * additive migration names the previous program, so that hosts of the older release keep working during a rollout.
    */
   readonly serves_from: number
   readonly statements: ReadonlyArray<string>
 }
 
-const first = ["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "erase", "tally"]
+const first = ["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "erase", "tally", "settings"]
 
 /** Every migration, in order. */
 export const migrations: ReadonlyArray<Migration> = [
@@ -24,7 +24,7 @@ export const migrations: ReadonlyArray<Migration> = [
 /** The newest migration that this program knows. */
 export const known = migrations.length
 
-/** The migrations that this program knows. Tests provide more, to run a newer release beside this one. */
+/** The migrations that this program knows. Tests provide more, to simulate a newer release. */
 export const KnownMigrations = Context.Reference<ReadonlyArray<Migration>>("@quotewire/storage-pg/KnownMigrations", {
   defaultValue: () => migrations
 })

@@ -5,9 +5,33 @@ import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
 import { lockEnd } from "./lock.ts"
 import { type End, refusalAt, refused } from "./MoveRefused.ts"
-import type { Progress } from "./Progress.ts"
 
-/** A move of a cell: where it is, and where it goes. */
+/** The latest step of a move. */
+export type Progress =
+  /** Tables are being copied. Sizes are those on the old server's disk, which includes more dead rows. */
+  | {
+      readonly step: "copying"
+      readonly copied_bytes: number
+      readonly total_bytes: number
+      readonly tables_left: number
+    }
+  /**
+   * All tables are copied, and changes are being replicated. The lag is how much of the old server's log remains to be
+   * sent.
+   */
+  | { readonly step: "following"; readonly lag_bytes: number }
+  /** The cell is held: hosts cannot read or write it. */
+  | { readonly step: "held" }
+  /** The hold was released, because other sessions locked the tables or the new server was too slow. It is retried. */
+  | { readonly step: "released"; readonly held_ms: number }
+  /** The cutover is done: the cell is at its new place. */
+  | { readonly step: "switched"; readonly held_ms: number }
+  /** The new place does not answer during an undo: its schema and subscription must be dropped manually. */
+  | { readonly step: "unreachable" }
+  /** Another step is done. */
+  | { readonly step: "begun" | "arriving" | "published" | "subscribed" | "settled" | "unsubscribed" | "cleared" }
+
+/** A move of a cell: from where, and to where. */
 export interface Move {
   readonly from: DatabaseOptions
   readonly to: DatabaseOptions
@@ -19,7 +43,7 @@ export interface Move {
 export interface Connected {
   readonly schema: string | undefined
   readonly session: Session.Session
-  /** Runs a step. A failure is described in one sentence. */
+  /** Runs a step. Describes a failure in one sentence. */
   readonly step: <A>(
     step: (session: Session.Session) => Effect.Effect<A, SqlError>
   ) => Effect.Effect<A, DatabaseRefused>
@@ -27,14 +51,14 @@ export interface Connected {
 
 const running = refused("Another command is moving this cell: wait for it, or stop it.")
 
-/** Connects to one end, and locks it. Statements take as long as they need, and commits are durable. */
+/** Connects to one end and locks it. Statements have no time limit, and commits are durable. */
 export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Connected, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)
     for (const setting of ["statement_timeout = 0", "synchronous_commit = on"]) {
       yield* session.run(`set ${setting}`, [], false)
     }
-    // The server takes a moment to notice that an earlier command has ended.
+    // The server takes a moment to detect that an earlier command has ended.
     yield* Effect.flatMap(lockEnd(session, end, options.schema), (isLocked) =>
       isLocked ? Effect.void : Effect.fail(running)
     ).pipe(Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 10, while: (error) => error === running }))

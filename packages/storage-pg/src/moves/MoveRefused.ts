@@ -6,7 +6,7 @@ import { stateOf } from "../connection/StatementRefused.ts"
 /** Which end of a move. */
 export type End = "old" | "new"
 
-/** A move cannot begin or go on. */
+/** A move cannot begin or continue. */
 export const refused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "move", message })
 
 const permissions: Readonly<Record<End, string>> = {

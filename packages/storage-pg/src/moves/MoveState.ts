@@ -7,20 +7,20 @@ import * as Place from "../places/Place.ts"
 import { rowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 import { isRunning } from "./lock.ts"
-import { literal, name_prefix, nameOf } from "./names.ts"
+import { literal, name_prefix, nameOf } from "./Replication.ts"
 
-/** A replication slot of a move. Until it is dropped, its server keeps the log (WAL) that the slot has not sent. */
+/** A replication slot of a move. Until it is dropped, its server retains the log (WAL) that the slot has not sent. */
 export interface MoveSlot {
   readonly name: string
-  /** How many bytes of the log it keeps. */
+  /** How many bytes of the log it retains. */
   readonly kept_bytes: number
 }
 
-/** A move of a cell, as the old place shows it. */
+/** The state of a cell's move, as seen at the old place. */
 export interface MoveState {
-  /** `moving` until the move is decided, then `finishing`; null if none is under way. */
+  /** `moving` until the move is decided, then `finishing`; null without a move. */
   readonly phase: "moving" | "finishing" | null
-  /** Whether a command works on it. If none does, it was stopped. */
+  /** Whether a command is working on it. If not, the move is stopped. */
   readonly is_running: boolean
   /** Its slot, if it has one. */
   readonly slot: MoveSlot | null
@@ -36,7 +36,7 @@ const phaseOf = (place: Place.Place): MoveState["phase"] => {
   return place.state === "left" && place.move_id !== null ? "finishing" : null
 }
 
-/** Reads what is known about a move at the old place of a cell. */
+/** Reads the state of a move at the old place of a cell. */
 export const read = (options: DatabaseOptions): Effect.Effect<MoveState, DatabaseRefused> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)

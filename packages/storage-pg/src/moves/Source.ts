@@ -5,19 +5,22 @@ import { stateOf } from "../connection/StatementRefused.ts"
 import { asideOf, makePlaceTable, releaseStatement } from "../places/Place.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
-import { literal, nameOf } from "./names.ts"
+import { literal, nameOf } from "./Replication.ts"
 
 /*
  * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.
  */
 
-/** How long a hold waits for its locks. The statements of hosts wait behind it meanwhile. */
+/** How long a hold waits for its locks, in milliseconds. Meanwhile, hosts' statements wait behind it. */
 const lock_ms = 250
-/** How long to wait for a running vacuum before that. Hosts do not wait meanwhile. */
+/** How long to wait for a running vacuum before that, in milliseconds. Hosts do not wait during this time. */
 const vacuum_ms = 10_000
-/** How long to wait for a new slot. PostgreSQL first waits for every transaction of the server that has written something. */
+/**
+ * How long to wait for a new slot, in milliseconds. PostgreSQL first waits for every transaction on the server that has
+ * written.
+ */
 const slot_ms = 60_000
-/** How long a cell is held at most. After that, any host ends the hold. */
+/** The longest hold, in milliseconds. After that, any host ends it. */
 export const hold_ms = 600
 
 const Facts = Schema.Struct({
@@ -29,13 +32,13 @@ const Facts = Schema.Struct({
   sequences: Schema.Int,
   has_aside: Schema.Boolean
 })
-/** What a move needs to know about the old place before it begins. */
+/** Facts about the old place that a move checks before it begins. */
 export type Facts = typeof Facts.Type
 
 const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int, is_lost: Schema.Boolean })
 /**
- * How many bytes of the log the new place has not got yet, the position up to which it has, and whether the old server has given
- * up the slot (`wal_status` is `lost`).
+ * How many bytes of the log the new place has not received, the position up to which it has, and whether the old server
+ * has invalidated the slot (`wal_status` is `lost`).
  */
 export type Lag = typeof Lag.Type
 
@@ -58,7 +61,7 @@ const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
 
 const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
 
-/** Reads what a move needs to know before it begins. */
+/** Reads the facts that a move checks before it begins. */
 export const facts = (session: Session, schema: string | undefined): Effect.Effect<Facts, SqlError> =>
   Effect.map(
     session.run(query("moves/source_facts", { aside: literal(aside(schema)) })),
@@ -79,8 +82,8 @@ const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlE
   hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(move_id)])
 
 /**
- * Publishes the tables, and makes the slot that keeps what the new place has not got yet. False if the new place has
- * subscribed already and the slot is gone: a new one would not have what was written in between.
+ * Publishes the tables and creates the slot that retains what the new place has not received. False if the new place
+ * has already subscribed and the slot is gone: a new slot would lack what was written in between.
  */
 export const publish = Effect.fnUntraced(function* (
   session: Session,
@@ -103,18 +106,19 @@ export const publish = Effect.fnUntraced(function* (
 export const lag = ({ run }: Session, move_id: string): Effect.Effect<Lag | null, SqlError> =>
   Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0] ?? null)
 
-/** Whether a statement failed because others lock the tables. */
+/** Whether a statement failed because other sessions lock the tables. */
 const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")
 
-/** Runs statements of a transaction. If others lock the tables for too long, it rolls back and returns null. */
+/** Runs statements of a transaction. If other sessions lock the tables for too long, rolls back and returns null. */
 const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>): Effect.Effect<A | null, SqlError> =>
   Effect.catchTag(statements, "SqlError", (error) =>
     Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
   )
 
 /**
- * Begins the transaction of a hold, and blocks vacuum in it: otherwise the hold would wait for a vacuum, and hosts behind it. Hosts
- * do not wait for this, and PostgreSQL cancels an autovacuum that is in the way after a second. False if the tables are locked.
+ * Begins the transaction of a hold and blocks vacuum in it: otherwise the hold would wait for a vacuum, and hosts would
+ * wait behind the hold. Hosts do not wait for this step, and PostgreSQL cancels a conflicting autovacuum after a
+ * second. False if the tables are locked.
  */
 export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
   const begin = ["begin", `set local statement_timeout = ${vacuum_ms}`, lockAgainstVacuum]
@@ -122,12 +126,12 @@ export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> 
   return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
 
-/** Holds the cell and commits. Returns the mark; null if others lock the tables for too long. */
+/** Holds the cell and commits. Returns the mark; null if other sessions lock the tables for too long. */
 export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
   const { run } = session
   const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
   const statements = Effect.gen(function* () {
-    // Running statements of hosts end before the locks are granted.
+    // Hosts' running statements end before the locks are granted.
     for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, hold])
       yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
@@ -141,11 +145,11 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
 export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
 
-/** Decides the move: from now on the cell is at the new place. False if the hold has run out. */
+/** Decides the move: from now on the cell is at the new place. False if the hold has expired. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, decideQuery, [mark])
 
-/** A slot is in use for a moment after its subscription was dropped. */
+/** A slot stays in use briefly after its subscription is dropped. */
 const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }
 
 const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError> =>
@@ -158,8 +162,9 @@ const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError>
   }).pipe(Effect.retry(whileInUse))
 
 /**
- * Notes the names of the slots from which the new place copies tables, as the comment of the publication. A subscription drops
- * them itself, unless its server is lost: then nobody else knows whose they are, and they would keep the log for ever.
+ * Records the name pattern of the slots from which the new place copies tables, as the comment of the publication. A
+ * subscription drops these slots itself, unless its server is lost: then nothing else identifies them, and they would
+ * retain the log forever.
  */
 export const noteCopySlots = ({ run }: Session, move_id: string, names: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(`comment on publication ${nameOf(move_id)} is ${literal(names)}`, [], false))
@@ -176,13 +181,17 @@ export const unpublish = Effect.fnUntraced(function* (
   yield* session.run(`drop publication if exists ${name}`, [], false)
 })
 
-/** Ends a move that was undone: the cell stays here. */
+/** Ends an undone move: the cell stays here. */
 export const stay = Effect.fnUntraced(function* ({ run }: Session, move_id: string): Effect.fn.Return<void, SqlError> {
   yield* run("delete from quotewire.move_mark")
   yield* run(stayQuery, [move_id])
 })
 
-/** Drops the tables of a cell that has left. Only the row in `place` stays, as the fence for old hosts. */
+/** Restores the tables of a cell that has left, for when its new place is lost. */
+export const takeBack = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(query("moves/take_back", { aside: aside(schema) }), [], false))
+
+/** Drops the tables of a cell that has left. Only the row in `place` stays, to fence off old hosts. */
 export const clear = Effect.fnUntraced(function* (
   { run }: Session,
   schema: string | undefined,

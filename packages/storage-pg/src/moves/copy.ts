@@ -1,20 +1,19 @@
 import { Effect } from "effect"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import type { Connected } from "./Move.ts"
+import type { Connected, Progress } from "./Move.ts"
 import { refused } from "./MoveRefused.ts"
-import type { Progress } from "./Progress.ts"
+import { tableBytes } from "./Replication.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
-import * as tables from "./tables.ts"
 
-/** How often the progress of a copy is read, and how often it is reported. */
+/** How often the progress of a copy is read and how often it is reported, in milliseconds. */
 const poll_ms = 200
 const report_every_ms = 2_000
-/** The cell is not held before the lag is this small, so that the rest arrives within the hold. */
+/** The cell is held only once the lag is this small, so that the rest arrives within the hold. */
 const max_lag_bytes = 256 * 1_024
-/** A subscription that has not run for so long will not start by itself. */
+/** A subscription that has not run for this long will not restart by itself. */
 const max_stopped_ms = 60_000
-/** A copy that has come no further for so long is stuck. */
+/** A copy that has made no progress for this long is stuck. */
 const max_stalled_ms = 600_000
 
 const notRunning = refused(
@@ -25,7 +24,7 @@ const slotIsLost = refused(
   "The old server has given up the replication slot of this move, and with it what the new place has not got yet: the slot kept more of the log than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
-/** Reads how far the copy is, and how far behind it. Fails if the subscription or its slot is gone. */
+/** Reads the progress and the lag of the copy. Fails if the subscription or its slot is gone. */
 const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
   const lag = yield* source.step((session) => Source.lag(session, move_id))
@@ -35,19 +34,19 @@ const readState = Effect.fnUntraced(function* (source: Connected, target: Connec
     : { ...copied, lag_bytes: lag.bytes, confirmed: lag.confirmed }
 })
 
-/** The progress of the copy, or of the changes that follow it. */
+/** The progress of the copy, or of the replication that follows it. */
 const progressOf = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
   { lag_bytes, tables_left }: { readonly lag_bytes: number; readonly tables_left: number }
 ): Effect.fn.Return<Progress, DatabaseRefused> {
   if (tables_left === 0) return { step: "following", lag_bytes }
-  const copied_bytes = yield* target.step(tables.bytes)
-  const total_bytes = yield* source.step(tables.bytes)
+  const copied_bytes = yield* target.step(tableBytes)
+  const total_bytes = yield* source.step(tableBytes)
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 
-/** How far a subscription has come. The lag does not tell, because hosts go on writing. */
+/** How far a subscription has progressed. The lag does not show this, because hosts keep writing. */
 interface Reached {
   readonly tables_left: number
   readonly copied_bytes: number
@@ -57,7 +56,7 @@ interface Reached {
 const isFurther = (now: Reached, best: Reached): boolean =>
   now.tables_left < best.tables_left || now.copied_bytes > best.copied_bytes || now.confirmed > best.confirmed
 
-/** Waits until all tables are copied and the lag of the changes since then is small. */
+/** Waits until all tables are copied and the replication lag is small. */
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,

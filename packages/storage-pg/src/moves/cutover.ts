@@ -1,20 +1,23 @@
-import { Clock, Effect } from "effect"
+import { Monotonic } from "@quotewire/core"
+import { Effect } from "effect"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import { monotonicMs } from "../connection/monotonicMs.ts"
-import type { Connected } from "./Move.ts"
-import type { Progress } from "./Progress.ts"
+import type { Connected, Progress } from "./Move.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** How long a hold waits for the last changes to arrive: less than the hold lasts, so that there is time to decide. */
+/**
+ * How long a hold waits for the last changes to arrive, in milliseconds: less than the hold itself, to leave time to
+ * decide.
+ */
 const arrival_ms = Source.hold_ms - 150
 const poll_ms = 5
 
-/** Waits until the mark, and so everything before it, has arrived at the target; false if that takes too long. */
+/**
+ * Waits until the mark, and therefore everything before it, has arrived at the target; false if that takes too long.
+ */
 const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: string) {
-  const now_ms = Effect.map(Clock.Clock, monotonicMs)
-  const until_ms = (yield* now_ms) + arrival_ms
-  while ((yield* now_ms) < until_ms) {
+  const until_ms = (yield* Monotonic.millis) + arrival_ms
+  while ((yield* Monotonic.millis) < until_ms) {
     if (yield* target.step((session) => Target.hasArrived(session, mark))) return true
     yield* Effect.sleep(poll_ms)
   }
@@ -22,18 +25,17 @@ const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: strin
 })
 
 /**
- * Cuts over: holds the cell, waits until everything has arrived, and decides the move. If that takes too long, it releases the
- * cell and returns false; it can be tried again.
+ * Cuts over: holds the cell, waits until everything has arrived, and decides the move. If that takes too long, releases
+ * the cell and returns false; the cutover can be retried.
  */
 export const tryCutover = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
   report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<boolean, DatabaseRefused> {
-  const now_ms = Effect.map(Clock.Clock, monotonicMs)
   const isBlocked = yield* source.step(Source.blockVacuum)
-  const began_ms = yield* now_ms
-  const sinceBegin = Effect.map(now_ms, (now) => Math.round(now - began_ms))
+  const began_ms = yield* Monotonic.millis
+  const sinceBegin = Effect.map(Monotonic.millis, (now) => Math.round(now - began_ms))
   const mark = isBlocked ? yield* source.step((session) => Source.hold(session, source.schema)) : null
   if (mark !== null) {
     yield* report({ step: "held" })

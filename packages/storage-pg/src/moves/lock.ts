@@ -1,16 +1,17 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { default_schema } from "../connection/Address.ts"
 import type { Session } from "../connection/Session.ts"
-import { default_schema } from "../connection/schemaName.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 import type { End } from "./MoveRefused.ts"
 
 /*
- * Advisory locks, so that only one command works on a move at a time. The locks end with the connections of the command.
+ * Advisory locks, so that only one command works on a move at a time. The locks end when the command's connections
+ * close.
  */
 
-// Arbitrary numbers; nothing else locks them.
+// Arbitrary numbers that nothing else locks.
 const keys: Readonly<Record<End, number>> = { old: 584_920_282, new: 584_920_283 }
 
 /** A number from -2^31 to 2^31 - 1 for a schema (FNV-1a). */
@@ -23,7 +24,7 @@ const numberOf = (schema: string): number => {
 const readLocked = someRowsReader(Schema.Struct({ locked: Schema.Boolean }))
 const readRunning = someRowsReader(Schema.Struct({ is_running: Schema.Boolean }))
 
-/** Locks one end until the session is closed; false if another command has the lock. */
+/** Locks one end until the session closes; false if another command holds the lock. */
 export const lockEnd = (
   { run }: Session,
   end: End,

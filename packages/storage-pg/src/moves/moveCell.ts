@@ -3,6 +3,7 @@ import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
 import * as Place from "../places/Place.ts"
+import { migrateTarget } from "../places/PlacedSchema.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 import { catchUp } from "./copy.ts"
 import { tryCutover } from "./cutover.ts"
@@ -12,10 +13,13 @@ import { unmet } from "./preconditions.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** How a command about a move ended: `nothing` if there was nothing to do. */
-export type Outcome = "moved" | "undone" | "nothing"
+/**
+ * The outcome of a move command: `nothing` if there was nothing to do; `kept_at_new` or `kept_at_old` if the other end
+ * is lost.
+ */
+export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
-/** How often a hold is tried, and the pause between two. */
+/** How often a hold is attempted, and the pause between attempts in milliseconds. */
 const max_holds = 20
 const between_holds_ms = 1_000
 
@@ -32,11 +36,11 @@ const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
 
 const notHere = refused("The cell is not at its url: give it the address of the place where it is.")
 
-/** Why a move cannot begin; nothing if it can. */
+/** Why a move cannot begin; empty if it can. */
 const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
   const { state } = yield* placeOf(source)
   if (state === "left" || state === "arriving") return yield* notHere
-  // A move that was stopped is resumed, whatever the preconditions.
+  // A stopped move is resumed regardless of the preconditions.
   if (state === "leaving" || state === "held") return []
   const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(from))
   if (refusal !== null) return yield* refusal
@@ -50,10 +54,10 @@ const otherRelease = refused(
   "Another release of this program began the move: go on with that one, or run the command with --undo."
 )
 
-/** Begins the move unless it has begun already. Returns its id and its epoch. */
+/** Begins the move unless it has already begun. Returns its id and epoch. */
 const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   if (place.state === "leaving" && place.move_id !== null) {
-    // Resuming needs the same schema at both places, the one of this program.
+    // Resuming requires this program's schema version at both places.
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
     return { move_id: place.move_id, epoch: place.epoch }
   }
@@ -79,13 +83,13 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
     return yield* refused("Something else is at the new place: run the command with --undo.")
   }
   yield* onProgress({ step: "arriving" })
-  yield* DatabaseSchema.migrateTarget(to)
+  yield* migrateTarget(to)
   const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, move_id))
   if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, move_id, from.url))
   const copySlots = yield* target.step((session) => Target.copySlotNames(session, move_id))
-  // Before the first of them is made, so that an undo always finds them.
+  // Recorded before the first slot is created, so that an undo always finds them.
   yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
   yield* target.step((session) => Target.startCopying(session, move_id))
   yield* onProgress({ step: "subscribed" })
@@ -119,11 +123,11 @@ const both = Effect.fnUntraced(function* (move: Move) {
   return ends
 })
 
-/** Why a move cannot begin: a sentence for each reason. Only reads. */
+/** Why a move cannot begin, one sentence for each reason. Only reads. */
 export const check = (move: Move): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(Effect.flatMap(both(move), unmetBy)))
 
-/** Moves a cell, or resumes a move that was stopped. */
+/** Moves a cell, or resumes a stopped move. */
 export const moveCell = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   Effect.gen(function* () {
     const ends = yield* both(move)
@@ -144,7 +148,7 @@ const decided = refused(
   "The move is decided, and the cell is at its new place: run the command without --undo to finish it. To move it again, name another database."
 )
 
-/** Removes what a move has made at the new place, if that answers. */
+/** Removes what a move created at the new place, if that place answers. */
 const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, move_id: string) {
   const target = yield* connect("new", to)
   const place = yield* placeOf(target)
@@ -152,7 +156,10 @@ const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, move_id: string)
   if (place.state === "arriving" && place.move_id === move_id) yield* target.step(Target.clear)
 }, Effect.scoped)
 
-/** Undoes a move before its cutover. If the new place does not answer, what the move has made there must be removed by hand. */
+/**
+ * Undoes a move before its cutover. If the new place does not answer, what the move created there must be removed
+ * manually.
+ */
 export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   Effect.gen(function* () {
     const source = yield* connect("old", move.from)

@@ -1,21 +1,21 @@
 import { Effect } from "effect"
 import * as Citus from "../citus/Citus.ts"
+import { default_schema } from "../connection/Address.ts"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { using } from "../connection/Session.ts"
-import { default_schema } from "../connection/schemaName.ts"
 import type { MovableOptions } from "../places/LivePlace.ts"
-import type { Move } from "./Move.ts"
+import * as lostEnd from "./lostEnd.ts"
+import type { Move, Progress } from "./Move.ts"
 import * as MoveRefused from "./MoveRefused.ts"
 import * as moves from "./moveCell.ts"
-import type { Progress } from "./Progress.ts"
 
-/** The cells of the settings, by their names. */
+/** The cells in the settings, by name. */
 type Cells = ReadonlyArray<NamedCell>
 type NamedCell = MovableOptions & { readonly name: string }
 
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
-/** How to move a cell. */
+/** Options of a move. */
 export interface MoveOptions {
   /** Called after each step. */
   readonly onProgress?: (progress: Progress) => Effect.Effect<void>
@@ -34,7 +34,7 @@ const moveOf = (
     ? Effect.fail(refused(`The settings do not say where the cell ${from.name} moves to: moves_to.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
-/** What to do instead where Citus keeps the cell; null where it does not. */
+/** What to do instead if the cell is on Citus; null if it is not. */
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"
@@ -42,7 +42,7 @@ const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefuse
       : null
   )
 
-/** Why a cell cannot be moved to its `moves_to`: a sentence for each reason; none if it can. Only reads. */
+/** Why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can. Only reads. */
 export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.gen(function* () {
     const cell = yield* cellOf(cells, name)
@@ -51,9 +51,9 @@ export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArr
   })
 
 /**
- * Moves a cell from its `url` to its `moves_to` while hosts use it, and resumes a move that was stopped. Hosts that were started
- * with both addresses fail over by themselves; their calls wait for less than a second. A cell that
- * Citus keeps is refused, with the call that moves it.
+ * Moves a cell from its `url` to its `moves_to` while hosts use it, or resumes a stopped move. Hosts that were started
+ * with both addresses fail over automatically; their calls wait less than a second. Refuses a cell on Citus, and names
+ * the call that moves it instead.
  */
 export const move = (
   cells: Cells,
@@ -67,7 +67,7 @@ export const move = (
     return yield* moves.moveCell(yield* moveOf(cell, options))
   })
 
-/** Undoes a move that was stopped before its cutover, and removes everything that it has made. */
+/** Undoes a move that stopped before its cutover, and removes everything that it created. */
 export const undoMove = (
   cells: Cells,
   name: string,
@@ -76,4 +76,18 @@ export const undoMove = (
   cellOf(cells, name).pipe(
     Effect.flatMap((cell) => moveOf(cell, options)),
     Effect.flatMap(moves.undoMove)
+  )
+
+/**
+ * Ends a move whose old or new server is permanently lost: the cell continues at the other end, with the data there.
+ */
+export const endMoveWithout = (
+  cells: Cells,
+  name: string,
+  lost: MoveRefused.End,
+  options: MoveOptions = {}
+): Effect.Effect<moves.Outcome, DatabaseRefused> =>
+  cellOf(cells, name).pipe(
+    Effect.flatMap((cell) => moveOf(cell, options)),
+    Effect.flatMap((move) => lostEnd.endWithout(lost, move))
   )

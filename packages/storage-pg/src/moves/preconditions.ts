@@ -1,18 +1,18 @@
 import type * as Source from "./Source.ts"
 import type * as Target from "./Target.ts"
 
-/** The first release that can copy and follow tables in the way that a move needs. */
+/** The first PostgreSQL release with the replication features that a move needs. */
 const oldest_version = 140_000
-/** A slot and a sender for the move, and two for the tables that are copied at the same time. */
+/** A slot and a sender for the move, and two for the tables that are copied concurrently. */
 const senders = 3
 
-/** What is known about both ends of a move before it begins. */
+/** Facts about both ends of a move before it begins. */
 export interface EndFacts {
   readonly old: Source.Facts
   readonly new: Target.Facts
 }
 
-/** The preconditions of a move that are not met: a sentence for each, with what to do. */
+/** The unmet preconditions of a move, one sentence for each that says what to do. */
 export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =>
   [
     from.version < oldest_version && "The old server is older than PostgreSQL 14: upgrade it first.",
@@ -28,5 +28,5 @@ export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =
     from.sequences > 0 && "The schema has sequences, which a move does not copy: drop them.",
     from.has_aside && "The old database has a schema of that name with _left at the end: rename or drop it.",
     to.has_schema &&
-      "The new database has a schema of that name already: a cell moves only to where there is none, and never back to a place that it has left."
+      "The new database already has a schema with that name. A cell moves only to a database without one, and never back to one that it left."
   ].filter((sentence) => sentence !== false)

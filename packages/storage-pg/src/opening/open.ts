@@ -1,19 +1,12 @@
-import { type Change, Hints, kinds, Storage } from "@quotewire/core"
-import { Effect, Schema, type Scope } from "effect"
-import * as ChangeWriter from "../changes/ChangeWriter.ts"
+import { Cell, type Storage } from "@quotewire/core"
+import { Effect, Option, type Scope } from "effect"
 import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
-import { makeTally } from "../counts/tallies.ts"
 import * as Database from "../database/Database.ts"
-import { erase } from "../erasure/erase.ts"
-import * as Announcer from "../hints/Announcer.ts"
 import { listen } from "../hints/Listener.ts"
-import * as Claimer from "../jobs/Claimer.ts"
-import { makeRelease } from "../jobs/release.ts"
-import * as LivePlace from "../places/LivePlace.ts"
-import * as Reader from "../reads/Reader.ts"
-import { someRowsReader } from "../rows/Columns.ts"
+import * as PlainSchema from "../migrations/PlainSchema.ts"
+import { storageOn } from "./storageOn.ts"
 
 /** Options of a storage on PostgreSQL. */
 export interface Options extends DatabaseOptions {
@@ -21,61 +14,25 @@ export interface Options extends DatabaseOptions {
   readonly writers?: number
 }
 
-const nameHost = "select gen_random_uuid()::text as name"
-const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
-
-/** An open database, and the storage on it. */
+/** An open database and the storage on it. */
 export interface Opened {
   readonly storage: Storage.Storage["Service"]
   readonly database: Database.PlacedDatabase
 }
 
-/** The same for a database that can move. */
-export interface MovableOptions extends Options, LivePlace.MovableOptions {}
-
-const make = Effect.fnUntraced(function* (options: MovableOptions) {
-  const database = yield* Database.make(options, yield* LivePlace.find(options))
-  const commit = yield* ChangeWriter.make(database, options.writers ?? 2)
-  const [{ name }] = hostNames(yield* database.read(nameHost, []))
-  const announce = yield* Announcer.make(name, database)
-  const hints = new Hints.Hints()
-  let has_moved = false
-  yield* database.atEachPlace((connection) =>
-    Effect.gen(function* () {
-      yield* listen(name, connection, database.schema, hints.notify)
-      // Hints that were sent during the move were lost.
-      if (has_moved) yield* hints.notify([{ about: "everything" }])
-      has_moved = true
-    })
-  )
-  const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-    announce(all)
-    return hints.notify(all)
-  }
-
-  const storage = Storage.Storage.of({
-    ...(yield* Reader.make(database)),
-    commit: (change) =>
-      Effect.andThen(
-        commit(change),
-        Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
-      ),
-    claim: yield* Claimer.make(database),
-    release: makeRelease(database),
-    erase: (erasure) => {
-      const { what, workspace_id } = erasure
-      const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))
-      return Effect.tap(erase(database, erasure), announced)
-    },
-    addCounts: makeTally(database),
-    watch: hints.watch
-  })
+const make = Effect.fnUntraced(function* (options: Options, site: Database.Site) {
+  const database = yield* Database.make(options, site)
+  const storage = yield* storageOn(database, { listen, writers: options.writers ?? 2 })
   return { storage, database }
 })
 
-/** Opens a database, until the scope closes. Any failure is described in one sentence. */
-export const open = (options: MovableOptions): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
-  inRealTime(make(options)).pipe(
+/** Opens a database that does not move, until the scope closes. Describes any failure in one sentence. */
+export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+  openAt(options, { find: PlainSchema.find(options), engineOf: PlainSchema.engineOf, can_move: false })
+
+/** The same for a database at a site. */
+export const openAt = (options: Options, site: Database.Site): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+  inRealTime(make(options, site)).pipe(
     Effect.catchTags({
       SqlError: (error) => Effect.fail(refusalOf(options, error)),
       StorageUnavailable: () => Effect.fail(lostAtStart)
@@ -85,5 +42,14 @@ export const open = (options: MovableOptions): Effect.Effect<Opened, DatabaseRef
 /** The database was lost while a storage on it was opened. */
 export const lostAtStart = new DatabaseRefused({
   reason: "unreachable",
-  message: "PostgreSQL was lost while this program was starting."
+  message: "Lost the connection to PostgreSQL during startup."
 })
+
+/** The cell that a storage is marked as; null if it has no mark. */
+export const markOf = (
+  storage: Storage.Storage["Service"]
+): Effect.Effect<Cell.Mark | null, Storage.StorageUnavailable> =>
+  Effect.map(
+    storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.mark_id }),
+    Option.match({ onNone: () => null, onSome: (record) => Cell.markKind.value(record) })
+  )

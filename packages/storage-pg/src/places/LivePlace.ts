@@ -6,13 +6,13 @@ import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
 import * as Place from "./Place.ts"
 
-/** How to connect to a database that can be moved to another one. */
+/** How to connect to a schema that can move to another database. */
 export interface MovableOptions extends DatabaseOptions {
   /** The address of the other database. A move copies the schema to it, under the same name. */
   readonly moves_to?: Redacted.Redacted<string>
 }
 
-/** How often a held place is checked. */
+/** How often a held place is checked, in milliseconds. */
 const poll_ms = 15
 
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
@@ -30,30 +30,40 @@ interface Reader {
   /** Fails with a description if the place does not answer. */
   readonly read: Effect.Effect<Place.Place, DatabaseRefused>
   readonly releaseOverdue: Effect.Effect<unknown, SqlError>
+  /** Records a decided move at its new place. */
+  readonly settle: (move_id: string) => Effect.Effect<unknown, SqlError>
 }
 
 const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.Scope> =>
   Effect.map(Effect.exit(Session.open(options)), (opened): Reader => {
     return {
       options,
-      // While a hold renames the schema, the statement may not find the table `place`: it is retried.
+      // Retried, because the statement may not find the table `place` while a hold renames the schema.
       read: Effect.flatMap(opened, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error)))
       ),
       releaseOverdue: Effect.flatMap(opened, ({ run }) => run(Place.releaseStatement(options.schema, "overdue"))).pipe(
         Effect.catchTag("DatabaseRefused", () => Effect.void)
-      )
+      ),
+      settle: (move_id) =>
+        Effect.flatMap(opened, ({ run }) => run(Place.settleStatement, [move_id])).pipe(
+          Effect.catchTag("DatabaseRefused", () => Effect.void)
+        )
     }
   })
 
 const unknown: Place.Place = { state: "unknown" }
 
-/** Reads what a place says; `unknown` if it does not answer. */
+/** Reads the state of a place; `unknown` if it does not answer. */
 const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
 
-/** Ends an overdue hold: the command that made it has died. */
+/** Ends an overdue hold, whose command has died. */
 const releaseOverdue = (reader: Reader, place: Place.Place) =>
   place.state === "held" && place.is_overdue ? Effect.ignore(reader.releaseOverdue) : Effect.void
+
+/** Records a decided move at its new place, so that the cell can be opened there even if the old server is lost. */
+const recordDecided = (reader: Reader, place: Place.Place) =>
+  place.state === "arriving" && place.move_id !== null ? Effect.ignore(reader.settle(place.move_id)) : Effect.void
 
 const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions) {
   const first = yield* readerOf(own)
@@ -63,11 +73,17 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
     const place = yield* placeOf(first)
     const other = second && (yield* placeOf(second))
     const where = Place.whereabouts(place, other)
-    if (where === "first") return own.url
-    if (where === "second" && moves_to !== undefined) return moves_to
+    if (where === "first") {
+      yield* recordDecided(first, place)
+      return own.url
+    }
+    if (where === "second" && moves_to !== undefined && second !== null && other !== null) {
+      yield* recordDecided(second, other)
+      return moves_to
+    }
     if (where === "left" || where === "arriving") return yield* refusals[where]
     if (where === "unknown") {
-      // Fails with the reason, unless the place has answered now.
+      // Fails with the reason, unless the place answers now.
       yield* first.read
       if (second !== null) yield* second.read
     }
@@ -78,6 +94,6 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
   return yield* refusals.held
 })
 
-/** Finds the address of the place where a cell is now. If a move holds the cell, it waits, for as long as a call may take. */
+/** Finds the address of a cell's current place. If a move holds the cell, waits for as long as a call may take. */
 export const find = (options: MovableOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(findIn(options)))

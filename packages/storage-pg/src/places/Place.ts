@@ -1,13 +1,13 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { default_schema } from "../connection/Address.ts"
 import type { Run } from "../connection/Session.ts"
-import { default_schema } from "../connection/schemaName.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
- * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row that says
- * what it knows about the cell (`place_table.sql`).
+ * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row
+ * with its state of the cell (`place_table.sql`).
  */
 
 const PlaceRow = Schema.Struct({
@@ -21,11 +21,11 @@ const PlaceRow = Schema.Struct({
 /** What is known about a place. */
 export type Place =
   | typeof PlaceRow.Type
-  /** Nothing is there. */
+  /** The place is empty. */
   | { readonly state: "empty" }
   /** A cell that has never moved. */
   | { readonly state: "settled" }
-  /** It does not answer. */
+  /** The place does not answer. */
   | { readonly state: "unknown" }
 
 const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))
@@ -34,7 +34,7 @@ const readPlaces = rowsReader(PlaceRow)
 const found = query("places/found")
 const place = query("places/place")
 
-/** Reads what a place says about itself. */
+/** Reads the state of a place. */
 export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
   const [{ has_place, has_tables }] = readFound((yield* run(found)).rows)
   const [row] = has_place ? readPlaces((yield* run(place)).rows) : []
@@ -44,24 +44,27 @@ export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Pla
 
 const placeTable = statements("place_table.sql")
 
-/** Makes the table `place`, and that of the marks of moves, unless they are there. */
+/** Creates the table `place` and the table of move marks if they do not exist. */
 export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
-/** Where the tables of a schema are put aside while a cell is held, and until a move is finished. */
+/** The schema to which the tables are renamed while a cell is held and until its move is finished. */
 export const asideOf = (schema: string = default_schema): string => `${schema}_left`
 
-/** The statement that ends a hold: one that is overdue, or any. */
+/** The statement that ends a hold: only if it is overdue, or any. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
   query("places/release", {
     aside: `"${asideOf(schema)}"`,
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
+/** The statement that records a move at its new place after it is decided at the old one. */
+export const settleStatement = query("moves/settle")
+
 /** Which of two places a cell is at; if at neither, why. */
 export type Whereabouts = "first" | "second" | "held" | "left" | "arriving" | "unknown"
 
-/** Whether a place says that the cell is there. */
+/** Whether the cell is at a place, according to that place. */
 const isHere = ({ state }: Place): boolean => state === "live" || state === "leaving"
 
 const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
@@ -70,11 +73,12 @@ const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
 const isDecided = (from: Place, to: Place): boolean =>
   from.state === "left" && to.state === "arriving" && from.move_id !== null && from.move_id === to.move_id
 
-/** Decides where a cell is from what its places say. The second is null if the settings name only one place. */
+/** Decides where a cell is from the states of its places. The second is null if the settings name only one place. */
 export const whereabouts = (first: Place, second: Place | null): Whereabouts => {
   const isFirst = first.state === "settled" || isHere(first)
   const isSecond = second !== null && isHere(second)
-  // Both say so only if an old backup of one was restored. The higher epoch is the place where the cell went on.
+  // Both can claim the cell only if an old backup of one was restored. The cell continued at the place with the higher
+  // epoch.
   if (isFirst && isSecond) return epochOf(second) > epochOf(first) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"

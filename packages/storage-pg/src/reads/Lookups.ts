@@ -20,7 +20,7 @@ export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"
 type Wanted = Key | Children
 type Found = ReadonlyArray<Change.StoredRecord>
 
-/** Looks up one key (no record or one), or the records of a parent in the order of ids. */
+/** Looks up one key (at most one record), or the records of a parent in id order. */
 export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
 
 const readOne = `select ${record_columns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
@@ -42,14 +42,14 @@ const nameOf = (wanted: Wanted): string =>
 const max_batch = 200
 const max_waiting = 5_000
 const max_batch_bytes = 4_000_000
-// About the size of a record and of a page. Most batches have room for many more records than they get.
+// The approximate size of a record and of a page. Most batches have room for many more records than they get.
 const record_bytes = 4_000
 const page_bytes = 80_000
 
 const bytesOf = (wanted: Wanted): number =>
   isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)
 
-/** Looks up many at once. Equal look-ups are read once. */
+/** Looks up many at once. Identical lookups are read once. */
 const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []
@@ -71,7 +71,7 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
 }
 
 /**
- * Looks up records by key or by parent. Look-ups in the same turn of the event loop, or while a statement is under way,
+ * Looks up records by key or by parent. Lookups in the same turn of the event loop, or during a running statement,
  * share a statement. An answer is never older than its call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>

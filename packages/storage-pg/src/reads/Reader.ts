@@ -1,10 +1,11 @@
-import { Ids, Page, type Storage } from "@quotewire/core"
+import { Ids, Job, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
 import { unavailable } from "../connection/StatementRefused.ts"
 import type { Database } from "../database/Database.ts"
 import { KnownMigrations } from "../migrations/migrations.ts"
 import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"
+import { laneOf } from "../rows/jobs.ts"
 import { record_columns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 import { readFeed } from "./feed.ts"
@@ -14,8 +15,23 @@ import { isFiltered, pageOf, readPage } from "./pages.ts"
 const readVersion = query("read_version", { record_columns })
 const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
+const listLane = query("lane")
 
-/** A page as a look-up of children, if it can share a statement: it must have no filter but its parent. */
+// Leaves out jobs of kinds that this program does not know.
+const laneJob = Schema.decodeUnknownOption(
+  Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
+)
+
+/** Reads the first jobs of a lane. */
+const readLane = (
+  database: Database,
+  { workspace_id, lane, limit }: Storage.LaneQuery
+): Effect.Effect<ReadonlyArray<Storage.LaneJob>, Storage.StorageUnavailable> =>
+  Effect.map(database.read(listLane, [workspace_id, laneOf(lane), limit]), (rows) =>
+    rows.flatMap((row) => Option.toArray(laneJob(row)))
+  )
+
+/** A page as a lookup of children, if it can share a statement: the parent must be its only filter. */
 const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
   const { workspace_id, kind, parent, after, limit, order } = page
   return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.page_scan_records
@@ -23,7 +39,7 @@ const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
     : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }
 
-type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "workspaces" | "ready">
+type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "lane" | "workspaces" | "ready">
 
 /** The reading part of the storage port. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
@@ -44,6 +60,7 @@ export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.
     },
 
     feed: (feed) => readFeed(database, feed),
+    lane: (lane) => readLane(database, lane),
 
     workspaces: (after, limit) =>
       Effect.map(database.read(listWorkspaces, [after ?? "", limit]), (rows) =>

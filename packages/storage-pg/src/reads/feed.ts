@@ -8,7 +8,7 @@ const statement = query("feed")
 
 const number = Columns.int8(Schema.Int)
 
-// If there are no events, there is one row without one.
+// If there are no events, the result is one row without an event.
 const readRows = Columns.rowsReader(
   Schema.Struct({
     erased_through: Schema.Int,

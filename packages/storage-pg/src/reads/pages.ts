@@ -18,7 +18,7 @@ const statements = {
   newest: { ofParent: statementsFor("newest", ofParent), ofKind: statementsFor("newest", ofKind) }
 }
 
-// The greatest possible character.
+// The highest possible character.
 const after_every_id = "\u{10ffff}"
 
 /** The start of a page: parameters 1 to 4. */
@@ -32,7 +32,9 @@ const startOf = ({ workspace_id, kind, after, order, parent }: Page.RecordQuery)
 const { labels } = recordColumns
 const time = Columns.int8(Schema.NullOr(Schema.Int))
 
-/** The filters and the limit: parameters 5 to 11. One record more than the limit shows whether there is a next page. */
+/**
+ * The filters and the limit: parameters 5 to 11. One extra record beyond the limit shows whether there is a next page.
+ */
 const filtersOf = (query: Page.RecordQuery): ReadonlyArray<unknown> => [
   query.status ?? null,
   query.line ?? null,
@@ -51,7 +53,7 @@ export const isFiltered = (query: Page.RecordQuery): boolean =>
 
 const ids = Columns.rowsReader(Schema.Struct({ id: Schema.String }))
 
-/** Makes the page from what was found. The query looked for one record more than the limit. */
+/** Makes the page from the records found. The query asks for one record more than the limit. */
 export const pageOf = (
   { after, limit }: Page.RecordQuery,
   found: ReadonlyArray<Change.StoredRecord>
@@ -60,7 +62,7 @@ export const pageOf = (
   return { records: taken, next: found.length > limit ? (taken.at(-1)?.id ?? after) : null }
 }
 
-/** Reads a page with a statement of its own. */
+/** Reads a page with a separate statement. */
 export const readPage = Effect.fnUntraced(function* (
   database: Database,
   query: Page.RecordQuery
@@ -69,7 +71,7 @@ export const readPage = Effect.fnUntraced(function* (
   const start = startOf(query)
   const page = pageOf(query, records(yield* database.read(statement.page, [...start, ...filtersOf(query)])))
   if (page.next !== null || (!isFiltered(query) && query.limit < Page.page_scan_records)) return page
-  // The page is not full. Either the list has ended, or the scan limit was reached.
+  // The page is not full: either the list has ended or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }
 })

@@ -18,7 +18,7 @@ export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["sche
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// If all values of a column are null, the whole array is null, which costs nothing to send and to read.
+// If all values of a column are null, the whole array is null, which costs nothing to send or read.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 
@@ -53,7 +53,10 @@ export const bool = <S extends Schema.Codec<boolean | null, boolean | null>>(sch
 const joined = (lines: ReadonlyArray<string> | null): string | null =>
   lines === null || lines.length === 0 ? null : lines.join("\n")
 
-/** A `text[]` column of texts without line breaks. Many values are sent as joined lines, because nested arrays must have equal lengths. */
+/**
+ * A `text[]` column of texts without line breaks. Multiple rows are sent as joined lines, because nested arrays must
+ * have equal lengths.
+ */
 export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, ReadonlyArray<string> | null>>(
   schema: S
 ): Column<S> => ({
@@ -62,7 +65,7 @@ export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, Reado
   many: (values) => arrayUnlessNull(values.map(joined), PgTypes.OID.text)
 })
 
-/** The columns of several rows as parameters, one array for each. */
+/** The columns of several rows as parameters, one array for each column. */
 export const arraysOf = <C extends Columns>(
   columns: C,
   rows: ReadonlyArray<Row<C>>
@@ -88,10 +91,10 @@ export const rowSchema = <C extends Columns>(columns: C) =>
     )
   )
 
-/** Makes a reader of rows. A row without a column, or with an invalid value, is a defect. */
+/** Makes a reader of rows. A missing column or an invalid value is a defect. */
 export const rowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => ReadonlyArray<A>) =>
   Schema.decodeUnknownSync(Schema.Array(schema))
 
-/** The same for answers that always have a row. */
+/** The same for results that always have a row. */
 export const someRowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => readonly [A, ...Array<A>]) =>
   Schema.decodeUnknownSync(Schema.NonEmptyArray(schema))

@@ -4,11 +4,11 @@ import { arraysOf, type Columns, type Row } from "./Columns.ts"
 /**
  * A function of the database.
  *
- * Its parameters are single values, by their names, and rows: the rows `writes` are passed as an array for each column, such
- * as `writes_kind`. If a name is wrong or missing, PostgreSQL finds no function.
+ * Its parameters are single values, by name, and rows: the rows `writes` are passed as one array for each column, such
+ * as `writes_kind`. If a name is wrong or missing, PostgreSQL does not find the function.
  */
 export interface DatabaseFunction<Values extends Columns, Rows extends Readonly<Record<string, Columns>>> {
-  /** Calls the function, and returns its rows. */
+  /** Calls the function and returns its rows. */
   readonly statement: string
   readonly parameters: (
     values: Row<Values>,
@@ -16,7 +16,7 @@ export interface DatabaseFunction<Values extends Columns, Rows extends Readonly<
   ) => ReadonlyArray<PgTypes.Parameter>
 }
 
-/** Describes a function in the schema `quotewire`, and its parameters. */
+/** Describes a function in the schema `quotewire` and its parameters. */
 export const make = <Values extends Columns, Rows extends Readonly<Record<string, Columns>>>(
   name: string,
   values: Values,

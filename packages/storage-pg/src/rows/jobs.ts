@@ -2,7 +2,7 @@ import { Ids, Job } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of a lease: what is needed to finish or release a job. */
+/** The columns of a lease, which are needed to finish or release a job. */
 export const leaseColumns = {
   workspace_id: Columns.text(Ids.WorkspaceId),
   number: Columns.int8(Schema.Int),
@@ -25,6 +25,9 @@ export type JobRow = Columns.Row<typeof jobColumns>
 const ordered_lane = "ordered"
 const lane_prefix = "lane "
 
+/** The name of a lane in storage. */
+export const laneOf = (name: string): string => `${lane_prefix}${name}`
+
 /** The row of a job. Ordered jobs share a lane that leases one at a time. */
 export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): JobRow => ({
   kind,
@@ -33,7 +36,7 @@ export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): 
   ...(ordered
     ? { lane: ordered_lane, max_leased: 1, urgent: false }
     : {
-        lane: lane === undefined ? null : `${lane_prefix}${lane.name}`,
+        lane: lane === undefined ? null : laneOf(lane.name),
         max_leased: lane?.limit ?? null,
         urgent: lane?.urgent ?? null
       })

@@ -25,5 +25,5 @@ export const record_columns = Columns.selectListOf(recordColumns)
 /** Reads the rows of records. */
 export const records: (rows: unknown) => ReadonlyArray<Change.StoredRecord> = Columns.rowsReader(RecordRow)
 
-/** Reads the rows of records that were looked up for several questions. `place` is the place of the question. */
+/** Reads the rows of records found by several lookups. `place` is the place of the lookup. */
 export const placedRecords = Columns.rowsReader(Schema.Struct({ ...RecordRow.fields, place: Schema.Int }))

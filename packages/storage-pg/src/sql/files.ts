@@ -1,11 +1,6 @@
-import { readFileSync } from "node:fs"
+import { read } from "./read.ts"
 
-// The package ships this folder unchanged. The modules in `src/sql` and in `dist/sql` read the same files.
-const folder = new URL("../../src/sql/", import.meta.url)
-
-const read = (path: string): string => readFileSync(new URL(path, folder), "utf8")
-
-/** Reads the query in `queries/<name>.sql`, and replaces its variables: `:name`, as in psql. */
+/** Reads the query in `queries/<name>.sql` and replaces its variables, written `:name` as in psql. */
 export const query = (name: string, variables: Readonly<Record<string, string>> = {}): string =>
   read(`queries/${name}.sql`)
     .replaceAll(/^--.*\n/gm, "")

@@ -1,21 +1,21 @@
--- What a place (a schema of a database) says about its cell. The first move creates this table at both places. Hosts read it when
--- they start, and when a statement does not find its tables.
+-- What a place (a database schema) records about its cell. The first move creates this table at both places. Hosts read
+-- it when they start and when a statement does not find its tables.
 create schema if not exists quotewire;
 
 -- One row. `state` is
 -- - `live`: the cell is here;
--- - `leaving`: it is still here, and is being copied to another place;
--- - `held`: its tables are renamed away for a moment. If the move is not decided by `held_until`, the cell is here again;
+-- - `leaving`: it is still here but is being copied to another place;
+-- - `held`: its tables are briefly renamed. If the move is not decided by `held_until`, the cell is here again;
 -- - `left`: it is at the other place of the same `move_id`;
--- - `arriving`: it is being copied to here. It is here as soon as the other place says `left`.
+-- - `arriving`: it is being copied here. It is here as soon as the other place says `left`.
 create table if not exists quotewire.place (
   only_one boolean primary key default true check (only_one),
   state text not null check (state in ('live', 'leaving', 'held', 'left', 'arriving')),
-  -- How often the cell has moved before it came here.
+  -- How often the cell had moved when it arrived here.
   epoch integer not null,
-  -- The move that is under way; null if none is.
+  -- The current move; null if there is none.
   move_id text,
-  -- The last mark that was replicated.
+  -- The last replicated mark.
   mark text,
   held_until timestamptz
 );

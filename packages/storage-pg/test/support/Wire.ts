@@ -1,14 +1,20 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-/** A TCP proxy to a server that can simulate a network partition: bytes are dropped, and no connection is closed. */
+/** Which bytes of a wire wait: those to the server, those from it, or both. */
+export type Direction = "to" | "from" | "both"
+
+/** A TCP proxy to a server that can simulate a network partition: bytes are dropped or wait, and no connection is closed. */
 export class Wire {
-  private readonly pairs = new Set<readonly [Socket, Socket]>()
+  private readonly pairs = new Set<readonly [near: Socket, far: Socket]>()
   private readonly server: Server
+  private target: number
+  private frozen: Direction | null = null
   private silent = false
   private refusing = false
 
-  private constructor(server: Server) {
+  private constructor(server: Server, port: number) {
     this.server = server
+    this.target = port
   }
 
   /** Opens a proxy to a port of this machine. */
@@ -16,7 +22,7 @@ export class Wire {
     return new Promise((resolve) => {
       const server = createServer((near) => {
         if (wire.refusing) return void near.destroy()
-        const far = connect(port, "127.0.0.1")
+        const far = connect(wire.target, "127.0.0.1")
         const pair = [near, far] as const
         wire.pairs.add(pair)
         for (const [from, to] of [pair, [far, near] as const]) {
@@ -27,8 +33,9 @@ export class Wire {
           from.on("error", () => to.destroy())
         }
         near.on("close", () => wire.pairs.delete(pair))
+        if (wire.frozen !== null) wire.pause(pair, wire.frozen)
       })
-      const wire = new Wire(server)
+      const wire = new Wire(server, port)
       server.listen(0, "127.0.0.1", () => resolve(wire))
     })
   }
@@ -41,6 +48,29 @@ export class Wire {
   /** Drops everything from now on, on old connections and new ones. */
   silence(): void {
     this.silent = true
+  }
+
+  /** Lets bytes wait from now on, on old connections and new ones, until `thaw`. */
+  freeze(direction: Direction): void {
+    this.frozen = direction
+    for (const pair of this.pairs) this.pause(pair, direction)
+  }
+
+  /** Sends the bytes that waited, and all others again. */
+  thaw(): void {
+    this.frozen = null
+    for (const pair of this.pairs) for (const socket of pair) socket.resume()
+  }
+
+  private pause([near, far]: readonly [near: Socket, far: Socket], direction: Direction): void {
+    if (direction !== "from") near.pause()
+    if (direction !== "to") far.pause()
+  }
+
+  /** Leads to another port of this machine from now on. Ends the connections to the old one. */
+  lead(port: number): void {
+    this.target = port
+    for (const pair of this.pairs) for (const socket of pair) socket.destroy()
   }
 
   /** Refuses connections from now on: closes the old ones, and new ones at once. */

@@ -1,6 +1,6 @@
 import { Cell, Storage } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { PgCells } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { type Array, Context, Effect, Layer, Redacted, type Scope } from "effect"
 import type { ServerName } from "../../../../test/support/PostgresServer.ts"
 import { emptyDatabaseOn, statements, tables } from "../../../../test/support/TestDatabase.ts"

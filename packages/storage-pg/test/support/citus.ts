@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { Cell, type Storage } from "@quotewire/core"
-import { PgCells, PgStorage } from "@quotewire/storage-pg"
+import type { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { statements, tables } from "../../../../test/support/TestDatabase.ts"
 
@@ -24,10 +25,21 @@ export const emptySchema: Effect.Effect<CitusSchema, never, Scope.Scope> = Effec
   return { url, options: { url: Redacted.make(url), schema } }
 })
 
+/** The only cell of a storage. */
+export const cellsOf = ({ options }: Pick<CitusSchema, "options">): PgCells.AllCells => [{ name: "only", ...options }]
+
+/** Migrates the only cell of a storage. */
+export const migrate = (
+  schema: Pick<CitusSchema, "options">
+): Effect.Effect<ReadonlyArray<string>, PgStorage.DatabaseRefused> =>
+  Effect.flatMap(PgCells.migrate(cellsOf(schema)), ([only]) =>
+    only === undefined || only.refusal === null ? Effect.succeed(only?.ran ?? []) : Effect.fail(only.refusal)
+  )
+
 /** A schema for as long as the scope lives, migrated and so distributed. */
 export const scopedSchema: Effect.Effect<CitusSchema, PgStorage.DatabaseRefused, Scope.Scope> = Effect.tap(
   emptySchema,
-  ({ options }) => PgStorage.migrate(options)
+  migrate
 )
 
 /** The schemas of a group of tests. */
@@ -35,7 +47,7 @@ export class Schemas extends Context.Service<Schemas, ReadonlyArray<CitusSchema>
 
 /** A storage in a schema of its own. */
 export const oneCell: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
-  Effect.map(scopedSchema, (schema) => Layer.merge(PgStorage.layer(schema.options), Layer.succeed(Schemas, [schema])))
+  Effect.map(scopedSchema, (schema) => Layer.merge(PgCells.layer(cellsOf(schema)), Layer.succeed(Schemas, [schema])))
 )
 
 /** A storage of two cells, each a schema of its own. */

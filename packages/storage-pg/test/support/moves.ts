@@ -1,6 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Change, type Ids, Storage } from "@quotewire/core"
-import { PgCells, type PgStorage } from "@quotewire/storage-pg"
+import type { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
 import { Context, Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { PostgresServer } from "../../../../test/support/PostgresServer.ts"
 import { statements } from "../../../../test/support/TestDatabase.ts"

@@ -1,6 +1,7 @@
-import { Cache, Clock, Effect, Random } from "effect"
+import { Cache, Effect, Random } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
+import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { authorized, inEnvironment } from "./Auth.ts"
 import {
@@ -97,15 +98,14 @@ const caller =
       checkOptions(options, context)
       const prepared = prepare(baseOf(options, context.environment), method, path, requested, options.headers)
       const timeout_ms = timeoutOf(prepared, context, requested)
-      const deadline = (yield* Clock.currentTimeMillis) + timeout_ms
       const attempt = attemptOf(options, context, prepared, requested)
-      return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent, deadline).pipe(
-        Effect.timeoutOrElse({
-          duration: timeout_ms,
-          orElse: () => Effect.fail(timedOut(prepared.target, timeout_ms))
-        })
+      return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent).pipe(
+        CallTime.limited({ millis: timeout_ms }, () => timedOut(prepared.target, timeout_ms))
       )
-    }).pipe(untilAborted(context.signal), Effect.tapDefect(logMistake))
+    }).pipe(
+      untilAborted(context.signal),
+      Effect.tapDefect((defect) => (defect instanceof CarrierHttpMistake ? logMistake(defect) : Effect.void))
+    )
 
 const baseOf = ({ base_url }: CarrierHttpOptions, environment: Environment): string =>
   inEnvironment(base_url, environment).replace(/\/+$/, "")
@@ -130,12 +130,8 @@ const timeoutOf = (
 }
 
 /** Logs a mistake with its message, which holds no values. Whoever catches the defect may leave the message out. */
-const logMistake = (defect: unknown): Effect.Effect<void> =>
-  defect instanceof CarrierHttpMistake
-    ? Effect.logError("A carrier's adapter uses its HTTP client wrongly").pipe(
-        Effect.annotateLogs({ mistake: defect.message })
-      )
-    : Effect.void
+export const logMistake = ({ message }: CarrierHttpMistake): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logError("A carrier's adapter misuses its HTTP client"), { mistake: message })
 
 /** An attempt that failed. */
 interface Failed {
@@ -154,9 +150,9 @@ const attemptOf = (
   { accept = [] }: CarrierRequestOptions
 ): Effect.Effect<Received, Failed> => {
   const { auth, redact = [], max_bytes = default_max_bytes } = options
-  const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact }
+  const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
   const send = (authorized: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
-    Effect.mapError(SentRequest.send(authorized, sent, { accept, max_bytes }), (error): Failed => {
+    Effect.mapError(SentRequest.send(authorized, sent, { max_bytes }), (error): Failed => {
       return { error, isSent: true, dropToken }
     })
   if (auth?.kind !== "oauth") return send(auth === undefined ? request : authorized(request, auth, connection), null)
@@ -175,7 +171,7 @@ const attemptOf = (
  * Repeats an attempt: once with a new token if the carrier refuses the one that was sent (401), and once if the error will
  * pass, there is time left, and the request may be sent twice or was not sent at all.
  */
-const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean, deadline: number) => {
+const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean) => {
   const run = (done: {
     readonly renewed: boolean
     readonly repeated: boolean
@@ -188,8 +184,7 @@ const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boo
           return yield* run({ ...done, renewed: true })
         }
         if (done.repeated || (isSent && !isIdempotent)) return yield* error
-        const left_ms = deadline - (yield* Clock.currentTimeMillis)
-        const pause_ms = pauseBeforeRepeat(error, left_ms, yield* Random.nextIntBetween(0, jitter_ms))
+        const pause_ms = pauseBeforeRepeat(error, yield* CallTime.left, yield* Random.nextIntBetween(0, jitter_ms))
         if (pause_ms === null) return yield* error
         yield* Effect.sleep(pause_ms)
         return yield* run({ ...done, repeated: true })

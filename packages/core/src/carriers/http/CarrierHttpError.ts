@@ -19,12 +19,19 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   /** A word for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
   readonly code: string
   readonly message: string
-  /** The rules of the adapter's schema that the answer breaks: each at its path, which is empty if it could be a record's, and never a value. */
+  /**
+   * The rules of size or of the adapter's schema that the answer breaks, never a value. A path is empty if it could contain a
+   * name from a record.
+   */
   readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
 
 /** A mistake in the code of an adapter: its options, or a request that it makes. It is a defect, so it is thrown. */
-export class CarrierHttpMistake extends Data.Error<{ readonly message: string }> {
+export class CarrierHttpMistake extends Data.Error<{
+  readonly message: string
+  /** Whether it is in how an answer is read, outside the client. Then the client cannot log it. */
+  readonly in_answer?: boolean
+}> {
   override readonly name = "CarrierHttpMistake"
 }
 
@@ -112,13 +119,33 @@ const codeOf = (failure: unknown): string | null => {
 export const timedOut = (target: Target, timeout_ms: number): CarrierHttpError =>
   error(target, `no answer within ${timeout_ms} ms`, { reason: "timeout", code: "TIMED_OUT" })
 
-/** The error of a body that is larger than the adapter allows. */
+/** The error of a request that was not sent, because all connections that this host opens to the carrier stayed busy. */
+export const noFreeConnection = (target: Target): CarrierHttpError =>
+  error(target, "not sent, because no connection of this host to it was free in time", {
+    reason: "rate_limited",
+    code: "NO_FREE_CONNECTION"
+  })
+
+/** The error of a body that is larger than the adapter allows. Its rule states the limit where the message is left out. */
 export const tooLarge = (target: Target, status: number, max_bytes: number): CarrierHttpError =>
-  error(target, `the answer is larger than ${max_bytes} bytes`, { reason: unreadable, code: "TOO_LARGE", status })
+  new CarrierHttpError({
+    reason: unreadable,
+    status,
+    retry_after_ms: null,
+    code: "TOO_LARGE",
+    message: `${target.method} ${target.path} at ${target.host}: the answer is larger than ${max_bytes} bytes`,
+    broken_rules: [
+      { path: "", message: `Must have at most ${max_bytes} bytes; the option max_bytes of http raises this.` }
+    ]
+  })
 
 /** The error of a body that is not JSON. */
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
+
+/** The error of a body that is not XML, or more of it than is read. */
+export const notXml = (target: Target, status: number, why: string): CarrierHttpError =>
+  error(target, `the answer is not XML. ${why}`, { reason: unreadable, code: "NOT_XML", status })
 
 /** The error of a body that does not match a schema, by the rules that it breaks. */
 export const mismatch = (
@@ -150,9 +177,27 @@ export const pauseBeforeRepeat = (failure: CarrierHttpError, left_ms: number, ji
   return pause_ms < left_ms ? pause_ms : null
 }
 
+/** Statuses below 500 that may go away, such as the one for a number that the carrier does not know yet. */
+const retryable_statuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
+
+/** Whether a request with this status may succeed later. */
+export const isRetryableStatus = (status: number): boolean => status >= 500 || retryable_statuses.has(status)
+
+/**
+ * Whether a later request may succeed: after a time-out, too many requests, maintenance, a lost connection, or a status that
+ * passes. A certificate or an address that is refused stays refused, and so does an answer that cannot be read.
+ */
+export const mayRetryLater = ({ code, reason, status }: CarrierHttpError): boolean => {
+  if (reason === unreadable) return false
+  if (reason !== "carrier_error") return true
+  return code === `HTTP_${status}` ? isRetryableStatus(status ?? 0) : !isRefused(code)
+}
+
+const isRefused = (code: string): boolean => isCertificate(code) || code === "REFUSED_ADDRESS"
+
 const isTransient = ({ reason, status, code, retry_after_ms }: CarrierHttpError): boolean => {
   if (reason === "rate_limited") return retry_after_ms !== null
   if (reason !== "carrier_error") return false
   if (code === `HTTP_${status}`) return status === 502 || status === 503 || status === 504
-  return !isCertificate(code) && code !== "REFUSED_ADDRESS"
+  return !isRefused(code)
 }

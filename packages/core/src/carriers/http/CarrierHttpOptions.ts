@@ -12,8 +12,13 @@ export interface CarrierHttpOptions {
   readonly auth?: Auth
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Paths in JSON bodies that no record of an exchange keeps: `applicant`, `drivers.*.name`. */
+  /** Paths in JSON and XML bodies that no record of an exchange keeps: `applicant`, `drivers.*.name`. */
   readonly redact?: ReadonlyArray<string>
+  /**
+   * Whether bodies that are neither JSON nor XML, such as CSV, are recorded as they are; by default only their type and length.
+   * `redact` does not reach into them. Without it, a cassette of a carrier that answers so cannot be recorded.
+   */
+  readonly keeps_text_bodies?: boolean
   /** The largest body of an answer, in bytes after decompression; 1 MiB by default. */
   readonly max_bytes?: number
 }

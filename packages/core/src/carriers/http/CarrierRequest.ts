@@ -1,6 +1,8 @@
 import { identity } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
+import { InvalidXml } from "../../wire/Xml.ts"
 import { CarrierHttpMistake, type Target } from "./CarrierHttpError.ts"
+import { textOf, type XmlDocument } from "./XmlBody.ts"
 
 /** The methods of requests to carriers. */
 export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
@@ -8,12 +10,19 @@ export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 /** What a query or a form holds. Undefined members are left out. */
 export type Fields = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
-/** The body of a request: JSON, text of any type such as XML, a form, or nothing. */
+/** The body of a request: JSON, XML, text of any other type, a form, or nothing. */
 export type RequestBody =
-  | { readonly json: unknown; readonly text?: never; readonly content_type?: never; readonly form?: never }
-  | { readonly text: string; readonly content_type: string; readonly json?: never; readonly form?: never }
-  | { readonly form: Fields; readonly json?: never; readonly text?: never; readonly content_type?: never }
-  | { readonly json?: never; readonly text?: never; readonly content_type?: never; readonly form?: never }
+  | (Only<"json"> & { readonly json: unknown })
+  /** Fields are elements, `@name` is an attribute, a list is repeated. The type is `application/xml` by default. */
+  | (Omit<Only<"xml">, "content_type"> & { readonly xml: XmlDocument; readonly content_type?: string })
+  | (Omit<Only<"text">, "content_type"> & { readonly text: string; readonly content_type: string })
+  | (Only<"form"> & { readonly form: Fields })
+  | Only<never>
+
+/** Nothing but this kind of body. */
+type Only<Kind extends string> = {
+  readonly [Other in Exclude<"json" | "xml" | "text" | "form" | "content_type", Kind>]?: never
+}
 
 /** The options of one request. */
 export type CarrierRequestOptions = RequestBody & {
@@ -59,6 +68,7 @@ export const prepare = (
     HttpClientRequest.appendUrlParams(options.query ?? {}),
     HttpClientRequest.setHeader("user-agent", user_agent),
     options.json === undefined ? identity : HttpClientRequest.acceptJson,
+    options.xml === undefined ? identity : HttpClientRequest.accept("application/xml, text/xml"),
     HttpClientRequest.setHeaders(headers),
     HttpClientRequest.setHeaders(options.headers ?? {})
   )
@@ -80,11 +90,16 @@ const filled = (method: string, host: string, path: string, params: Readonly<Rec
 
 const bodyOf = (
   { method, host }: Target,
-  { json, text, content_type, form }: CarrierRequestOptions
+  { json, xml, text, content_type, form }: CarrierRequestOptions
 ): HttpBody.HttpBody => {
-  if ([json, text, form].filter((body) => body !== undefined).length > 1) {
-    throw mistake(method, host, "give only one of json, text and form.")
+  if ([json, xml, text, form].filter((body) => body !== undefined).length > 1) {
+    throw mistake(method, host, "give only one of json, xml, text and form.")
   }
+  if (xml !== undefined)
+    return HttpBody.text(
+      xmlText(xml, (why) => mistake(method, host, why)),
+      content_type ?? xml_type
+    )
   if (form !== undefined) return HttpBody.urlParams(form)
   if (text !== undefined) return HttpBody.text(text, content_type)
   if (json === undefined) return HttpBody.empty
@@ -92,5 +107,15 @@ const bodyOf = (
     return HttpBody.jsonUnsafe(json)
   } catch {
     throw mistake(method, host, "json cannot be encoded, because it has a circular reference or a bigint.")
+  }
+}
+
+const xml_type = "application/xml"
+
+const xmlText = (xml: XmlDocument, mistakeOf: (why: string) => CarrierHttpMistake): string => {
+  try {
+    return textOf(xml)
+  } catch (thrown) {
+    throw thrown instanceof InvalidXml ? mistakeOf(`xml cannot be sent. ${thrown.message}`) : thrown
   }
 }

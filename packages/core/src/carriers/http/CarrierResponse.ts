@@ -1,15 +1,28 @@
 import { Effect, Result, Schema } from "effect"
-import type { BrokenRule } from "../../wire/BrokenRule.ts"
+import { type BrokenRule, fromFieldError } from "../../wire/BrokenRule.ts"
+import { isForeignSchema, other_copy } from "../../wire/EffectCopy.ts"
 import * as Input from "../../wire/Input.ts"
-import { type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
+import * as Xml from "../../wire/Xml.ts"
+import * as SecretForms from "../secrets/SecretForms.ts"
+import * as SentSecrets from "../secrets/SentSecrets.ts"
+import {
+  type CarrierHttpError,
+  CarrierHttpMistake,
+  mismatch,
+  notJson,
+  notXml,
+  type Target
+} from "./CarrierHttpError.ts"
+import { decoderOf } from "./Charset.ts"
+import { valueOf } from "./XmlBody.ts"
 
-/** A carrier's answer, without `json`. */
+/** A carrier's answer, without `json` and `xml`. */
 export interface CarrierAnswer {
   readonly status: number
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** The body in the character set that its `content-type` names; UTF-8 by default. */
+  /** The body in the character set that its `content-type` or its XML declaration names; UTF-8 by default. */
   readonly text: string
 }
 
@@ -22,12 +35,23 @@ export interface CarrierResponse extends CarrierAnswer {
    */
   json(): unknown
   json<A>(schema: Schema.Decoder<A>): A
+  /**
+   * The body as XML: an object with the outermost element, checked and typed if you give a schema. An element is a field by its
+   * name without a prefix, an attribute a field such as `@code`, and `#text` is the text beside them. All values are text. What the
+   * schema says is a list is one, also if there is one element, or none.
+   *
+   * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not match.
+   */
+  xml(): unknown
+  xml<A>(schema: Schema.Decoder<A>): A
 }
 
-/** A carrier's answer for adapters written with Effect: `json` fails instead of throwing. */
+/** A carrier's answer for adapters written with Effect: `json` and `xml` fail instead of throwing. */
 export interface EffectCarrierResponse extends CarrierAnswer {
   json(): Effect.Effect<unknown, CarrierHttpError>
   json<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
+  xml(): Effect.Effect<unknown, CarrierHttpError>
+  xml<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
 }
 
 /** An answer as it was received. */
@@ -36,6 +60,8 @@ export interface Received {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
+  /** The headers of the request, whose credentials no message repeats. */
+  readonly sent: Readonly<Record<string, string>>
 }
 
 class Answer implements CarrierAnswer {
@@ -43,27 +69,38 @@ class Answer implements CarrierAnswer {
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
   readonly #target: Target
+  readonly #sent: Received["sent"]
 
-  constructor({ target, status, headers, bytes }: Received) {
+  constructor({ target, status, headers, bytes, sent }: Received) {
     this.#target = target
+    this.#sent = sent
     this.status = status
     this.headers = headers
     this.bytes = bytes
   }
 
   get text(): string {
-    return decoderOf(this.headers["content-type"]).decode(this.bytes)
+    return decoderOf(this.headers["content-type"], this.bytes).decode(this.bytes)
   }
 
-  protected read(schema: Schema.Decoder<unknown> = Schema.Unknown): Result.Result<unknown, CarrierHttpError> {
-    return Result.flatMap(this.parsed(), (json) =>
-      Result.mapError(Schema.decodeUnknownResult(schema)(json), () =>
-        mismatch(this.#target, this.status, rulesOf(Input.findings(schema)(json)))
+  protected read(format: Format, schema?: Schema.Decoder<unknown>): Result.Result<unknown, CarrierHttpError> {
+    if (isForeignSchema(schema)) {
+      throw new CarrierHttpMistake({ message: `${format}(schema): ${other_copy}`, in_answer: true })
+    }
+    return Result.flatMap(this.#parsed(format, schema), (value) =>
+      Result.mapError(Input.valueDecoder(schema ?? Schema.Unknown)(value), (wrong) =>
+        mismatch(this.#target, this.status, rulesOf(wrong.map(fromFieldError), this.#sent))
       )
     )
   }
 
-  private parsed(): Result.Result<unknown, CarrierHttpError> {
+  #parsed(format: Format, schema: Schema.Decoder<unknown> | undefined): Result.Result<unknown, CarrierHttpError> {
+    if (format === "xml") {
+      return Xml.parse(this.text).pipe(
+        Result.map((root) => valueOf(root, schema)),
+        Result.mapError(({ message }) => notXml(this.#target, this.status, message))
+      )
+    }
     return Result.try({
       try: (): unknown => JSON.parse(this.text),
       catch: () => notJson(this.#target, this.status)
@@ -71,30 +108,36 @@ class Answer implements CarrierAnswer {
   }
 }
 
-/** An answer whose `json` throws. */
+/** How a body is read. */
+type Format = "json" | "xml"
+
+/** An answer whose `json` and `xml` throw. */
 export class ThrowingAnswer extends Answer implements CarrierResponse {
   json(): unknown
   json<A>(schema: Schema.Decoder<A>): A
   json(schema?: Schema.Decoder<unknown>): unknown {
-    return Result.getOrThrow(this.read(schema))
+    return Result.getOrThrow(this.read("json", schema))
+  }
+
+  xml(): unknown
+  xml<A>(schema: Schema.Decoder<A>): A
+  xml(schema?: Schema.Decoder<unknown>): unknown {
+    return Result.getOrThrow(this.read("xml", schema))
   }
 }
 
-/** An answer whose `json` fails. */
+/** An answer whose `json` and `xml` fail. */
 export class FailingAnswer extends Answer implements EffectCarrierResponse {
   json(): Effect.Effect<unknown, CarrierHttpError>
   json<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
   json(schema?: Schema.Decoder<unknown>): Effect.Effect<unknown, CarrierHttpError> {
-    return Effect.suspend(() => Effect.fromResult(this.read(schema)))
+    return Effect.suspend(() => Effect.fromResult(this.read("json", schema)))
   }
-}
 
-const decoderOf = (content_type = ""): TextDecoder => {
-  const [, charset] = /charset\s*=\s*"?([\w.:-]+)/i.exec(content_type) ?? []
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    return new TextDecoder()
+  xml(): Effect.Effect<unknown, CarrierHttpError>
+  xml<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
+  xml(schema?: Schema.Decoder<unknown>): Effect.Effect<unknown, CarrierHttpError> {
+    return Effect.suspend(() => Effect.fromResult(this.read("xml", schema)))
   }
 }
 
@@ -102,7 +145,11 @@ const decoderOf = (content_type = ""): TextDecoder => {
 const max_rules = 5
 
 /** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */
-const told = /^[A-Za-z_]\w{0,63}(?:\.(?:[A-Za-z_]\w{0,63}|\d{1,4}))*$/
+const safe_path = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
-const rulesOf = (findings: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
-  findings.slice(0, max_rules).map(({ path, message }) => ({ path: told.test(path) ? path : "", message }))
+const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {
+  const { without } = SecretForms.make(SentSecrets.ofHeaders(sent))
+  return findings
+    .slice(0, max_rules)
+    .map(({ path, message }) => ({ path: safe_path.test(path) ? without(path) : "", message: without(message) }))
+}

@@ -6,8 +6,17 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "effect/http"
+import * as CallTime from "../CallTime.ts"
+import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
-import { type CarrierHttpError, ofStatus, ofTransport, type Target, tooLarge } from "./CarrierHttpError.ts"
+import {
+  type CarrierHttpError,
+  noFreeConnection,
+  ofStatus,
+  ofTransport,
+  type Target,
+  tooLarge
+} from "./CarrierHttpError.ts"
 import type { Received } from "./CarrierResponse.ts"
 
 /** A request to a carrier, and what it is for. Whoever wraps `CarrierTransport` can read it while the request is sent. */
@@ -16,7 +25,13 @@ export interface SentRequest extends Target {
   readonly purpose: "call" | "token"
   /** Paths in JSON bodies that no record keeps. */
   readonly redact: ReadonlyArray<string>
+  /** Statuses besides 200 to 299 that are answers. The body of any other is read and discarded. */
+  readonly accept: ReadonlyArray<number>
 }
+
+/** Whether a status is an answer to a request. */
+export const isAnswer = ({ accept }: Pick<SentRequest, "accept">, status: number): boolean =>
+  (status >= 200 && status < 300) || accept.includes(status)
 
 /** The request that is being sent; null outside of one. */
 export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Reference<SentRequest | null>(
@@ -24,22 +39,21 @@ export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Ref
   { defaultValue: () => null }
 )
 
-/** What counts as an answer, and how large it may be. */
+/** How large an answer may be. */
 export interface Terms {
-  /** Statuses besides 200 to 299 that are answers. */
-  readonly accept: ReadonlyArray<number>
   readonly max_bytes: number
 }
 
 /**
- * Sends one request and reads the whole answer. It follows no redirects, and has no time-out of its own.
+ * Sends one request and reads the whole answer, on a connection that it waits for. It follows no redirects, and has no time-out of
+ * its own.
  *
  * The body is read even if the status is an error: it keeps the connection usable, and records tell what was said.
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
   sent: SentRequest,
-  { accept, max_bytes }: Terms
+  { max_bytes }: Terms
 ): Effect.Effect<Received, CarrierHttpError> => {
   const { method, path, host } = sent
   const target: Target = { method, path, host }
@@ -48,12 +62,19 @@ export const send = (
     const response = yield* Effect.mapError(transport.execute(request), (failure) => ofTransport(target, failure, null))
     const { status, headers } = response
     yield* Effect.annotateCurrentSpan("http.response.status_code", status)
-    if ((status >= 200 && status < 300) || accept.includes(status)) {
-      return { target, status, headers: { ...headers }, bytes: yield* read(response, target, max_bytes) }
+    if (isAnswer(sent, status)) {
+      return {
+        target,
+        status,
+        headers: { ...headers },
+        bytes: yield* read(response, target, max_bytes),
+        sent: request.headers
+      }
     }
     yield* Effect.ignore(read(response, target, max_bytes))
     return yield* ofStatus(target, status, headers, yield* Clock.currentTimeMillis)
   }).pipe(
+    onConnection(target),
     Effect.provideService(CurrentRequest, sent),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     // The span of the client holds the URL, and its headers would tell the carrier about our traces.
@@ -64,6 +85,18 @@ export const send = (
     })
   )
 }
+
+/** Holds one of the host's connections from before the request until the whole answer was read. */
+const onConnection =
+  (target: Target) =>
+  <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
+    Effect.flatMap(CarrierConnections, ({ take }) =>
+      take(target.host).pipe(
+        CallTime.waiting(() => noFreeConnection(target)),
+        Effect.andThen(request),
+        Effect.scoped
+      )
+    )
 
 const read = (response: HttpClientResponse.HttpClientResponse, target: Target, max_bytes: number) =>
   hasLengthUpTo(max_bytes, response) ? readWhole(response, target) : readStream(response, target, max_bytes)

@@ -2,6 +2,7 @@ import { Cache, Context, Data, Effect, Exit, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
 import { hour_ms, minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
 import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
@@ -87,9 +88,9 @@ const formEncoded = (text: string): string => new URLSearchParams([["", text]]).
 const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, CarrierHttpError> {
   const { host, pathname } = new URL(grant.token_url)
   const target: Target = { method: "POST", path: pathname, host }
-  const sent: SentRequest.SentRequest = { ...target, purpose: "token", redact: [] }
-  const received = yield* SentRequest.send(requestOf(grant), sent, { accept: [], max_bytes }).pipe(
-    Effect.timeoutOrElse({ duration: limit_ms, orElse: () => Effect.fail(timedOut(target, limit_ms)) })
+  const sent: SentRequest.SentRequest = { ...target, purpose: "token", redact: [], accept: [] }
+  const received = yield* SentRequest.send(requestOf(grant), sent, { max_bytes }).pipe(
+    CallTime.limited({ millis: limit_ms }, () => timedOut(target, limit_ms))
   )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }

@@ -1,7 +1,9 @@
 import { Clock, Context, Effect } from "effect"
 import { HttpClient } from "effect/http"
+import * as Monotonic from "../../concurrency/Monotonic.ts"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
+import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
 import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
@@ -17,6 +19,24 @@ interface Answer {
   readonly reason?: string
 }
 
+/** A change of a circuit. `stays_open`: the ask that tried it has failed. In milliseconds of real time. */
+export interface CircuitChange {
+  readonly to: "opened" | "stays_open" | "closed"
+  /** When the circuit opened. */
+  readonly since: number
+  /** Until when it lets no ask through; null if it is closed. */
+  readonly until: number | null
+  readonly why: string
+}
+
+type Connections = Context.Service.Shape<typeof CarrierConnections>
+
+/** How requests leave the host. */
+export interface WayOut {
+  readonly transport: HttpClient.HttpClient
+  readonly connections: Connections
+}
+
 /**
  * What is known so far of one exchange with a carrier's adapter.
  *
@@ -27,19 +47,24 @@ export class Draft {
   readonly adapter: CarrierAdapter
   /** The client that the adapter is given: it sends as `transport` does, and adds to this draft. */
   readonly transport: HttpClient.HttpClient
+  /** The connections that the requests of the adapter take. */
+  readonly connections: Connections
   /** When the adapter was called and how long it took, in milliseconds of real time; null if it was not called. */
   call: { readonly started_at: number; readonly duration_ms: number } | null = null
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
+  /** How its outcome changed the circuit of the carrier; null if it did not. */
+  circuit_change: CircuitChange | null = null
   /** Whether it is known why there is no answer. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
   private readonly list = new RecordedTransport.HttpList(max_http)
 
-  constructor(exchange: ExchangeType, adapter: CarrierAdapter, transport: HttpClient.HttpClient) {
+  constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: WayOut) {
     this.exchange = exchange
     this.adapter = adapter
+    this.connections = connections
     this.transport = RecordedTransport.make(transport, this.list.add)
   }
 
@@ -75,10 +100,21 @@ export class Draft {
     this.decide("carrier_error")
   }
 
+  /** Notes that an earlier run of the call ended with its process. `at` is when this was found. */
+  cutOff(at: number): void {
+    this.call = { started_at: at, duration_ms: 0 }
+    this.threw("ProcessEnded")
+  }
+
   /** Notes that the answer breaks rules, so it is not used. */
   broke(rules: ReadonlyArray<BrokenRule>): void {
     this.add(rules)
     this.decide("unreadable_answer")
+  }
+
+  /** Notes that the outcome changed the circuit of the carrier. */
+  changed(change: CircuitChange): void {
+    this.circuit_change = change
   }
 
   private add(rules: ReadonlyArray<BrokenRule>): void {
@@ -115,6 +151,7 @@ export const during =
       : part.pipe(
           Effect.provideService(CurrentDraft, draft),
           Effect.provideService(CarrierTransport, draft.transport),
+          Effect.provideService(CarrierConnections, draft.connections),
           Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
         )
 
@@ -137,8 +174,9 @@ export const watched = <A, E, R>(
     if (draft === null) return call
     const timed = Effect.gen(function* () {
       const started_at = yield* Clock.currentTimeMillis
+      const began_ms = yield* Monotonic.millis
       const result = yield* call
-      draft.answered(answerOf(result), { started_at, duration_ms: (yield* Clock.currentTimeMillis) - started_at })
+      draft.answered(answerOf(result), { started_at, duration_ms: yield* Monotonic.since(began_ms) })
       yield* Effect.annotateCurrentSpan({ outcome: draft.outcome, reason: draft.reason ?? "" })
       return result
     })

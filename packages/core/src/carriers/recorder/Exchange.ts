@@ -5,6 +5,7 @@ import * as Kind from "../../storage/Kind.ts"
 import { BrokenRule } from "../../wire/BrokenRule.ts"
 import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
+import { RecordedMessage } from "../secrets/Redaction.ts"
 
 /** What an exchange with a carrier's adapter is for. A `link` is a fresh link at the moment of the click. */
 export const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
@@ -26,20 +27,6 @@ export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
 
 /** Whether an outcome is a failure: the carrier gave no answer, or none that can be used. */
 export const isFailure = (outcome: ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
-
-/** One side of an HTTP exchange. */
-export const RecordedMessage = Schema.Struct({
-  /** Only harmless headers: never `authorization` or cookies. */
-  headers: Schema.Record(Schema.String, Schema.String),
-  content_type: Schema.NullOr(Schema.String),
-  /** The length of the body before it was redacted and cut; null if it is not known. */
-  bytes: Schema.NullOr(Schema.Int),
-  /** The redacted body; null if it is not kept. */
-  body: Schema.NullOr(Schema.String),
-  /** Whether the body is whole, cut to length, left out, or was not there (or not read by the adapter). */
-  kept: Schema.Literals(["whole", "cut", "left_out", "none"])
-}).annotate({ identifier: "RecordedMessage" })
-export type RecordedMessage = typeof RecordedMessage.Type
 
 /** One HTTP exchange within an exchange with an adapter. */
 export const HttpExchange = Schema.Struct({

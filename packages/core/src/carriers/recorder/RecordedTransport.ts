@@ -1,12 +1,14 @@
 import { Clock, Effect, Exit, Option, Stream } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as Fault from "../../concurrency/Fault.ts"
+import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierCallback } from "../Carrier.ts"
-import { CurrentRequest } from "../http/SentRequest.ts"
+import { decoderOf } from "../http/Charset.ts"
+import { CurrentRequest, isAnswer } from "../http/SentRequest.ts"
+import * as Redaction from "../secrets/Redaction.ts"
+import { max_read_characters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
 import type { HttpExchange } from "./Exchange.ts"
-import * as Redaction from "./Redaction.ts"
-import { max_read_characters, type RawBody, type RawMessage } from "./Redaction.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
 
@@ -17,6 +19,8 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null
+  /** Whether the adapter can see the body of the answer. Its HTTP client shows none of an error. */
+  readonly is_seen: boolean
 }
 
 /** Adds an exchange that begins, and returns how to add what is known later. */
@@ -70,32 +74,41 @@ export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpE
 /** A client that sends as another one does, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
-    Effect.flatMap(Effect.all([Clock.currentTimeMillis, CurrentRequest]), ([started_at, sent]) => {
-      // Both bodies of a request for a token are secret as a whole.
-      const isSecret = sent?.purpose === "token"
-      const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
-      const add = addHttp({
-        direction: "sent",
-        method: request.method,
-        url: urlOf(request),
-        started_at,
-        duration_ms: 0,
-        status: null,
-        // Stays so if the adapter answers before this exchange has ended.
-        error: "aborted",
-        request: {
-          headers: request.headers,
-          content_type: request.headers["content-type"] ?? null,
-          body: kept(bodyOf(request))
-        },
-        response: null
-      })
-      const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
-        Effect.map(Clock.currentTimeMillis, (now) => add({ duration_ms: now - started_at, ...endOf(exit) }))
-      return Effect.map(Effect.onExit(call, addEnd), (response) =>
-        tapped(response, (body) => add({ response: { ...headOf(response), body: kept(body) } }))
-      )
-    })
+    Effect.flatMap(
+      Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
+      ([started_at, began_ms, sent]) => {
+        // Both bodies of a request for a token are secret as a whole.
+        const isSecret = sent?.purpose === "token"
+        const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
+        const add = addHttp({
+          direction: "sent",
+          method: request.method,
+          url: urlOf(request),
+          started_at,
+          duration_ms: 0,
+          status: null,
+          // Stays so if the adapter answers before this exchange has ended.
+          error: "aborted",
+          request: {
+            headers: request.headers,
+            content_type: request.headers["content-type"] ?? null,
+            body: kept(bodyOf(request))
+          },
+          response: null,
+          is_seen: true
+        })
+        const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
+          Effect.map(Monotonic.since(began_ms), (duration_ms) => add({ duration_ms, ...endOf(exit) }))
+        return Effect.map(Effect.onExit(call, addEnd), (response) =>
+          tapped(response, (body) =>
+            add({
+              response: { ...headOf(response), body: kept(body) },
+              is_seen: sent === null || isAnswer(sent, response.status)
+            })
+          )
+        )
+      }
+    )
   )
 
 const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
@@ -104,12 +117,12 @@ const urlOf = (request: HttpClientRequest.HttpClientRequest) =>
   Option.getOrElse(HttpClientRequest.toUrl(request), () => nowhere)
 
 /** The body of a request, as far as it is text. */
-export const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
+export const bodyOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): RawBody => {
   switch (body._tag) {
     case "Empty":
       return { bytes: 0, text: "" }
     case "Uint8Array":
-      return body.text === undefined ? bytesBody(body.body) : textBody(body.text)
+      return body.text === undefined ? bytesBody(body.body, headers["content-type"] ?? null) : textBody(body.text)
     case "Raw":
       return typeof body.body === "string" ? textBody(body.body) : { bytes: body.contentLength ?? null, text: null }
     default:
@@ -122,9 +135,9 @@ const textBody = (text: string): RawBody => ({
   text: text.length > max_read_characters ? null : text
 })
 
-const bytesBody = (bytes: Uint8Array): RawBody => ({
+const bytesBody = (bytes: Uint8Array, content_type: string | null): RawBody => ({
   bytes: bytes.byteLength,
-  text: bytes.byteLength > max_read_characters ? null : new TextDecoder().decode(bytes)
+  text: bytes.byteLength > max_read_characters ? null : decoderOf(content_type, bytes).decode(bytes)
 })
 
 const endOf = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) => {
@@ -143,6 +156,7 @@ const headOf = ({ headers }: HttpClientResponse.HttpClientResponse) => ({
 /** What a carrier sent to this service: a callback. */
 export const received = ({ body, headers }: CarrierCallback, started_at: number): RawHttp => {
   const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]))
+  const content_type = texts["content-type"] ?? null
   return {
     direction: "received",
     method: "POST",
@@ -151,8 +165,9 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
     duration_ms: 0,
     status: null,
     error: null,
-    request: { headers: texts, content_type: texts["content-type"] ?? null, body: bytesBody(body) },
-    response: null
+    request: { headers: texts, content_type, body: bytesBody(body, content_type) },
+    response: null,
+    is_seen: true
   }
 }
 
@@ -161,6 +176,7 @@ const tapped = (
   response: HttpClientResponse.HttpClientResponse,
   read: (body: RawBody) => void
 ): HttpClientResponse.HttpClientResponse => {
+  const { content_type } = headOf(response)
   const readText = <E, R>(text: Effect.Effect<string, E, R>) =>
     Effect.tap(text, (found) => Effect.sync(() => read(textBody(found))))
   return new Proxy(response, {
@@ -169,14 +185,14 @@ const tapped = (
         case "text":
           return readText(target.text)
         case "json":
-          return target.json.pipe(
-            Effect.tap((value) => Effect.sync(() => read(textBody(JSON.stringify(value))))),
-            Effect.tapError(() => Effect.ignore(readText(target.text)))
-          )
+          // The response keeps the text that it parses.
+          return Effect.andThen(Effect.ignore(readText(target.text)), target.json)
         case "arrayBuffer":
-          return Effect.tap(target.arrayBuffer, (bytes) => Effect.sync(() => read(bytesBody(new Uint8Array(bytes)))))
+          return Effect.tap(target.arrayBuffer, (bytes) =>
+            Effect.sync(() => read(bytesBody(new Uint8Array(bytes), content_type)))
+          )
         case "stream":
-          return tappedStream(target.stream, read)
+          return tappedStream(target.stream, content_type, read)
         default:
           return Reflect.get(target, name, target)
       }
@@ -184,16 +200,23 @@ const tapped = (
   })
 }
 
-const tappedStream = <E, R>(stream: Stream.Stream<Uint8Array, E, R>, read: (body: RawBody) => void) =>
+const tappedStream = <E, R>(
+  stream: Stream.Stream<Uint8Array, E, R>,
+  content_type: string | null,
+  read: (body: RawBody) => void
+) =>
   Stream.suspend(() => {
-    const decoder = new TextDecoder()
+    let decoder: TextDecoder | null = null
     let text = ""
     let bytes = 0
     const add = (chunk: Uint8Array) =>
       Effect.sync(() => {
         bytes += chunk.byteLength
+        decoder ??= decoderOf(content_type, chunk)
         if (text.length <= max_read_characters) text += decoder.decode(chunk, { stream: true })
       })
-    const end = Effect.sync(() => read({ bytes, text: bytes > max_read_characters ? null : text + decoder.decode() }))
+    const end = Effect.sync(() =>
+      read({ bytes, text: bytes > max_read_characters ? null : text + (decoder?.decode() ?? "") })
+    )
     return Stream.ensuring(Stream.tap(stream, add), end)
   })

@@ -7,12 +7,16 @@ import { commit, Storage } from "../../storage/Storage.ts"
 import { type ApplicationId, Ids, type QuoteRequestId, type WorkspaceId } from "../../wire/Ids.ts"
 import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carrier.ts"
+import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
+import { RecentSecrets } from "../secrets/RecentSecrets.ts"
+import * as Redaction from "../secrets/Redaction.ts"
+import * as SecretForms from "../secrets/SecretForms.ts"
+import * as SentSecrets from "../secrets/SentSecrets.ts"
 import { type CarrierExchange, ExchangeRecording, measure, OnCarrierExchange } from "./CarrierExchange.ts"
 import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
-import * as Redaction from "./Redaction.ts"
 
 /** The request that an exchange belongs to. */
 export interface Subject {
@@ -39,13 +43,19 @@ export const make = Effect.gen(function* () {
   const recording = yield* ExchangeRecording
   const onExchange = yield* OnCarrierExchange
   // What a host has set when the service starts also holds for jobs that the fiber of a call runs.
-  const transport = yield* CarrierTransport
+  const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
+  const recent = yield* RecentSecrets
 
   /** The draft of an exchange; null for a fictional carrier, with which nothing is exchanged. */
   const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
     adapter.simulation === undefined
       ? Effect.contextWith((context: Context.Context<never>) =>
-          Effect.succeed(new Draft(exchange, adapter, Context.getOrUndefined(context, CarrierTransport) ?? transport))
+          Effect.succeed(
+            new Draft(exchange, adapter, {
+              transport: Context.getOrUndefined(context, CarrierTransport) ?? usual.transport,
+              connections: Context.getOrUndefined(context, CarrierConnections) ?? usual.connections
+            })
+          )
         )
       : Effect.succeed(null)
 
@@ -57,8 +67,18 @@ export const make = Effect.gen(function* () {
       return draft
     })
 
+  /** What must not be kept or shown of an exchange, as far as it has gone. */
+  const redactionOf = (draft: Draft, connection: ConnectionValues | undefined): Redaction.Redaction => {
+    const sent = recent.remember(draft.adapter.carrier.id, SentSecrets.ofAll(draft.http))
+    return Redaction.redactionOf(draft.adapter, connection, sent)
+  }
+
+  /** The secrets that an answer may repeat; none of a fictional carrier, which is sent nothing. */
+  const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
+    draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
+
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
-    const redaction = Redaction.redactionOf(draft.adapter, subject?.connection)
+    const redaction = redactionOf(draft, subject?.connection)
     const summary = summaryOf(draft, call, subject, redaction)
     yield* measure(summary)
     yield* report(onExchange, summary)
@@ -91,7 +111,7 @@ export const make = Effect.gen(function* () {
           )
     )
 
-  return { begin, beginCallback, end, endAlone }
+  return { begin, beginCallback, secretsOf, end, endAlone }
 })
 
 const none: ReadonlyArray<never> = []
@@ -102,7 +122,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     () => onExchange(summary),
     (thrown) => {
       const { carrier_id, quote_request_id } = summary
-      const log = Fault.log("OnCarrierExchange has failed", Cause.die(thrown))
+      const log = Fault.log("OnCarrierExchange failed", Cause.die(thrown))
       return Effect.annotateLogs(log, { carrier_id, quote_request_id })
     }
   )
@@ -125,7 +145,7 @@ const nextNumber = (storage: Storage["Service"], { application_id, workspace_id 
     }
   )
 
-const logLost = (cause: Cause.Cause<unknown>) => Fault.log("An exchange with a carrier could not be recorded", cause)
+const logLost = (cause: Cause.Cause<unknown>) => Fault.log("Could not record an exchange with a carrier", cause)
 
 const isWanted = (wanted: "all" | "failures" | "none", outcome: Exchange.ExchangeOutcome): boolean =>
   wanted === "all" || (wanted === "failures" && Exchange.isFailure(outcome))
@@ -146,8 +166,11 @@ const summaryOf = (
   duration_ms,
   outcome: draft.outcome,
   reason: draft.reason,
-  broken_rules: draft.broken_rules,
-  fault: draft.fault,
+  broken_rules: draft.broken_rules.map(({ message, path }) => ({
+    path: redaction.secrets.without(path),
+    message: redaction.secrets.without(message)
+  })),
+  fault: draft.fault === null ? null : redaction.secrets.without(draft.fault),
   http: draft.http.map((http) => RecordedTransport.summaryOf(http, redaction)),
   http_left_out: draft.http_left_out
 })

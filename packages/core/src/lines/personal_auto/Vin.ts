@@ -53,6 +53,6 @@ export const modelYear = (vin: string): number | null => {
   const early = first_year + code
   const late = early + year_codes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
-  // A year that the schema does not accept yet cannot be meant, whatever the seventh character says.
+  // The VIN cannot mean a year that the schema does not accept yet, whatever the seventh character says.
   return (isLate && late <= last_year) || early === first_year ? late : early
 }

@@ -17,8 +17,8 @@ export interface DriverFacts
 /**
  * A vehicle.
  *
- * It has a VIN, or model year, make and model, or both. If the model year was not sent, it is read from the VIN if possible.
- * A deductible is in whole US dollars; null means that the cover is not wanted.
+ * It has a VIN, or model year, make and model, or both. If the model year was not sent, it is read from the VIN if
+ * possible. A deductible is in whole US dollars; null means that the cover is not wanted.
  */
 export interface VehicleFacts
   extends WithRequired<
@@ -34,7 +34,7 @@ export interface VehicleFacts
 /**
  * The covers of a car policy.
  *
- * A limit that was not sent is that of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
+ * A limit that was not sent is the one of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
  */
 export interface AutoCoverageFacts extends WithRequired<AutoCoverage, "level" | "uninsured_motorist"> {}
 
@@ -56,8 +56,8 @@ export interface PersonalAutoFacts
 /**
  * Adds the assumed facts of car insurance. `today` is the workspace's day, `YYYY-MM-DD`.
  *
- * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent, the
- * level decides its covers, and these are not assumptions.
+ * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent,
+ * it determines the covers, and these do not count as assumptions.
  */
 export const assume = (facts: PersonalAuto, today: string, assumptions: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state

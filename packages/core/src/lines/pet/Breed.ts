@@ -116,8 +116,8 @@ const group_of_size: { readonly [S in PetSize]: BreedGroup } = {
 /**
  * The breed group of an animal; null if the text is not a known breed.
  *
- * Case, blanks, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`). `mixed` and
- * `unknown` always have a group: for a mixed dog that of its size, or `unknown` without a size.
+ * Case, blanks, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`).
+ * `mixed` and `unknown` always have a group: for a mixed dog that of its size, or `unknown` without a size.
  */
 export const groupOf = (species: Species, breed: string, size?: PetSize): BreedGroup | null => {
   const meaning = meaningOf(species, breed)

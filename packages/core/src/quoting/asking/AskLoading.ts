@@ -10,8 +10,9 @@ import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { Assumed } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import { Lines } from "../../lines/Lines.ts"
+import * as ClockHold from "../../runner/ClockHold.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
-import type { JobKind, NewJob } from "../../storage/Job.ts"
+import type { JobKind, JobQueue, NewJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 import { toMillis } from "../../wire/Timestamp.ts"
@@ -26,9 +27,11 @@ export interface PendingAsk {
   readonly candidate: Candidate
   readonly assumed: Assumed
   readonly ask: CarrierAsk
-  /** Whether this carrier's jobs are ordered with the workspace's timers. */
-  readonly ordered: boolean
-  /** What is on record of this exchange so far; null for a fictional carrier. */
+  /** How this carrier's jobs are queued. */
+  readonly queue: JobQueue
+  /** Whether the carrier was certainly not asked, and will not be; false by default. */
+  readonly never_asked?: boolean
+  /** What is recorded of this exchange so far; null for a fictional carrier. */
   readonly draft: Draft.Draft | null
 }
 
@@ -54,7 +57,7 @@ export const make = Effect.gen(function* () {
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
 
-  /** The ask to a carrier of this request, in any outcome; null if it cannot be made again. */
+  /** The ask to a carrier of this request, whatever its outcome; null if it cannot be rebuilt. */
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
@@ -62,7 +65,7 @@ export const make = Effect.gen(function* () {
       readonly carrier_id: string
       readonly attempt: number
       readonly now: number
-      /** What the adapter will be called for. */
+      /** The call to the adapter that is about to be made. */
       readonly exchange: ExchangeType
     }
   ) {
@@ -85,7 +88,7 @@ export const make = Effect.gen(function* () {
         now: of.now,
         deadline: toMillis(request.deadline_at)
       }),
-      ordered: isOrdered(candidate, request),
+      queue: queueOf(candidate, request),
       draft: yield* recorder.begin(of.exchange, candidate.adapter)
     }
     return found
@@ -100,19 +103,19 @@ const makeAsks = Effect.gen(function* () {
   const lines = yield* Lines
   const connections = yield* Connections
 
-  /** What the request's organization has given for a carrier; null if there is nothing, or nothing is asked for. */
+  /** The organization's values for its connection to a carrier; null if it has none, or the carrier needs none. */
   const connectionTo = ({ workspace_id }: OpenedRequest, { adapter }: Candidate) =>
     adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)
 
-  /** Whether the request's organization has given what a carrier asks for. */
+  /** Whether the request's organization has set the connection that a carrier needs. */
   const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
     Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
 
-  /** Opens the facts of a request; null if they cannot be read any more. */
+  /** Opens the facts of a request; null if they can no longer be read. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
     if (line === undefined) {
-      return yield* Effect.logError("A quote request is of a line that this host does not offer").pipe(
+      return yield* Effect.logError("A quote request is for a line that this host does not offer").pipe(
         Effect.annotateLogs({ quote_request_id: request.id, line: request.line }),
         Effect.as(null)
       )
@@ -158,18 +161,21 @@ const makeAsks = Effect.gen(function* () {
 
 const isRequired = ({ adapter }: Candidate): boolean => adapter.connection !== undefined
 
-/** Whether an ask lacks its connection, because that was removed after the collection began. Then nothing is called. */
+/**
+ * Whether an ask lacks its connection, because it was removed after the collection began. Then the adapter is not
+ * called.
+ */
 export const lacksConnection = ({ candidate, ask }: PendingAsk): boolean =>
   isRequired(candidate) && ask.connection === undefined
 
-/** Whether a carrier's jobs are ordered with the workspace's timers. Jobs of simulated carriers are. */
-export const isOrdered = (candidate: Candidate, request: QuoteRequest.QuoteRequest): boolean =>
-  request.environment === "sandbox" && candidate.adapter.simulation !== undefined
-
-/** Whether a carrier of this request has not answered yet and still may. */
-export const isPending = (request: QuoteRequest.QuoteRequest, carrier_id: string): boolean =>
-  !QuoteRequest.isFinal(request) &&
-  request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")
+/**
+ * How a carrier's jobs are queued. In a sandbox, jobs of a simulated carrier are ordered with the workspace's timers,
+ * and jobs of a real one hold the clock.
+ */
+export const queueOf = (candidate: Candidate, { environment }: QuoteRequest.QuoteRequest): JobQueue => {
+  if (environment === "live") return { ordered: false }
+  return candidate.adapter.simulation === undefined ? { ordered: false, lane: ClockHold.lane } : { ordered: true }
+}
 
 /** The subject of an ask's record. */
 export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.Subject => ({
@@ -183,7 +189,7 @@ export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.
   connection: ask.connection ?? {}
 })
 
-/** The payload of a job that repeats the ask or polls for the answer. */
+/** The payload of a job that retries the ask or polls for the answer. */
 export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: request.id,
   carrier_id: candidate.adapter.carrier.id,
@@ -196,17 +202,30 @@ export const job = <K extends JobKind>(
   kind: K,
   payload: JobPayload.Payloads[K],
   due_at: number
-): NewJob => JobPayload.make(kind, payload, { due_at, ordered: pending.ordered })
+): NewJob => JobPayload.make(kind, payload, { due_at, ...pending.queue })
 
 /**
- * Runs a call to an adapter, or a check of its answer, on record. Adds the carrier and the quote request to every log line,
- * also the adapter's own.
+ * Runs a call to an adapter, or a check of its answer, on record. Adds the carrier and the quote request to every log
+ * line, including the adapter's own.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>
   Effect.annotateLogs(Draft.during(draft)(call), {
     carrier_id: candidate.adapter.carrier.id,
     quote_request_id: request.id
   })
+
+/** Logs that a carrier is not called, because its answer is no longer needed. The line does not identify the person. */
+export const logNotCalled = (exchange: JobExchange, carrier_id: string, quote_request_id: string) =>
+  Effect.logInfo(notCalled[exchange]).pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
+
+/** The calls to an adapter that jobs make. */
+export type JobExchange = Extract<ExchangeType, "ask" | "poll" | "callback">
+
+const notCalled: { readonly [Exchange in JobExchange]: string } = {
+  ask: "Did not ask a carrier: its request has ended",
+  poll: "Did not poll a carrier: it has answered, or its request has ended",
+  callback: "A late answer was dropped"
+}
 
 /** Logs that an answer came too late and is dropped. The line does not identify the person. */
 export const logLate = (carrier_id: string, quote_request_id: string) =>

@@ -1,12 +1,17 @@
-import { Effect } from "effect"
+import { Effect, Option, Random } from "effect"
+import { Seal } from "../../access/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
-import type { CarrierReply } from "../../carriers/Carrier.ts"
+import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
 import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import * as Failure from "../../carriers/Failure.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
+import { second_ms } from "../../wire/Timestamp.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+import * as AcceptedRef from "./AcceptedRef.ts"
 import * as AskJobs from "./AskJobs.ts"
 import { lacksConnection, logged, type PendingAsk } from "./AskLoading.ts"
 import * as BegunAsk from "./BegunAsk.ts"
@@ -14,31 +19,44 @@ import * as BegunAsk from "./BegunAsk.ts"
 /** Asks carriers, and polls those that have accepted an ask. */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
+  const seal = yield* Seal
   const workspaces = yield* Workspaces
   const { finish, load, applyAndCommit } = yield* AskJobs.make
   const begin = yield* makeBegin
+  const isWanted = yield* makeIsWanted
 
   /** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
   const answeredAt = (pending: PendingAsk, at: number) =>
-    pending.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
+    pending.queue.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
 
   const ask = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
+    // An earlier claim of this job, or an earlier try, may have asked.
+    const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
     if (isTooLate(pending)) {
-      return yield* applyAndCommit(pending, payload.had_no_room === true ? notNow.no_room : silence, at, job)
+      return yield* applyAndCommit(unasked, payload.had_no_room === true ? notNow.no_room : silence, at, job)
     }
     if (lacksConnection(pending)) {
       yield* logged(pending, logWithout)
+      return yield* applyAndCommit(unasked, silence, at, job)
+    }
+    if (wasCutOff(job, pending) && pending.candidate.line.idempotent) {
+      const pause_ms = pending.ask.attempt === 1 ? yield* pauseAfterDeath : null
+      yield* logged(pending, noteDeath(pending, at))
+      const again_ms = pause_ms !== null && hasTimeAfter(pending, pause_ms) ? pause_ms : null
+      return yield* applyAndCommit(pending, cutOff, at, job, again_ms)
+    }
+    const asked = yield* logged(pending, client.ask(pending, begin(pending, at), isWanted(pending)))
+    if (asked._tag === "in_doubt") {
+      if (wasCutOff(job, pending)) yield* logged(pending, noteDeath(pending, at))
       return yield* applyAndCommit(pending, silence, at, job)
     }
-    const asked = yield* logged(pending, client.ask(pending, begin(pending, at)))
-    if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
     if (asked._tag !== "replied") {
       if (!hasTimeAfter(pending, asked.again_after_ms))
-        return yield* applyAndCommit(pending, notNow[asked._tag], at, job)
-      const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
+        return yield* applyAndCommit(unasked, notNow[asked._tag], at, job)
+      const due = { ...pending.queue, due_at: at + asked.again_after_ms }
       const again = { ...payload, had_no_room: asked._tag === "no_room" }
       return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", again, due)] })
     }
@@ -48,29 +66,38 @@ export const make = Effect.gen(function* () {
 
   const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const payload = JobPayload.read(job, "poll_carrier")
-    const { ref } = payload
     const pending = yield* load(job, payload, at)
     if (pending === null) return
+    if (wasCutOff(job, pending)) {
+      yield* logged(pending, noteDeath(pending, at))
+      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, cutOff, at, job)
+      const due = { ...pending.queue, due_at: at + (yield* pauseAfterDeath) }
+      return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
+    }
+    const ref = yield* AcceptedRef.open(seal, job.workspace_id, payload)
+    if (ref === null) return yield* applyAndCommit(pending, Reply.failed("unreadable_answer"), at, job)
     const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
     if (polled?._tag === "no_room") {
-      const due = { due_at: at + polled.again_after_ms, ordered: job.ordered }
+      const due = { ...pending.queue, due_at: at + polled.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
     }
     const reply = polled?.value ?? silence
     const now = yield* answeredAt(pending, at)
-    if (reply.kind !== "unavailable") return yield* applyAndCommit(pending, reply, now, job)
-    // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
+    const wait_ms = pauseAfterPoll(pending, reply, now)
+    if (wait_ms === null) return yield* applyAndCommit(pending, reply, now, job)
+    // The carrier has accepted the ask. A poll that fails temporarily is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
-    yield* applyAndCommit(pending, again, now, job, Math.max(failed_poll_after_ms, reply.retry_after_ms ?? 0))
+    yield* applyAndCommit(pending, again, now, job, wait_ms)
   })
 
   return { ask, poll }
 })
 
 /**
- * For a carrier that cannot recognize a repeat: commits that the ask begins. Returns whether the ask may be made.
+ * For a carrier that cannot recognize a retry: commits that the ask begins. Returns whether the ask may be made.
  *
- * If an earlier run has already begun this try, nobody knows whether the carrier was asked. Such an ask is never made twice.
+ * If an earlier run has already begun this try, nobody knows whether the carrier was asked. Such an ask is never made
+ * twice.
  */
 const makeBegin = Effect.map(
   Storage,
@@ -85,14 +112,60 @@ const makeBegin = Effect.map(
     }
 )
 
+/** Whether an answer still counts. It does not if its request has ended, for example because it was erased. */
+const makeIsWanted = Effect.map(
+  Storage,
+  (storage) =>
+    ({ candidate, request, workspace_id }: PendingAsk) =>
+      Effect.map(
+        storage.get({ workspace_id, kind: QuoteRequest.kind.name, id: request.id }),
+        Option.exists((stored) => QuoteRequest.isPending(QuoteRequest.kind.value(stored), candidate.adapter.carrier.id))
+      )
+)
+
+/**
+ * Whether an earlier run of a call to a carrier ended without a result, because its process died or hangs. The answer
+ * may be the cause, and would have the same effect on this process.
+ */
+const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
+  expired_leases > 0 && candidate.adapter.simulation === undefined
+
+/**
+ * How long a call that was cut off waits after its lease. The calls of a dead process are spread over this time, so
+ * that a call that kills the next process as well takes few others with it.
+ */
+const pauseAfterDeath = Random.nextIntBetween(second_ms, 10 * second_ms)
+
+const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Effect.sync(() => draft?.cutOff(at)),
+    Effect.logWarning("A call to a carrier was cut off: its process ended or does not respond")
+  )
+
+/** The reply for a call that was cut off. */
+const cutOff = Reply.unavailable("carrier_error")
+
 const failed_poll_after_ms = 10_000
+
+/**
+ * How long to wait before a carrier is polled again after a failed poll; null if this reply counts, because it is an
+ * answer or a final failure, or no time is left for another poll. If the carrier also calls back, its callback may
+ * still come.
+ */
+const pauseAfterPoll = (
+  { ask, candidate: { adapter } }: PendingAsk,
+  reply: CarrierReply,
+  now: number
+): number | null => {
+  if (reply.kind !== "unavailable" || !Failure.mayAnswerLater(reply)) return null
+  const wait_ms = Math.max(failed_poll_after_ms, reply.retry_after_ms ?? 0)
+  return now + wait_ms < ask.deadline || adapter.callback !== undefined ? wait_ms : null
+}
 
 /** The reply for an ask that cannot be made, or may have been made before. */
 const silence = Reply.unavailable("timeout")
 
-const logWithout = Effect.logWarning(
-  "A carrier is not asked, because its connection was removed after the request began"
-)
+const logWithout = Effect.logWarning("Did not ask a carrier: its connection was removed after the request began")
 
 /** The replies for a carrier that cannot be asked in the time that is left. */
 const notNow = { no_room: Reply.unavailable("rate_limited"), closed: Reply.unavailable("maintenance") } as const
@@ -105,12 +178,12 @@ const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number)
 const isTooLate = (pending: PendingAsk): boolean =>
   pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
-/** How often an ask is made at most while the carrier answers that it gets too many. */
+/** The maximum number of tries of an ask while the carrier rate-limits it. */
 const max_tries = 5
 
 /**
- * How long to wait before an ask is made again: at least as long as the carrier wants; null if it is not made again, or too
- * little time is left.
+ * How long to wait before an ask is retried: at least as long as the carrier requests. Null if it is not retried, or
+ * too little time is left.
  */
 const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
   if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
@@ -122,13 +195,14 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 })
 
 /**
- * Whether an ask may be made again after this reply. After a `rate_limited` that names a wait it may, because the carrier has
- * not taken it. After a failure that may pass it may once, if the carrier recognizes repeats.
+ * Whether an ask may be retried after this reply: after a `rate_limited` that names a wait, because the carrier did not
+ * accept the ask; and once after a transient failure, if the carrier recognizes retries.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,
-  { reason, retry_after_ms }: Extract<CarrierReply, { kind: "unavailable" }>
+  { final = false, reason, retry_after_ms }: Unavailable
 ): boolean => {
+  if (final) return false
   if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < max_tries
   const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
   return passes && line.idempotent && ask.attempt === 1

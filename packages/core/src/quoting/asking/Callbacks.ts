@@ -1,4 +1,5 @@
 import { Effect, Predicate } from "effect"
+import { Seal } from "../../access/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import {
@@ -12,20 +13,23 @@ import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/Carrier
 import * as Reply from "../../carriers/Reply.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
+import * as ClockHold from "../../runner/ClockHold.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import type { QuoteRequest } from "../QuoteRequest.ts"
+import { isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import { factsStored } from "../Start.ts"
+import * as AcceptedRef from "./AcceptedRef.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
 export const make = Effect.gen(function* () {
+  const seal = yield* Seal
   const workspaces = yield* Workspaces
   const loading = yield* AskLoading.make
-  const { load, applyAndCommit } = yield* AskJobs.make
+  const { finish, load, applyAndCommit } = yield* AskJobs.make
   const recorder = yield* Recorder.make
   const read = yield* makeRead
 
@@ -36,7 +40,7 @@ export const make = Effect.gen(function* () {
     const { now } = yield* workspaces.moment(found.workspace_id)
     const request = yield* loading.request(found.workspace_id, found.id)
     const pending =
-      request !== null && AskLoading.isPending(request, carrier_id)
+      request !== null && isPending(request, carrier_id)
         ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
         : null
     if (pending !== null) yield* applyAndCommit({ ...pending, draft }, found.reply, now, null)
@@ -52,15 +56,22 @@ export const make = Effect.gen(function* () {
     return true
   })
 
-  /** Plays the carrier's side of a simulated callback. From there on it is handled like any other. */
+  /**
+   * Plays the carrier's side of a simulated callback. From there on it is handled like any other. For a real carrier it
+   * does nothing: the job has only held the clock until now.
+   */
   const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
-    const { ref, ...payload } = JobPayload.read(job, "carrier_callback")
+    if (ClockHold.holds(job)) return yield* finish(job)
+    const payload = JobPayload.read(job, "carrier_callback")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
     const { adapter } = pending.candidate
-    const played = Effect.suspend(() => adapter.simulation?.callback(pending.ask, ref) ?? Effect.succeed(null))
-    const sent = yield* AskLoading.logged(pending, orIfThrown(null)(played))
-    // The carrier and its callback are in this process, so its number cannot be early.
+    const ref = yield* AcceptedRef.open(seal, job.workspace_id, payload)
+    const played = Effect.suspend(
+      () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
+    )
+    const sent = yield* AskLoading.logged(pending, orIfThrown(() => null)(played))
+    // The carrier and its callback are in this process, so its reference cannot be early.
     const found =
       sent === null
         ? null
@@ -79,12 +90,12 @@ const makeRead = Effect.gen(function* () {
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
-      // Anybody can send a callback, so one that is never read must not be held forever.
+      // Anybody can send a callback, so one that the adapter never finishes reading must not be held forever.
       Effect.timeoutOrElse({
         duration: max_attempt_ms,
         orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)
       }),
-      orIfThrown(null)
+      orIfThrown(() => null)
     )
     if (!Predicate.isObject(read)) return null
     const { ref, reply: answer } = read

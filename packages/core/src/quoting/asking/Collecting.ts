@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { CarrierAdapters } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligibility.ts"
+import type { OpenCircuit } from "../../carriers/health/CarrierHealth.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
@@ -11,8 +12,11 @@ import type { Part } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
+import * as CircuitNote from "./CircuitNote.ts"
 
-/** Starts the collection of a queued request: decides which carriers are asked, and stores all asks before any is made. */
+/**
+ * Starts the collection of a queued request: decides which carriers are asked, and stores all asks before any is made.
+ */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const ids = yield* Ids
@@ -30,8 +34,9 @@ export const make = Effect.gen(function* () {
       if (!cannotStart) yield* Effect.annotateLogs(unreadable, { quote_request_id })
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
     }
-    const isOpen = (candidate: Candidate) => client.isOpen({ ...request, workspace_id: job.workspace_id, candidate })
-    yield* finish(job, yield* collection(opened, isOpen, at))
+    const openCircuit = (candidate: Candidate) =>
+      client.openCircuit({ ...request, workspace_id: job.workspace_id, candidate })
+    yield* finish(job, yield* collection(opened, openCircuit, at))
   })
 })
 
@@ -57,25 +62,32 @@ const makeCollection = Effect.gen(function* () {
     return JobPayload.make(
       "ask_carrier",
       { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
-      { due_at: at + latency_ms, ordered: AskLoading.isOrdered(candidate, opened.request) }
+      { due_at: at + latency_ms, ...AskLoading.queueOf(candidate, opened.request) }
     )
   })
 
   return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
-    isOpen: (candidate: Candidate) => Effect.Effect<boolean, StorageUnavailable>,
+    openCircuit: (candidate: Candidate) => Effect.Effect<OpenCircuit | null, StorageUnavailable>,
     at: number
   ) {
     const { request, assumed } = opened
     const deadline = at + QuoteRequest.collect_ms[request.environment]
     const decide = Effect.fnUntraced(function* (candidate: Candidate) {
+      const circuit = yield* openCircuit(candidate)
       const notAsked = reasonNotAsked(candidate, assumed, {
         appointed: yield* isAppointed(opened, candidate),
         scenario: QuoteRequest.scenarioOf(request),
         credit_disclosed: opened.credit_disclosed,
-        circuit_open: yield* isOpen(candidate)
+        circuit_open: circuit !== null
       })
-      return { candidate, notAsked }
+      const { id: carrier_id } = candidate.adapter.carrier
+      const about = { quote_request_id: request.id, carrier_id, attempt: 0, at }
+      const notes =
+        circuit === null || notAsked?.reason !== "circuit_open"
+          ? []
+          : [CircuitNote.toStored(about, "kept_out", circuit)]
+      return { candidate, notAsked, notes }
     })
     const all = yield* Effect.forEach(candidates(adapters, request.environment, request.line), decide)
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
@@ -84,7 +96,8 @@ const makeCollection = Effect.gen(function* () {
         : QuoteRequest.notAsked(adapter.carrier, notAsked.reason, notAsked.missing_facts)
     )
     const step = QuoteRequest.collect(request, results, at, deadline)
-    const part = partOf(ids, step, at)
+    const ended = partOf(ids, step, at)
+    const part = { ...ended, writes: [...ended.writes, ...all.flatMap(({ notes }) => notes)] }
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
       all.filter(({ notAsked }) => notAsked === null),

@@ -1,10 +1,13 @@
 import { Effect, Option } from "effect"
+import type { CarrierRefresh } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
+import * as Failure from "../../carriers/Failure.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
+import { minute_ms } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as Start from "../Start.ts"
@@ -23,7 +26,7 @@ export const make = Effect.gen(function* () {
   const recorder = yield* Recorder.make
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
-    const { quote_id } = JobPayload.read(job, "refresh_quote")
+    const { attempt = 1, quote_id } = JobPayload.read(job, "refresh_quote")
     const key = { workspace_id: job.workspace_id, id: quote_id }
     const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
     const offer = yield* storage.get({ ...key, kind: Quote.offerKind.name })
@@ -36,27 +39,33 @@ export const make = Effect.gen(function* () {
         ? null
         : yield* loading.pending(job.workspace_id, request, {
             carrier_id,
-            attempt: 1,
+            attempt,
             now: at,
             exchange: "refresh"
           })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
     const asked = yield* AskLoading.logged(pending, client.refresh(pending, offer_ref))
     if (asked._tag === "no_room") {
-      const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
-      return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id }, due)] })
+      const due = { ...pending.queue, due_at: at + asked.again_after_ms }
+      return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id, attempt }, due)] })
     }
     const found = asked.value
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
+    const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checked =
-      refreshed === null ? null : yield* AskLoading.logged(pending, checkRefreshed(pending, refreshed, at))
+      refreshed === null ? null : yield* AskLoading.logged(pending, checkRefreshed(pending, refreshed, secrets, at))
     const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") {
       return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }
-    if (checked === null) return yield* end(nothing)
+    if (checked === null) {
+      const wait_ms = pauseAfterRefresh(found, attempt)
+      const due = { ...pending.queue, due_at: at + (wait_ms ?? 0) }
+      const jobs = wait_ms === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
+      return yield* end({ ...nothing, jobs })
+    }
     const origin = yield* loadOrigin(pending, quote.id, checked, at)
     const made = {
       quote: Quote.fromOffer(checked, origin, quote.version + 1),
@@ -65,10 +74,19 @@ export const make = Effect.gen(function* () {
       line: pending.line,
       created_at: stored.value.created_at,
       at,
-      ordered: pending.ordered
+      queue: pending.queue
     }
     yield* end(quoteVersionChange(ids, made))
   })
 })
+
+/** The maximum number of tries of a refresh while the carrier is unreachable. */
+const max_tries = 3
+
+/** How long to wait before a failed refresh is retried; null if it is not retried, and the quote stays as it is. */
+const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
+  found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < max_tries
+    ? Math.max(minute_ms * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
+    : null
 
 const nothing: Part = { writes: [], events: [], jobs: [] }

@@ -3,8 +3,12 @@ import { Seal } from "../../access/Seal.ts"
 import { goTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
+import { attemptMs } from "../../carriers/CarrierClient.ts"
 import * as Offer from "../../carriers/Offer.ts"
 import * as Reply from "../../carriers/Reply.ts"
+import type { SecretForms } from "../../carriers/secrets/SecretForms.ts"
+import * as ClockHold from "../../runner/ClockHold.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
 import type { NewJob } from "../../storage/Job.ts"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { Ids, type QuoteId } from "../../wire/Ids.ts"
@@ -13,6 +17,7 @@ import { day_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
+import * as AcceptedRef from "./AcceptedRef.ts"
 import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
 
 /** The shortest and the longest wait between two polls. */
@@ -22,32 +27,61 @@ const action_ms = day_ms
 /** At most this many offers of a carrier are used for one request; the rest is dropped. */
 const max_offers = 10
 
+/** At most this many questions of a carrier are used; the rest is dropped. */
+const max_questions = 20
+
 /**
- * Checks and normalizes the offers of a reply. If one breaks a rule, or there is none, the whole reply counts as
- * unreadable, and the broken rule is logged.
+ * Checks a reply, normalizes its offers, and strips its texts of markup and of secrets that the carrier was sent. If an
+ * offer breaks a rule, if there is no offer, or if the adapter cannot fetch the answer of a `pending` reply, the whole
+ * reply counts as unreadable, and the broken rule is logged.
  */
-export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number): Effect.Effect<CarrierReply> => {
+export const checkReply = (
+  pending: PendingAsk,
+  reply: CarrierReply,
+  secrets: SecretForms,
+  now: number
+): Effect.Effect<CarrierReply> => {
+  if (reply.kind === "pending") {
+    const lost = AnswerRules.ofPending(pending.candidate.adapter, reply)
+    return lost.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(lost), unreadable)
+  }
+  const clean = Offer.cleanOf(secrets)
+  if (reply.kind === "question") {
+    const questions = reply.questions
+      .slice(0, max_questions)
+      .map(({ label, path }) => ({ label: clean(label), path: clean(path) }))
+    const taken: CarrierReply = { kind: "question", questions }
+    return reply.questions.length <= max_questions
+      ? Effect.succeed(taken)
+      : Effect.as(Effect.logWarning(`A carrier asked too many questions; using the first ${max_questions}`), taken)
+  }
+  if (reply.kind === "declined" && reply.message !== undefined) {
+    return Effect.succeed({ ...reply, message: clean(reply.message) })
+  }
   if (reply.kind !== "offers") return Effect.succeed(reply)
-  const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(pending, offer, now))
+  const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(pending, offer, secrets, now))
   const broken = [
     ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
-  if (broken.length > 0) return Effect.as(AnswerRules.log(broken), Reply.unavailable("unreadable_answer"))
+  if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
   const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= max_offers
     ? Effect.succeed(taken)
-    : Effect.as(Effect.logWarning(`A carrier made too many offers: only the first ${max_offers} are used`), taken)
+    : Effect.as(Effect.logWarning(`A carrier made too many offers; using the first ${max_offers}`), taken)
 }
+
+const unreadable = Reply.failed("unreadable_answer")
 
 /** Checks a refreshed offer. Returns null if it breaks a rule, which is logged. */
 export const checkRefreshed = (
   pending: PendingAsk,
   offer: CarrierOffer,
+  secrets: SecretForms,
   now: number
 ): Effect.Effect<CarrierOffer | null> => {
-  const checked = checkOffer(pending, offer, now)
+  const checked = checkOffer(pending, offer, secrets, now)
   return Result.isSuccess(checked)
     ? Effect.succeed(checked.success)
     : Effect.as(AnswerRules.log(under("offer", checked.failure)), null)
@@ -56,24 +90,27 @@ export const checkRefreshed = (
 const under = (place: string, rules: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
   rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 
-const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
+const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretForms, now: number) =>
   Offer.check(offer, {
     line: pending.line,
     state: pending.assumed.state,
     subject_ids: new Set(pending.assumed.subjects.map((subject) => subject.subject_id)),
     handoff_hosts: pending.candidate.adapter.handoff_hosts,
-    now
+    secrets,
+    now,
+    is_simulated: pending.candidate.adapter.simulation !== undefined
   })
 
 /**
- * Applies carriers' replies, whose offers were checked before: returns what a reply adds to a change at `now`, in
+ * Applies carriers' replies, whose offers are already checked: returns what a reply adds to a change at `now`, in
  * milliseconds of workspace time.
  *
- * `again_after_ms` is when the carrier is asked again that is unavailable, or polled again; null if it is not asked again, or
- * polled when it says.
+ * `again_after_ms` is the wait before an unavailable carrier is asked or polled again. Null if it is not, or if the
+ * next poll is due when the carrier says.
  */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
+  const seal = yield* Seal
   const loadOrigin = yield* makeOriginLoader
 
   const quotesPart = Effect.fnUntraced(function* (
@@ -96,7 +133,7 @@ export const make = Effect.gen(function* () {
         line: pending.line,
         created_at: now,
         at: now,
-        ordered: pending.ordered
+        queue: pending.queue
       })
     )
     // Events of quotes come first, so that a reader of the feed knows a quote before the request refers to it.
@@ -119,11 +156,22 @@ export const make = Effect.gen(function* () {
       case "question":
         return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
-        return Effect.succeed({ ...nothing, jobs: followUps(pending, reply, now, again_after_ms) })
+        return Effect.map(
+          AcceptedRef.seal(seal, pending.workspace_id, payloadOf(pending), reply.ref),
+          (sealed_ref) => ({
+            ...nothing,
+            jobs: followUps(pending, reply, sealed_ref, now, again_after_ms)
+          })
+        )
       case "unavailable":
         return Effect.succeed(
           again_after_ms === null
-            ? stepPart(ids, pending, { outcome: "no_answer", reason: reply.reason }, now)
+            ? stepPart(
+                ids,
+                pending,
+                { outcome: "no_answer", reason: reply.reason, never_asked: pending.never_asked === true },
+                now
+              )
             : { ...nothing, jobs: [repeat(pending, now + again_after_ms)] }
         )
     }
@@ -172,9 +220,10 @@ const stepPart = (
   now: number,
   before: ReadonlyArray<Part> = []
 ): Part => {
-  const { candidate, request } = pending
-  const step =
-    now > pending.ask.deadline ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
+  const { ask, candidate, request } = pending
+  // "Nobody asked the carrier" is never a late outcome: hosts that come back after the deadline find it out only then.
+  const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
+  const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
   if (step === null) return nothing
   const last: Part = {
     writes: [QuoteRequest.toStored(step.request)],
@@ -190,18 +239,24 @@ const questionPart = (
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
 ): Part => {
-  const message = questions.map((question) => Offer.clean(question.label)).join(" ")
-  const missing_facts = questions.map((question) => Offer.clean(question.path))
+  const message = questions.map(({ label }) => label).join(" ")
+  const missing_facts = questions.map(({ path }) => path)
   const ending: Part = {
     ...nothing,
-    jobs: [job(pending, "end_action", { quote_request_id: pending.request.id }, now + action_ms)]
+    jobs: [
+      JobPayload.make(
+        "end_action",
+        { quote_request_id: pending.request.id },
+        { due_at: now + action_ms, ordered: pending.request.environment === "sandbox" }
+      )
+    ]
   }
   return stepPart(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
-/** What a carrier says about its decline, fit to be shown; null if it says nothing. */
+/** A carrier's words about its decline, safe to show; null if there are none. */
 const wordsOf = ({ message = "" }: Decline): string | null => {
-  const words = Offer.clean(message).trim()
+  const words = message.trim()
   return words === "" ? null : words
 }
 
@@ -211,20 +266,29 @@ const joined = (parts: ReadonlyArray<Part>): Part => ({
   jobs: parts.flatMap((part) => part.jobs)
 })
 
-/** The job that follows an accepted ask: a poll, or nothing if the carrier calls back. Simulated callbacks are jobs too. */
+/**
+ * The job that follows an accepted ask: a poll, or the callback of a simulated carrier. If a real carrier may call
+ * back, the job holds the clock of a sandbox for the carrier's typical time or the longest attempt, whichever is
+ * longer.
+ */
 const followUps = (
   pending: PendingAsk,
   reply: Extract<CarrierReply, { kind: "pending" }>,
+  sealed_ref: string,
   now: number,
   again_after_ms: number | null
 ): ReadonlyArray<NewJob> => {
-  const accepted = { ...payloadOf(pending), ref: reply.ref }
+  const accepted = { ...payloadOf(pending), sealed_ref }
   if (reply.poll_after_ms !== null) {
     const { least, most } = poll_between_ms
     const wait_ms = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
     return [job(pending, "poll_carrier", accepted, now + wait_ms)]
   }
-  return reply.callback_after_ms === undefined || pending.candidate.adapter.simulation === undefined
+  const { adapter, line } = pending.candidate
+  if (ClockHold.holds(pending.queue)) {
+    return [job(pending, "carrier_callback", accepted, now + Math.max(line.typical_ms, attemptMs(line)))]
+  }
+  return reply.callback_after_ms === undefined || adapter.simulation === undefined
     ? []
     : [job(pending, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }

@@ -8,31 +8,47 @@ import { fromMillis, Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 
-/** Asks to erase one quote request; none if it is not of the organization and the environment that are given. */
+/**
+ * A request to erase one quote request. Finds none if the quote request does not belong to the given organization and
+ * environment.
+ */
 export const RequestTarget = Schema.Struct({
   quote_request_id: textUpTo(128, 1),
   organization_id: Schema.optionalKey(OrganizationId),
   environment: Schema.optionalKey(Environment)
 })
 
-/** Asks to erase every quote request that was started with a receipt of consent, in one environment of an organization. */
+/**
+ * A request to erase every quote request that was started with a receipt of consent, in one environment of an
+ * organization.
+ */
 export const ReceiptTarget = Schema.Struct({
   consent_receipt_id: textUpTo(128, 1),
   organization_id: OrganizationId,
   environment: Environment
 })
 
-/** What to erase, as it is sent: one quote request, or every one that was started with a receipt of consent. */
+/** What to erase, as sent: one quote request, or every one that was started with a receipt of consent. */
 export type ErasureTarget = typeof RequestTarget.Encoded | typeof ReceiptTarget.Encoded
+
+const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" }))
 
 /** How to erase. */
 export const ErasureOptions = Schema.Struct({
-  /** Who erases, or the ticket that asks for it: 1 to 200 characters. It is kept for years, so it must not name the person. */
-  by: textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" })),
-  /** Finds what there is to erase, and changes nothing. */
+  /**
+   * Who erases, or the ticket that requests it: 1 to 200 characters. It is kept for years, so it must not name the
+   * person.
+   */
+  by: By,
+  /** Reports what would be erased, and changes nothing. */
   dry_run: Schema.optionalKey(Schema.Boolean)
 })
-export type ErasureOptions = typeof ErasureOptions.Type
+
+/** The options of a dry run. */
+export const DryRunOptions = Schema.Struct({ by: Schema.optionalKey(By), dry_run: Schema.Literal(true) })
+
+/** The options of an erasure. A dry run keeps nothing, so `by` is optional. */
+export type ErasureOptions = typeof ErasureOptions.Type | typeof DryRunOptions.Type
 
 /** The record that a person's data was erased. It outlives the quote request, and holds nothing about the person. */
 export const ErasureRecord = Schema.Struct({
@@ -43,7 +59,7 @@ export const ErasureRecord = Schema.Struct({
   /** In workspace time. */
   erased_at: Timestamp,
   by: Schema.String,
-  /** Whether the request was still in progress, and was ended. */
+  /** Whether the request was still in progress, and was ended by the erasure. */
   ended: Schema.Boolean,
   /** How many quotes the request has. */
   quotes: Schema.Int
@@ -79,14 +95,14 @@ export const begin = (
   quotes
 })
 
-/** What was done with one quote request, or would be done. */
+/** What an erasure did, or would do, with one quote request. */
 export interface ErasedRequest {
   readonly quote_request_id: QuoteRequestId
   /** `to_erase` in a dry run. */
   readonly outcome: "erased" | "already_erased" | "to_erase"
-  /** RFC 3339, in workspace time; null if it is still to erase. */
+  /** RFC 3339, in workspace time; null if it is not erased yet. */
   readonly erased_at: Timestamp | null
-  /** Who erased it, as they said themselves; null if it is still to erase. */
+  /** Who erased it, in their own words; null if it is not erased yet. */
   readonly by: string | null
   /** Whether the request was still in progress, and ends with the erasure. */
   readonly ended: boolean
@@ -94,7 +110,7 @@ export interface ErasedRequest {
   readonly quotes: number
 }
 
-/** What an erasure did, or would do. Nothing found is no failure: all counts are 0. */
+/** What an erasure did, or would do. Finding nothing is not an error: all counts are 0. */
 export interface ErasureReport {
   /** How many quote requests were erased now. */
   readonly erased: number
@@ -129,17 +145,28 @@ export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport
 })
 
 /**
- * The last step of a request: one that is in progress fails, and what carriers wrote about the person is removed. Null if a
- * final request holds nothing to remove.
+ * The last step of a request: one that is in progress fails, and what carriers wrote about the person is removed. Null
+ * if a final request holds nothing to remove.
  */
 export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): QuoteRequest.Step | null => {
-  const carriers = request.carriers.map((result) => ({ ...result, message: null }))
+  const carriers = request.carriers.map(withoutCarrierText)
   if (!QuoteRequest.isFinal(request)) return QuoteRequest.fail({ ...request, carriers }, "consent_withdrawn", at)
-  if (request.carriers.every(({ message }) => message === null)) return null
+  if (carriers.every((result, index) => result === request.carriers[index])) return null
   return {
     request: { ...request, carriers, version: request.version + 1, updated_at: fromMillis(at) },
     event: "quote_request.updated"
   }
+}
+
+/**
+ * A result without the carrier's own text. If the carrier was not asked, its missing facts come from its declaration,
+ * and stay.
+ */
+const withoutCarrierText = (result: QuoteRequest.CarrierResult): QuoteRequest.CarrierResult => {
+  const missing_facts = result.outcome === "not_asked" ? result.missing_facts : []
+  return result.message === null && missing_facts.length === result.missing_facts.length
+    ? result
+    : { ...result, message: null, missing_facts }
 }
 
 /** The last version of a quote, and the event that it makes. */
@@ -148,9 +175,12 @@ export interface LastVersion {
   readonly event: "quote.expired" | "quote.updated"
 }
 
+/** The code of a fee in place of the carrier's own. */
+const fee_code = "fee"
+
 /**
- * The last version of a quote: price, carrier and dates without what was insured. An available quote becomes unavailable;
- * one that was unavailable before keeps its reason.
+ * The last version of a quote: amounts, carrier and dates, without what was insured and without the carrier's own text.
+ * An available quote becomes unavailable; one that was unavailable before keeps its reason.
  */
 export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
   const expires = Quote.hasExpired(quote, at)
@@ -159,6 +189,12 @@ export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
     quote: {
       ...inactive,
       status_details: quote.status === "inactive" ? quote.status_details : inactive.status_details,
+      source: { ...quote.source, product: null },
+      price: {
+        ...quote.price,
+        billing_cycle: null,
+        fees: quote.price.fees.map(({ amount }) => ({ code: fee_code, amount }))
+      },
       coverage: { conditions: [], subjects: [] },
       evidence: { source_time: quote.evidence.source_time, assumptions: [], label: "The person's data was erased." }
     },

@@ -5,10 +5,20 @@ import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { Lines } from "../../lines/Lines.ts"
 import * as Change from "../../storage/Change.ts"
 import type { Kinds } from "../../storage/Kind.ts"
-import { commit, eachPage, readAll, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import {
+  commit,
+  directoryWorkspace,
+  eachPage,
+  readAll,
+  retryOnConflict,
+  Storage,
+  type Erasure as StorageErasure,
+  type StorageUnavailable
+} from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
+import * as AskRef from "../asking/AskRef.ts"
 import * as Quote from "../Quote.ts"
 import { lineOf, quoteEvents } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
@@ -19,19 +29,20 @@ const page_size = 100
 /** How many workspaces are searched at once. */
 const searched_at_once = 10
 
-/** Erases the data of a person, for the people who run the service. */
+/** Erases the data of a person, for operators. */
 export class Erasures extends Context.Service<
   Erasures,
   {
     /**
      * Erases what is known about a person from one quote request, or from every request of a receipt.
      *
-     * A request in progress ends first: it fails with `consent_withdrawn`, and no carrier is asked any more. Facts, read handle
-     * and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses, events, and
-     * the record of consent remain, and a record of the erasure. Erasing again changes nothing and says so.
+     * A request in progress ends first: it fails with `consent_withdrawn`, and no further carrier is asked. Facts, read
+     * handle and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses,
+     * events, and the record of consent remain, and a record of the erasure. Erasing again changes nothing and says so.
      *
-     * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field, and
-     * `not_found` says that there is no such organization. An unknown request or receipt is a report that lists nothing.
+     * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field,
+     * and `not_found` means that there is no such organization. For an unknown request or receipt the report lists
+     * nothing.
      */
     readonly erase: (
       target: Erasure.ErasureTarget,
@@ -53,7 +64,9 @@ export class Erasures extends Context.Service<
           sent: Erasure.ErasureTarget,
           options: Erasure.ErasureOptions
         ) {
-          const how = yield* Effect.fromResult(readOptions(options))
+          const how: Erasure.ErasureOptions = isDryRun(options)
+            ? yield* Effect.fromResult(readDryRun(options))
+            : yield* Effect.fromResult(readOptions(options))
           let report = Erasure.nothing
           const eraseNext = (workspace_id: WorkspaceId, id: string) =>
             Effect.map(eraseRequest(workspace_id, id, how), (result) => {
@@ -75,7 +88,10 @@ export class Erasures extends Context.Service<
     )
 }
 
+const isDryRun = ({ dry_run }: Erasure.ErasureOptions): boolean => dry_run === true
+
 const readOptions = Input.reader(Erasure.ErasureOptions)
+const readDryRun = Input.reader(Erasure.DryRunOptions)
 const readRequest = Input.reader(Erasure.RequestTarget)
 const readReceipt = Input.reader(Erasure.ReceiptTarget)
 
@@ -108,7 +124,7 @@ const makeSearch = Effect.gen(function* () {
     return null
   })
 
-  /** The workspace of a request; null if none has it, or another one than was named. */
+  /** The workspace of a request; null if none has it, or if it is not the one that was named. */
   const workspaceOf = Effect.fnUntraced(function* ({
     quote_request_id,
     environment,
@@ -123,9 +139,12 @@ const makeSearch = Effect.gen(function* () {
     return isNamed ? id : null
   })
 
-  /** The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own. */
-  const labelsOf = Effect.fnUntraced(function* (receipt: string) {
-    const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), "receipt", receipt))
+  /**
+   * The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own.
+   */
+  const labelsOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, receipt: string) {
+    const purpose = Start.purposeOfReceipt(workspace_id)
+    const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), purpose, receipt))
     return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
   })
 
@@ -136,7 +155,7 @@ const makeSearch = Effect.gen(function* () {
     const organization = yield* Directory.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("not_found")
     const workspace_id = organization.workspaces[environment]
-    for (const label of yield* labelsOf(consent_receipt_id)) {
+    for (const label of yield* labelsOf(workspace_id, consent_receipt_id)) {
       yield* eachPage(
         storage,
         { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: page_size },
@@ -157,26 +176,33 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const begin = yield* makeBegin
   const sealed = kinds.all.filter((kind) => kind.sealed)
 
-  /** Erases everything that is sealed and has this parent. Of quotes only the older versions go. */
+  const eraseKind = (of: Omit<Extract<StorageErasure, { readonly what: "children" }>, "what">) =>
+    Effect.catchTag(storage.erase({ what: "children", ...of }), "VersionConflict", (conflict) =>
+      // It expects nothing, so it cannot conflict.
+      Effect.die(conflict)
+    )
+
+  /** Erases everything that is sealed and has this parent. For quotes, erases only the older versions. */
   const eraseChildren = (workspace_id: WorkspaceId, parent: string) =>
     Effect.forEach(
       sealed,
-      ({ name: kind }) => {
-        const versions = kind === Quote.kind.name ? "older" : "all"
-        return storage.erase({ what: "children", workspace_id, kind, parent, versions })
-      },
+      ({ name: kind }) =>
+        eraseKind({ workspace_id, kind, parent, versions: kind === Quote.kind.name ? "older" : "all" }),
       { discard: true }
-    ).pipe(
-      // It expects nothing, so it cannot conflict.
-      Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
     )
 
   /**
-   * Erases what belongs to the request, its application among it, and then what belongs to the application. A change that
-   * expects the application can add nothing after that.
+   * Erases what belongs to the request, including its application, and then what belongs to the application. After
+   * that, no change that expects the application can add anything, and carriers' references to its asks lead nowhere.
    */
-  const eraseAll = (workspace_id: WorkspaceId, { application_id, quote_request_id }: Erasure.ErasureRecord) =>
-    Effect.andThen(eraseChildren(workspace_id, quote_request_id), eraseChildren(workspace_id, application_id))
+  const eraseAll = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    { application_id, quote_request_id: parent }: Erasure.ErasureRecord
+  ) {
+    yield* eraseChildren(workspace_id, parent)
+    yield* eraseChildren(workspace_id, application_id)
+    yield* eraseKind({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, parent, versions: "all" })
+  })
 
   /** Notes that nothing is left, unless another process has just noted it. */
   const finish = (workspace_id: WorkspaceId, record: Erasure.ErasureRecord) =>
@@ -189,7 +215,8 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   return Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     id: string,
-    { by, dry_run = false }: Erasure.ErasureOptions
+    // Only a dry run may omit `by`, and its record is not stored.
+    { by = "", dry_run = false }: Erasure.ErasureOptions
   ) {
     const record = yield* retryOnConflict(begin(workspace_id, id, by, dry_run))
     if (record === null) return null
@@ -205,8 +232,8 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 })
 
 /**
- * Ends a request with its quotes and stores the record of its erasure, in one change. From then on nothing about the person
- * is added. Returns that record, or the one that is stored already. A dry run stores nothing.
+ * Ends a request with its quotes and stores the record of its erasure, in one change. From then on nothing about the
+ * person is added. Returns that record, or an earlier one if it exists. A dry run stores nothing.
  */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
@@ -248,7 +275,7 @@ const makeBegin = Effect.gen(function* () {
           ...(step === null ? [] : [QuoteRequest.toStored(step.request)]),
           Erasure.toStored(record)
         ],
-        // A carrier's answer that is stored meanwhile raises the version of the request.
+        // A carrier's answer that is stored in the meantime raises the version of the request.
         expects: [
           ...expectationsOf(moment),
           ...(step === null ? [{ kind: QuoteRequest.kind.name, id, version: stored.value.version }] : [])

@@ -1,10 +1,12 @@
-import { Clock, Effect, type Result } from "effect"
-import type { CarrierAdapter, CarrierReply } from "../../carriers/Carrier.ts"
+import { Effect, Result, Schema } from "effect"
+import { type CarrierAdapter, CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import type { HttpExchange } from "../../carriers/recorder/Exchange.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
-import * as Redaction from "../../carriers/recorder/Redaction.ts"
-import type { ContractBroken } from "./rule.ts"
+import * as Redaction from "../../carriers/secrets/Redaction.ts"
+import * as SentSecrets from "../../carriers/secrets/SentSecrets.ts"
+import * as Monotonic from "../../concurrency/Monotonic.ts"
+import { ContractBroken } from "./carrierRule.ts"
 import * as Subject from "./subject.ts"
 
 /** What an adapter answered to one ask, and how. */
@@ -37,12 +39,28 @@ export const ask = Effect.fnUntraced(function* (
   const subject = yield* Subject.subjectOf(adapter, line, facts, options)
   const list = new RecordedTransport.HttpList(max_http)
   const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
-  const began = yield* Clock.currentTimeMillis
+  const began_ms = yield* Monotonic.millis
   const answer = yield* Effect.result(
     Effect.provideService(Subject.polled(subject, Subject.askOf(subject, "ask")), CarrierTransport, transport)
   )
-  const duration_ms = (yield* Clock.currentTimeMillis) - began
-  const redaction = Redaction.redactionOf(adapter, options.connection)
+  const duration_ms = yield* Monotonic.since(began_ms)
+  const redaction = Redaction.redactionOf(adapter, options.connection, SentSecrets.ofAll(list.exchanges))
+  const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
   const http = list.exchanges.map((http) => RecordedTransport.exchangeOf(http, redaction))
-  return { answer, duration_ms, http, http_left_out: list.left_out }
+  return { answer: told, duration_ms, http, http_left_out: list.left_out }
 })
+
+/** A reply in which the carrier repeats no secret. */
+const withoutSecrets = (
+  reply: CarrierReply,
+  redaction: Redaction.Redaction
+): Result.Result<CarrierReply, ContractBroken> => {
+  const json = JSON.stringify(reply)
+  if (!redaction.secrets.isIn(json)) return Result.succeed(reply)
+  const cleaned = Redaction.bodyOf(json, "application/json", { ...redaction, paths: [] }) ?? ""
+  return Result.mapError(readReply(cleaned), () => new ContractBroken({ broken_rules: [], message: repeats_secret }))
+}
+
+const readReply = Schema.decodeResult(Schema.fromJsonString(CarrierReply))
+const repeats_secret =
+  "The answer repeats a secret of the connection. Take only what the offer needs from the carrier's answer."

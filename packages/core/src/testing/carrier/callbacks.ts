@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import { type CarrierAdapter, type CarrierCallback, max_attempt_ms } from "../../carriers/Carrier.ts"
-import { broken, type Case, called, expectNone, rule, type Stage } from "./rule.ts"
+import { broken, type Case, called, expectRead, rule, type Stage } from "./carrierRule.ts"
 import type { Options } from "./subject.ts"
 import { passing } from "./time.ts"
 
@@ -35,7 +35,7 @@ export const cases = (
             Effect.fnUntraced(function* () {
               const answer = yield* read(genuine)
               if (answer === null) return yield* broken("callback refuses the genuine callback of the options.")
-              yield* expectNone("callback returns what is no valid reply.", AnswerRules.ofReply(answer.reply))
+              yield* expectRead("callback returns what is no valid reply.", AnswerRules.readReply(answer.reply))
             })
           )
         ])

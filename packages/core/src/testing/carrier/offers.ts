@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierAdapter, CarrierAsk } from "../../carriers/Carrier.ts"
 import { brokenHandoff } from "../../carriers/Offer.ts"
+import { called, expectNone, expectRead } from "./carrierRule.ts"
 import { reached } from "./reached.ts"
-import { called, expectNone } from "./rule.ts"
 import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 
@@ -20,11 +20,11 @@ export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) 
     const offer_ref = yield* offered(subject, ask)
     if (offer_ref === null) return
     const found = yield* called("refresh", () => refresh(ask, offer_ref), subject.terms.attempt_timeout_ms)
-    const wrong = AnswerRules.ofRefresh(found)
-    const broken =
-      wrong.length === 0 && found.kind === "offer" ? Subject.brokenOffer(subject, found.offer, "offer") : wrong
-    yield* expectNone("refresh returned an answer that breaks rules. Correct what stands at each path.", broken)
+    const read = yield* expectRead(refused, AnswerRules.readRefresh(found))
+    if (read.kind === "offer") yield* expectNone(refused, Subject.brokenOffer(subject, read.offer, "offer"))
   }, passing)
+
+const refused = "refresh returned an answer that breaks rules. Correct what stands at each path."
 
 /** Follows the link of the first offer, if the carrier makes one. */
 export const givesLink = (handoff: NonNullable<CarrierAdapter["handoff"]>) =>

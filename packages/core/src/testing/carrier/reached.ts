@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
-import { broken, ContractBroken } from "./rule.ts"
+import { broken, ContractBroken } from "./carrierRule.ts"
 
 /** Further requests of one ask are not looked at. */
 const max_requests = 100

@@ -11,6 +11,7 @@ import type {
   ConnectionValues
 } from "../../carriers/Carrier.ts"
 import * as Offer from "../../carriers/Offer.ts"
+import * as SecretForms from "../../carriers/secrets/SecretForms.ts"
 import { type Assumed, missingOf } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import * as Lines from "../../lines/Lines.ts"
@@ -18,7 +19,7 @@ import type { StandardLineName } from "../../lines/standard.ts"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { dayOf } from "../../wire/CalendarDay.ts"
 import { minute_ms } from "../../wire/Timestamp.ts"
-import { broken, type ContractBroken, called, expectNone } from "./rule.ts"
+import { broken, type ContractBroken, called, expectNone, expectRead } from "./carrierRule.ts"
 
 /** The facts of an application for each line, as a caller sends them. */
 export type FactsByLine = { readonly [Name in StandardLineName]?: unknown } & { readonly [name: string]: unknown }
@@ -124,11 +125,15 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
   }
 }
 
-/** The rules that a reply breaks: those of its form, and those of its offers. */
-export const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule> => {
-  const wrong = AnswerRules.ofReply(reply)
-  if (wrong.length > 0) return wrong
-  if (reply.kind === "pending") return brokenPending(subject, reply)
+/** Reads a reply as the engine does, or fails with the rules that it breaks: those of its form, and those of its offers. */
+export const read = (subject: Subject, answer: CarrierReply): Result.Result<CarrierReply, ReadonlyArray<BrokenRule>> =>
+  Result.flatMap(AnswerRules.readReply(answer), (reply) => {
+    const broken = brokenIn(subject, reply)
+    return broken.length === 0 ? Result.succeed(reply) : Result.fail(broken)
+  })
+
+const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule> => {
+  if (reply.kind === "pending") return AnswerRules.ofPending(subject.adapter, reply)
   return reply.kind === "offers"
     ? reply.offers.flatMap((offer, index) => brokenOffer(subject, offer, `offers.${index}`))
     : []
@@ -145,22 +150,11 @@ export const brokenOffer = (
     state: assumed.state,
     subject_ids: new Set(assumed.subjects.map(({ subject_id }) => subject_id)),
     handoff_hosts: adapter.handoff_hosts,
+    secrets: SecretForms.none,
     now
   })
   const broken = Result.isFailure(checked) ? checked.failure : []
   return broken.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
-}
-
-const brokenPending = (
-  { adapter }: Subject,
-  { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
-): ReadonlyArray<BrokenRule> => {
-  if (poll_after_ms === null) {
-    const message = "Must say when to poll, because the adapter has no callback."
-    return adapter.callback === undefined ? [{ path: "poll_after_ms", message }] : []
-  }
-  const message = "Must be null, because the adapter has no poll."
-  return adapter.poll === undefined ? [{ path: "poll_after_ms", message }] : []
 }
 
 /** Asks as the engine does: first the adapter's `appetite`, then the carrier. */
@@ -172,12 +166,12 @@ export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subjec
 
 /** The answer to an ask, which must be a valid reply. */
 export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierReply, ContractBroken> =>
-  Effect.tap(unchecked(subject, ask), (answer) => expectValid(subject, "ask", answer))
+  Effect.flatMap(unchecked(subject, ask), (answer) => valid(subject, "ask", answer))
 
-const expectValid = (subject: Subject, what: string, answer: CarrierReply) =>
-  expectNone(
+const valid = (subject: Subject, what: string, answer: CarrierReply) =>
+  expectRead(
     `${what} returned an answer that breaks rules, so no part of it would be used. Correct what stands at each path.`,
-    brokenIn(subject, answer)
+    read(subject, answer)
   )
 
 /** At most this many polls follow an ask, and each waits at most this long. */
@@ -196,8 +190,8 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
     const { poll_after_ms, ref } = answer
     yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
     const now = yield* Clock.currentTimeMillis
-    answer = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
-    yield* expectValid(subject, "poll", answer)
+    const polled = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
+    answer = yield* valid(subject, "poll", polled)
   }
   return answer
 })

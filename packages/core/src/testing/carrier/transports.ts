@@ -2,21 +2,13 @@ import { Effect } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { CurrentRequest } from "../../carriers/http/SentRequest.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+import { standInToken } from "../standInToken.ts"
 
 /*
  * Transports that stand in for a carrier.
  */
 
 type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
-
-/** The answer to a request for a token, where there is no real one. */
-export const standInToken = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
-  HttpClientResponse.fromWeb(
-    request,
-    new Response(JSON.stringify({ access_token: "stand-in", token_type: "Bearer", expires_in: 3_600 }), {
-      headers: { "content-type": "application/json" }
-    })
-  )
 
 /** A transport that gives out tokens, and answers everything else in this way. */
 const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) => Answer): HttpClient.HttpClient =>

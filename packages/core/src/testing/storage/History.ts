@@ -104,11 +104,28 @@ const EraseChildren = Schema.TaggedStruct("erase_children", {
   versions: Schema.Literals(["all", "older", "older"])
 })
 const EraseEvents = Schema.TaggedStruct("erase_events", { workspace, occurred_before: moment, limit })
+const Rewrite = Schema.TaggedStruct("rewrite", {
+  workspace,
+  kind,
+  place,
+  version: between(1, 4),
+  /** Whether the body is the one that is stored, or another one. */
+  is_stored: Schema.Literals([true, true, false])
+})
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })
 
 const Write = Schema.Union([Commit, Commit, Claim])
 const Read = Schema.Union([Get, Pages, Feed, Workspaces])
-const Rare = Schema.Union([Release, Release, EraseWorkspace, EraseRecords, EraseRecords, EraseChildren, EraseEvents])
+const Rare = Schema.Union([
+  Release,
+  Release,
+  EraseWorkspace,
+  EraseRecords,
+  EraseRecords,
+  EraseChildren,
+  EraseEvents,
+  Rewrite
+])
 
 /** One step of a history. It refers to things by their place, so that it makes sense anywhere in a history. */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])

@@ -2,7 +2,7 @@ import { kinds } from "../../kinds.ts"
 import type { Change, Expectation, NewEvent, StoredRecord } from "../../storage/Change.ts"
 import type { Lease, NewJob } from "../../storage/Job.ts"
 import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
-import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
+import type { Erased, Erasure, RecordKey, Rewrite } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 
 /** A version of a record, with its workspace. */
@@ -179,6 +179,18 @@ export class Model {
         return { records: {}, events: gone.length, jobs: 0 }
       }
     }
+  }
+
+  /** Replaces the body of a version, if it is the one that was read. Returns how many bodies it has replaced. */
+  rewrite(workspace_id: WorkspaceId, { before, body, ...at }: Rewrite): number {
+    const stored = this.get({ workspace_id, ...at })
+    if (stored === null || stored.body !== before) return 0
+    this.versions = this.versions.map((version) =>
+      version.workspace_id === workspace_id && version.record === stored
+        ? { workspace_id, record: { ...stored, body } }
+        : version
+    )
+    return 1
   }
 
   /** The workspaces that have data, in order. */

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule } from "./storageRule.ts"
 
 /** Claims: what they find, in which order, and when to look again. */
 export const dueWork: ReadonlyArray<Case> = [

@@ -2,8 +2,8 @@ import { Effect, Option } from "effect"
 import { kinds } from "../../kinds.ts"
 import { directoryWorkspace } from "../../storage/Storage.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const names = kinds.all.map(({ name }) => name)
 

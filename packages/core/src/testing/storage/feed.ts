@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { StoredEvent } from "../../storage/Change.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const numbers = (events: ReadonlyArray<StoredEvent>) => events.map(({ number }) => number)
 

@@ -1,8 +1,8 @@
 import { Effect, Exit, Scope } from "effect"
 import type { Hint } from "../../storage/Change.ts"
 import { expectRefusal, expectSame, expectSoon } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 /** Listens until the scope closes, and records the hints. */
 const listen = Effect.fnUntraced(function* (storage: StorageService) {

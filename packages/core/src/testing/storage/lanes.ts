@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
+import type { LaneQuery } from "../../storage/Storage.ts"
 import { expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 /** A job in a lane, by default with a limit of two. */
 const inLane = (due_at: number, name = "lane", limit = 2): NewJob =>
@@ -40,6 +41,35 @@ export const lanes: ReadonlyArray<Case> = [
       yield* finish(storage, first.jobs[0])
       yield* finish(storage, second[0])
       expectSame("all are finished", Sample.dueTimes(yield* claimed(storage, 300)), [40])
+    })
+  ),
+  rule(
+    "lists the first jobs of a lane by due time, waiting and leased, until they are finished",
+    Effect.fnUntraced(function* (storage) {
+      const listed = (parts: Partial<LaneQuery> = {}) =>
+        Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 100, ...parts }), (jobs) =>
+          jobs.map(({ due_at }) => due_at)
+        )
+      expectSame("an empty lane", yield* listed(), [])
+      const others = [inLane(5, "other"), Sample.job(6), Sample.timer(7)]
+      yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((due) => inLane(due)), ...others] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(1)] }))
+      expectSame("its jobs", yield* listed(), [10, 20, 30, 40])
+      const [job] = yield* storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 1 })
+      expectSame("a job", job, { kind: "deliver", due_at: 10, lease: 0, payload: `{"due":10}` })
+      const { jobs } = yield* storage.claim(Sample.claimAt(12))
+      expectSame("leased ones, too", yield* listed({ limit: 3 }), [10, 20, 30])
+      const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (first) =>
+        first.map(({ lease }) => lease)
+      )
+      expectSame("how often each was claimed", yield* leases, [1, 0])
+      yield* finish(
+        storage,
+        jobs.find(({ due_at, lane }) => due_at === 10 && lane?.name === "lane")
+      )
+      expectSame("without a finished one", yield* listed(), [20, 30, 40])
+      yield* storage.release((yield* storage.claim(Sample.claimAt(22))).jobs.map(Sample.leaseOf))
+      expectSame("a claim counts after its release", yield* leases, [1, 0])
     })
   ),
   rule(

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { ClaimedJob, Lease } from "../../storage/Job.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const finish = (storage: StorageService, job: ClaimedJob) =>
   storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))

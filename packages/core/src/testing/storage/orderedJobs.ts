@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const payloads = (storage: StorageService, now: number, limit = 100) =>
   Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs.map(({ payload }) => payload))

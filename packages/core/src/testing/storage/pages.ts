@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { page_scan_records, type RecordQuery } from "../../storage/Page.ts"
 import { expectSame, expectTrue } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const ids = (storage: StorageService, parts: Partial<RecordQuery>) =>
   Effect.map(storage.page(Sample.pageOf(parts)), ({ records }) => records.map(({ id }) => id))

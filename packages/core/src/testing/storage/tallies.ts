@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { Tally } from "../../storage/Storage.ts"
 import { expectSame } from "./expect.ts"
-import { type Case, rule } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule } from "./storageRule.ts"
 
 const minute = 60_000
 

@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
 import type * as Change from "../../storage/Change.ts"
 import { expectRefusal, expectSame } from "./expect.ts"
-import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const read = (storage: StorageService, id: string, version?: number) =>
   Effect.map(

@@ -1,8 +1,8 @@
 import type { Change, StoredRecord } from "../../storage/Change.ts"
 import type { NewJob } from "../../storage/Job.ts"
-import * as Subscription from "../subscriptions/EventSubscription.ts"
-import * as Delivery from "./Delivery.ts"
-import * as EndpointHealth from "./EndpointHealth.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as Subscription from "../records/EventSubscription.ts"
 
 /** An attempt that has ended. */
 export interface EndedAttempt {
@@ -33,7 +33,7 @@ interface Step extends Endpoint {
   readonly jobs: ReadonlyArray<NewJob>
 }
 
-/** Applies one attempt to the state after those before it (api.md, Webhook delivery 5 and 6). */
+/** Applies one attempt to the state after those before it (api.md, Retry schedule). */
 const step = (
   { subscription, health: before }: Endpoint,
   { schedule_step, delivery, outcome, now }: EndedAttempt
@@ -46,7 +46,7 @@ const step = (
   const hangs = EndpointHealth.hangs(health)
   const known = subscription.hangs === hangs ? subscription : Subscription.withHangs(subscription, hangs)
   const changed = turnsOff ? Subscription.change(known, { delivery_enabled: false }, ended_at) : known
-  // An attempt outside the schedule, or one whose delivery was cancelled meanwhile, is only recorded.
+  // An attempt outside the schedule, or one whose delivery was cancelled in the meantime, is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
   // If delivery was turned off, now or during the attempt, no attempt follows.
@@ -62,8 +62,8 @@ const step = (
 }
 
 /**
- * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed alone, but each
- * record is written only once.
+ * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed alone, but
+ * each record is written only once.
  *
  * `stored` is the endpoint as stored; every written record has the next version.
  */

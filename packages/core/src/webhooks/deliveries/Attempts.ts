@@ -16,19 +16,13 @@ import {
 } from "../../storage/Storage.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
 import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import { loadDelivery, loadHealth, loadSubscription, noneOpened, openSecrets } from "../records/SubscriptionStore.ts"
 import * as Signature from "../Signature.ts"
-import * as Subscription from "../subscriptions/EventSubscription.ts"
-import {
-  loadDelivery,
-  loadHealth,
-  loadSubscription,
-  noneOpened,
-  openSecrets
-} from "../subscriptions/SubscriptionStore.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
-import { isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
+import { default_deadline_ms, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 import * as AttemptRules from "./AttemptRules.ts"
-import * as Delivery from "./Delivery.ts"
 
 /*
  * Attempts to deliver: each is made, and its result is committed together with the end of its job.
@@ -117,8 +111,8 @@ const makeSend = Effect.gen(function* () {
   const keys = Signature.noKeys()
   const opened = noneOpened()
 
-  return Effect.fnUntraced(function* ({ delivery, subscription }: Due, at: number) {
-    const secrets = yield* openSecrets(seal, subscription, at, opened)
+  return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
+    const secrets = yield* openSecrets(seal, job.workspace_id, subscription, at, opened)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
     const { event_id: id, payload } = delivery
@@ -128,17 +122,32 @@ const makeSend = Effect.gen(function* () {
       ...Signature.headersOf({ id, timestamp, signature, prefix })
     }
     const slot = yield* Slot
-    return yield* slot.yieldDuring(sender.send({ url: subscription.url, headers, body: payload }))
+    return yield* slot.yieldDuring(inTime(sender.send({ url: subscription.url, headers, body: payload })))
   })
 })
+
+/**
+ * The longest that a sender may take: the deadline, with the lookup of the host and the wait for a connection before
+ * it. It is less than a job's lease, so no other host begins the attempt while it runs.
+ */
+const max_send_ms = default_deadline_ms + 10 * second_ms
+
+const late: SendOutcome = { response_status_code: null, duration_ms: max_send_ms, failure: "timeout" }
+
+/** Gives up on a sender that does not end by its deadline, so that it cannot hold its slot forever. */
+const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
+  Effect.timeoutOrElse(sent, {
+    duration: max_send_ms,
+    orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
+  })
 
 /** An attempt is postponed at most this often: by 5 seconds more each time, up to 5 minutes; about six hours in all. */
 const max_postponed = 100
 const postponedMs = (times: number): number => Math.min(5 * second_ms * times, 5 * minute_ms)
 
 /**
- * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: it says
- * nothing about the endpoint.
+ * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: this is
+ * not evidence about the endpoint.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
   Effect.fnUntraced(function* ({ job, schedule_step }: Due, ended_at: number) {
@@ -195,7 +204,7 @@ const max_races = 20
 /**
  * Commits results of attempts. Results of one endpoint that end while another commit of it runs share the next change.
  *
- * Each result updates the health of its endpoint, which is one record: of several parallel commits all but one would
+ * Each result updates the health of its endpoint, which is one record: of several parallel commits, all but one would
  * conflict. If a caller gives up before its result is sent, the result is dropped and the job comes due again.
  */
 export const makeWriter = Effect.fnUntraced(function* (
@@ -253,7 +262,10 @@ interface Written {
   readonly uncontended: number
 }
 
-/** After this many, the cached endpoint is used without reading. If others write too, cached versions would only conflict. */
+/**
+ * After this many, the cached endpoint is used without reading. If others write too, cached versions would only
+ * conflict.
+ */
 const min_uncontended = 8
 
 const max_cached = 10_000
@@ -261,9 +273,9 @@ const max_cached = 10_000
 /**
  * Commits the results of one endpoint as one change.
  *
- * Optimistic: it uses the deliveries as the attempts read them, and the endpoint from a cache as long as no other process
- * writes to it. The version rule refuses what is outdated. In a sandbox the endpoint is read each time, because a reset
- * restarts the versions of its health.
+ * Optimistic: it uses the deliveries as the attempts read them, and the endpoint from a cache as long as no other
+ * process writes to it. The version rule refuses what is outdated. In a sandbox the endpoint is read each time, because
+ * a reset restarts the versions of its health.
  */
 const makeCommit = (storage: StorageService) => {
   const cache = new BoundedMap<string, Written>(max_cached)

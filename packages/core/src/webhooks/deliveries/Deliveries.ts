@@ -2,31 +2,27 @@ import { Context, Effect, Layer } from "effect"
 import type { Mac } from "effect/crypto"
 import type { Allowance } from "../../access/Allowance.ts"
 import type { Seal } from "../../access/Seal.ts"
+import { Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
+import { decideAtMoment } from "../../calls/decideAtMoment.ts"
 import type { Revisions } from "../../calls/Revision.ts"
 import type { JobHandler, JobHandlers } from "../../runner/JobHandler.ts"
-import { retryOnConflict, type Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type * as ApiError from "../../wire/ApiError.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import type * as Json from "../../wire/Json.ts"
-import type {
-  DeliveriesInput,
-  DeliveryInput,
-  DeliveryPage,
-  ReplayResult,
-  TestResult
-} from "../subscriptions/SubscriptionViews.ts"
+import type * as Delivery from "../records/Delivery.ts"
+import type * as EndpointHealth from "../records/EndpointHealth.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 import * as Attempts from "./Attempts.ts"
-import type * as Delivery from "./Delivery.ts"
 import * as DeliveryLog from "./DeliveryLog.ts"
 import * as DeliveryReplays from "./DeliveryReplays.ts"
-import type * as EndpointHealth from "./EndpointHealth.ts"
+import type { DeliveriesInput, DeliveryInput, DeliveryPage, ReplayResult, TestResult } from "./DeliveryViews.ts"
 import * as TestEvents from "./TestEvents.ts"
 
 type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
-/** Delivers events to subscriptions and reports on deliveries (api.md, Event subscriptions and Webhook delivery). */
+/** Delivers events to subscriptions and reports on deliveries (api.md, Deliveries). */
 export class Deliveries extends Context.Service<
   Deliveries,
   {
@@ -68,18 +64,19 @@ export class Deliveries extends Context.Service<
   static readonly layer: Layer.Layer<
     Deliveries,
     never,
-    Storage | Seal | Ids | Allowance | Revisions | Mac.Mac | WebhookSender
+    Storage | Workspaces | Seal | Ids | Allowance | Revisions | Mac.Mac | WebhookSender
   > = Layer.effect(
     Deliveries,
     Effect.gen(function* () {
+      const workspaces = yield* Workspaces
       const log = yield* DeliveryLog.make
       const attempts = yield* Attempts.make
       const test = yield* TestEvents.make
       const replay = yield* DeliveryReplays.make
       return Deliveries.of({
         ...log,
-        test: (call, id) => retryOnConflict(test(call, id)),
-        replay: (call, input) => retryOnConflict(replay(call, input)),
+        test: (call, id) => decideAtMoment(workspaces, call, (current) => test(current, id)),
+        replay: (call, input) => decideAtMoment(workspaces, call, (current) => replay(current, input)),
         jobs: { deliver: attempts.attempt },
         abandon: attempts.abandon
       })

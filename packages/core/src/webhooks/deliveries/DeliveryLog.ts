@@ -5,11 +5,11 @@ import type { Call } from "../../calls/Call.ts"
 import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
-import { default_limit } from "../../wire/Page.ts"
-import { findSubscription, loadDelivery, loadHealth } from "../subscriptions/SubscriptionStore.ts"
-import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "../subscriptions/SubscriptionViews.ts"
-import * as Delivery from "./Delivery.ts"
-import * as EndpointHealth from "./EndpointHealth.ts"
+import { default_limit } from "../../wire/Pagination.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
+import { findSubscription, loadDelivery, loadHealth } from "../records/SubscriptionStore.ts"
+import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
 
 /** Finds a delivery of the caller's workspace, with its subscription, or fails with `not_found`. */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
@@ -20,7 +20,7 @@ export const find = Effect.fnUntraced(function* (storage: Storage["Service"], ca
   return { subscription, delivery }
 })
 
-/** What owners can read about their deliveries (api.md, Delivery and Subscription health). */
+/** What owners can read about their deliveries (api.md, Deliveries). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

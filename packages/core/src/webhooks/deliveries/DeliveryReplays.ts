@@ -2,16 +2,16 @@ import { Clock, Effect } from "effect"
 import type { Call } from "../../calls/Call.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { day_ms } from "../../wire/Timestamp.ts"
-import type { DeliveryInput, ReplayResult } from "../subscriptions/SubscriptionViews.ts"
-import * as Delivery from "./Delivery.ts"
+import * as Delivery from "../records/Delivery.ts"
 import * as DeliveryLog from "./DeliveryLog.ts"
+import type { DeliveryInput, ReplayResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** How many replays of an event are allowed in a day (api.md, Limits). */
+/** How many replays of an event are allowed in a day (api.md, Fixed limits). */
 const max_replays = 5
 
-/** Queues events of the log for delivery again (api.md, Replay). */
+/** Queues events of the log for delivery again (api.md, Replays). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const manual = yield* ManualDelivery.make

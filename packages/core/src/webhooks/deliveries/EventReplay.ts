@@ -13,7 +13,7 @@ export const max_replayed = 1_000
 const at_most = `of more than ${max_replayed}, the newest.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
-/** What each way of replaying does, and what a correct consumer does about it. */
+/** What each way of replaying does, and how a correct consumer reacts. */
 export const descriptions: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {

@@ -8,16 +8,17 @@ import * as Change from "../../storage/Change.ts"
 import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { type KeptSubscription, receives } from "../subscriptions/EventSubscription.ts"
-import { activeSubscriptions, loadDelivery } from "../subscriptions/SubscriptionStore.ts"
-import * as Delivery from "./Delivery.ts"
+import * as Delivery from "../records/Delivery.ts"
+import { type KeptSubscription, receives } from "../records/EventSubscription.ts"
+import { activeSubscriptions, loadDelivery } from "../records/SubscriptionStore.ts"
 import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
 /**
  * Sends the recorded events of a sandbox again, to every subscription that wants them.
  *
- * Each attempt is stored together with the progress of the replay: a repeat of the call continues where it was interrupted.
+ * Each attempt is stored together with the progress of the replay, so a retried call continues where it was
+ * interrupted.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage

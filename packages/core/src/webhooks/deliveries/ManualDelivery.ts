@@ -1,14 +1,16 @@
 import { Effect, Option } from "effect"
 import { Allowance } from "../../access/Allowance.ts"
+import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
-import * as Change from "../../storage/Change.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
 import type { Kind } from "../../storage/Kind.ts"
-import { commit, Storage } from "../../storage/Storage.ts"
+import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { second_ms } from "../../wire/Timestamp.ts"
-import * as Subscription from "../subscriptions/EventSubscription.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import * as Delivery from "./Delivery.ts"
 
 /** The refusal of a test or replay beyond its limit. */
 export const limited = (what: string, left_ms: number) =>
@@ -20,6 +22,7 @@ export const limited = (what: string, left_ms: number) =>
 /** What tests and replays have in common: they are queued at most once for each key. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const allowance = yield* Allowance
   const sender = yield* WebhookSender.loggable
 
@@ -33,13 +36,14 @@ export const make = Effect.gen(function* () {
   const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,
-    writes: ReadonlyArray<Change.StoredRecord>,
+    writes: ReadonlyArray<StoredRecord>,
     answer: { readonly kind: Kind<string, A>; readonly id: string; readonly result: A }
   ) => {
-    const { workspace, now } = call.moment
+    const { now } = call.moment
     const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
-    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [Delivery.manualJob(delivery)] })
-    return Effect.as(allowance.chargeOnSuccess(call.caller, commit(storage, change)), answer.kind.json(record))
+    const change = { writes: [...writes, record], jobs: [Delivery.manualJob(delivery)] }
+    const stored = commitAt({ storage, workspaces }, call.moment, change)
+    return Effect.as(allowance.chargeOnSuccess(call.caller, stored), answer.kind.json(record))
   }
 
   /** Checks that the subscription receives events and that its host is still public. */
@@ -50,16 +54,17 @@ export const make = Effect.gen(function* () {
         retry_action: "none"
       })
     }
+    yield* Refusals.requireSender(sender)
     const found = yield* sender.lookUp(subscription.url)
     if (found === "unavailable") {
       return yield* ApiError.make("service_unavailable", {
-        message: "The host of the subscription cannot be looked up now.",
+        message: "The subscription's host name does not resolve right now.",
         retry_after_seconds: 5
       })
     }
     if (found === "refused") {
       return yield* ApiError.make("conflict", {
-        message: "The host of the subscription is not a public one any more; change its url.",
+        message: "The subscription's host is no longer public; change its url.",
         retry_action: "none"
       })
     }

@@ -8,21 +8,22 @@ import type { Change, NewEvent } from "../../storage/Change.ts"
 import { type Storage, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import * as EventSubscription from "../subscriptions/EventSubscription.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as EventSubscription from "../records/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
-import * as Delivery from "./Delivery.ts"
 
 type StorageService = Storage["Service"]
 
 /**
  * A storage that adds deliveries to every change with events. Every service of the core commits through it.
  *
- * Services that commit events need not know about subscriptions. An event and its deliveries appear together, in the feed
- * and in the delivery log. The first delivered event also stores the pin of its workspace, if no call did before
- * (api.md, Versioning 3).
+ * Services that commit events need not know about subscriptions. An event and its deliveries appear together, in the
+ * feed and in the delivery log. The first delivered event also stores the pin of its workspace, if no call did before
+ * (api.md, Pins).
  *
  * The recipients of a workspace are cached. Every change with events expects the cached version of the recipients, and
- * every change of a subscription raises it: a change that used an outdated cache of any process conflicts and is retried.
+ * every change of a subscription raises it: a change that used an outdated cache of any process conflicts and is
+ * retried.
  */
 export const withDeliveries = (
   storage: StorageService,
@@ -93,10 +94,10 @@ export const withDeliveries = (
 
 const max_cached = 10_000
 
-/** How often a commit is retried when the recipients have changed meanwhile, which is rare. */
+/** How often a commit is retried when the recipients have changed in the meantime, which is rare. */
 const max_retries = 20
 
-/** Runs `first`. If the recipients have changed meanwhile, runs `then` and retries it. */
+/** Runs `first`. If the recipients have changed in the meantime, runs `then` and retries it. */
 const retryOnRecipientsConflict = <A, E, R>(
   first: Effect.Effect<A, E | VersionConflict, R>,
   then: Effect.Effect<A, E | VersionConflict, R>
@@ -108,7 +109,7 @@ const retryOnRecipientsConflict = <A, E, R>(
 const isRecipientsConflict = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.isRecipientsConflict(error)
 
-/** How far a sandbox's clock has still to advance to its target, in milliseconds. */
+/** The remaining advance of a sandbox's clock to its target, in milliseconds. */
 const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
   Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
     remainingAdvance(workspace, now - workspace.clock_offset_ms)

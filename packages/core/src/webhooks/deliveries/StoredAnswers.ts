@@ -1,9 +1,9 @@
 import * as Kind from "../../storage/Kind.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
-import { ReplayResult, TestResult } from "../subscriptions/SubscriptionViews.ts"
+import { ReplayResult, TestResult } from "./DeliveryViews.ts"
 
 /*
- * The answers of tests and replays, stored together with their deliveries. If an answer is lost, the repeated call gets
+ * The answers of tests and replays, stored together with their deliveries. If an answer is lost, the retried call gets
  * it from here and sends nothing.
  */
 

@@ -6,17 +6,17 @@ import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
-import { findSubscription, loadHealth } from "../subscriptions/SubscriptionStore.ts"
-import type { TestEvent, TestResult } from "../subscriptions/SubscriptionViews.ts"
-import * as Delivery from "./Delivery.ts"
-import * as EndpointHealth from "./EndpointHealth.ts"
+import * as Delivery from "../records/Delivery.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
+import { findSubscription, loadHealth } from "../records/SubscriptionStore.ts"
+import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** How many tests of a subscription are allowed in a minute (api.md, Limits). */
+/** How many tests of a subscription are allowed in a minute (api.md, Fixed limits). */
 const max_tests = 10
 
-/** Queues test events for delivery (api.md, Test event). */
+/** Queues test events for delivery (api.md, Test events). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids

@@ -3,13 +3,13 @@ import * as Change from "../../storage/Change.ts"
 import type { RecordPage, RecordQuery } from "../../storage/Page.ts"
 import { commit, retryOnConflict, type Storage } from "../../storage/Storage.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
-import * as Delivery from "../deliveries/Delivery.ts"
+import * as Delivery from "../records/Delivery.ts"
 
 const batch = 100
 
 /**
- * Cancels the open deliveries of a subscription, in batches. With `created_before`, later deliveries are left alone. Times
- * are milliseconds of workspace time.
+ * Cancels the open deliveries of a subscription, in batches. With `created_before`, later deliveries are left alone.
+ * Times are milliseconds of workspace time.
  */
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -40,7 +40,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
   } while (after !== null)
 })
 
-/** Cancels the deliveries on a page. If an attempt was faster in writing one of them, the page must be read again. */
+/** Cancels the deliveries on a page. If an attempt writes one of them first, the page must be read again. */
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page

@@ -2,27 +2,29 @@ import { Context, Effect, Layer } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import * as Cursor from "../../access/Cursor.ts"
 import { Seal } from "../../access/Seal.ts"
+import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
+import { decideAtMoment } from "../../calls/decideAtMoment.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { default_limit } from "../../wire/Page.ts"
-import { cancelJob } from "../deliveries/Delivery.ts"
-import * as EndpointHealth from "../deliveries/EndpointHealth.ts"
+import { default_limit } from "../../wire/Pagination.ts"
+import { cancelJob } from "../records/Delivery.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import { findSubscription, loadHealth, loadSubscription } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import { cancelOpen } from "./Cancelling.ts"
-import * as Subscription from "./EventSubscription.ts"
 import * as SecretRotation from "./SecretRotation.ts"
 import { check, validateRest } from "./SubscriptionChecks.ts"
 import * as SubscriptionCreation from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
-import { findSubscription, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput, ListInput, SubscriptionPage, UpdateInput } from "./SubscriptionViews.ts"
 
 type View = Json.Json<Subscription.EventSubscription>
@@ -35,8 +37,9 @@ export class EventSubscriptions extends Context.Service<
     /**
      * Creates a subscription in two steps: stores it unfinished with its secret, then looks up its host.
      *
-     * Fails with `service_unavailable` if the look-up fails for now. The same key within ten minutes finishes with the same
-     * secret; later it gets a `conflict` with `use_new_request_key`. Also `conflict` at the cap of ten.
+     * Fails with `service_unavailable` if the lookup fails temporarily. A retry with the same key within ten minutes
+     * finishes with the same secret; a later one fails with `conflict` (`use_new_request_key`). Also fails with
+     * `conflict` at the cap of ten.
      */
     readonly create: (
       call: Call,
@@ -46,7 +49,7 @@ export class EventSubscriptions extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
-    /** Checks url and event types of an input some of whose other fields were refused for their form. */
+    /** Checks url and event types of an input whose other fields are partly malformed. */
     readonly validateRest: (
       input: unknown,
       refused: ReadonlyArray<ApiError.FieldError>
@@ -61,7 +64,7 @@ export class EventSubscriptions extends Context.Service<
     /**
      * Makes a new secret in two steps, as `create` does. The old one keeps signing for a day.
      *
-     * Fails with `conflict` while another rotation is under way, and if this one was not finished within ten minutes.
+     * Fails with `conflict` while another rotation is in progress, and if this one was not finished within ten minutes.
      */
     readonly rotate: (
       call: Call,
@@ -73,23 +76,34 @@ export class EventSubscriptions extends Context.Service<
   static readonly layer: Layer.Layer<
     EventSubscriptions,
     never,
-    Storage | Seal | Ids | SecureRandom.SecureRandom | WebhookSender
+    Storage | Workspaces | Seal | Ids | SecureRandom.SecureRandom | WebhookSender
   > = Layer.effect(
     EventSubscriptions,
     Effect.gen(function* () {
       const storage = yield* Storage
+      const workspaces = yield* Workspaces
       const sender = yield* WebhookSender.loggable
       const create = yield* SubscriptionCreation.make
       const rotate = yield* SecretRotation.make
       const changes = yield* makeChanges
+      const sending = Refusals.requireSender(sender)
       return EventSubscriptions.of({
-        create: (call, input) => retryOnConflict(create(call, input)),
+        create: (call, input) =>
+          Effect.andThen(
+            sending,
+            decideAtMoment(workspaces, call, (current) => create(current, input))
+          ),
         list: yield* makeList,
         validateRest: (input, refused) => validateRest(sender, input, refused),
-        update: (call, input) => retryOnConflict(changes.update(call, input)),
-        disable: (call, id) => retryOnConflict(changes.disable(call, id)),
+        update: (call, input) => decideAtMoment(workspaces, call, (current) => changes.update(current, input)),
+        disable: (call, id) => decideAtMoment(workspaces, call, (current) => changes.disable(current, id)),
         rotate: (call, id) =>
-          retryOnConflict(Effect.flatMap(find(storage, call.moment.workspace.id, id), (found) => rotate(call, found))),
+          Effect.andThen(
+            sending,
+            decideAtMoment(workspaces, call, (current) =>
+              Effect.flatMap(find(storage, current.moment.workspace.id, id), (found) => rotate(current, found))
+            )
+          ),
         jobs: {
           cancel_deliveries: (job, at) => cancelAll(storage, job, at),
           drop_subscription: (job, at) => drop(storage, job, at)
@@ -134,12 +148,14 @@ const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspace
 /** The changes that a subscription's owner can make. */
 const makeChanges = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const sender = yield* WebhookSender.loggable
 
   const update = Effect.fnUntraced(function* (call: Call, input: UpdateInput) {
     const { workspace, now } = call.moment
     const subscription = yield* find(storage, workspace.id, input.id)
     if (subscription.status !== "active") return yield* Refusals.notActive
+    if (input.url !== undefined) yield* Refusals.requireSender(sender)
     yield* check(sender, input)
     const turnsOn = input.url !== undefined && !subscription.delivery_enabled
     const changed = Subscription.change(
@@ -156,7 +172,7 @@ const makeChanges = Effect.gen(function* () {
     )
     const health = yield* loadHealth(storage, workspace.id, subscription.id)
     const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.reset(health), changed, now)] : []
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(changed), ...writes] }))
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(changed), ...writes] })
     return Json.encode(Subscription.viewOf(changed, null, now))
   })
 
@@ -167,7 +183,7 @@ const makeChanges = Effect.gen(function* () {
     const disabled = Subscription.change(subscription, { status: "disabled", rotation: null }, now)
     // If this host dies, the job finishes the cancelling. Otherwise the answer waits until everything is cancelled.
     const jobs = [cancelJob(subscription.id, now)]
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(disabled)], jobs }))
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(disabled)], jobs })
     yield* cancelOpen(storage, workspace.id, subscription.id, now)
     return Json.encode(Subscription.viewOf(disabled, null, now))
   })

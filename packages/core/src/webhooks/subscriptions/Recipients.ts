@@ -3,15 +3,15 @@ import type * as Change from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import type { Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { type KeptSubscription, receives } from "./EventSubscription.ts"
-import { activeSubscriptions } from "./SubscriptionStore.ts"
+import { type KeptSubscription, receives } from "../records/EventSubscription.ts"
+import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
 /** The subscriptions that receive the events of a workspace, as read at one version. */
 export interface Recipients {
   readonly subscriptions: ReadonlyArray<KeptSubscription>
-  /** What a change that is based on these must expect. */
+  /** The expectation of every change that is based on these. */
   readonly seen: Change.Expectation
 }
 

@@ -2,15 +2,15 @@ import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
 import { commit, eachPage, type Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import * as Subscription from "./EventSubscription.ts"
-import { loadSubscription } from "./SubscriptionStore.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import { loadSubscription } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
 /**
  * Restarts the subscriptions of a sandbox after a reset, which has erased their deliveries.
  *
- * Each change expects what the reset expects, so no process restarts them after another one has finished the reset.
+ * Each change expects what the reset expects, so no process restarts them after another process has finished the reset.
  */
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,

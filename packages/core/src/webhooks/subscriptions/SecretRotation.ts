@@ -1,20 +1,21 @@
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
+import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
-import * as Change from "../../storage/Change.ts"
-import { commit, Storage } from "../../storage/Storage.ts"
+import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import * as SubscriptionStore from "../records/SubscriptionStore.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import * as Subscription from "./EventSubscription.ts"
 import { withSecret } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
-import * as SubscriptionStore from "./SubscriptionStore.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
 /** Rotates secrets in two steps: store the new secret, which signs nothing yet, then look up the host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const seal = yield* Seal
   const sender = yield* WebhookSender.loggable
   const begin = yield* makeBegin
@@ -24,7 +25,8 @@ export const make = Effect.gen(function* () {
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
     // The first call finished, and only its answer was lost.
-    if (key !== null && subscription.secrets[0]?.key === key) return yield* withSecret(seal, subscription, now)
+    if (key !== null && subscription.secrets[0]?.key === key)
+      return yield* withSecret(seal, workspace.id, subscription, now)
     const open = Subscription.openRotation(subscription, now)
     // Only the key that began the rotation can finish it. All others must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
@@ -39,15 +41,16 @@ export const make = Effect.gen(function* () {
     const isRefused = found === "refused"
     const ended = isRefused ? Subscription.change(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
     const extraWrites = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)] : []
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...extraWrites] }))
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(ended), ...extraWrites] })
     if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
-    return yield* withSecret(seal, ended, now)
+    return yield* withSecret(seal, workspace.id, ended, now)
   })
 })
 
 /** The first step: stores the secret, which signs nothing yet. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const seal = yield* Seal
   const random = yield* SecureRandom.SecureRandom
 
@@ -59,11 +62,11 @@ const makeBegin = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const { id } = subscription
     const until = now + Subscription.unfinished_ms
-    const sealed = yield* SubscriptionStore.makeSecret(random, seal, id)
+    const sealed = yield* SubscriptionStore.makeSecret(random, seal, workspace.id, id)
     const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
     const writes = [Subscription.toStored(begun), TwoStepCalls.toStored(beginning, now)]
-    yield* commit(storage, Change.make(workspace.id, { writes }))
+    yield* commitAt({ storage, workspaces }, call.moment, { writes })
     return { begun, beginning }
   })
 })

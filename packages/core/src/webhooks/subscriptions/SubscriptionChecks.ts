@@ -1,8 +1,8 @@
 import { Effect, Predicate } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
 import { countOf, joinWrongFields } from "../../wire/FieldError.ts"
+import * as Subscription from "../records/EventSubscription.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
-import * as Subscription from "./EventSubscription.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 
@@ -32,7 +32,8 @@ export const validateRest = Effect.fnUntraced(function* (
   const { url, event_types }: { readonly url?: unknown; readonly event_types?: unknown } = Predicate.isObject(input)
     ? input
     : {}
-  const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
+  const isKnown = typeof url === "string" && !paths.has("url") && sender.off === undefined
+  const looked = isKnown ? yield* sender.lookUp(url) : "public"
   // Entries that are not text are refused already.
   const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
   const wrong = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)

@@ -1,27 +1,28 @@
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
+import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
-import * as Change from "../../storage/Change.ts"
-import { commit, Storage } from "../../storage/Storage.ts"
+import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { countOf } from "../../wire/FieldError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { dropJob } from "../deliveries/Delivery.ts"
+import { dropJob } from "../records/Delivery.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import * as Subscription from "./EventSubscription.ts"
 import * as Recipients from "./Recipients.ts"
 import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
-import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
 /** Creates subscriptions in two steps: store an unfinished one with its secret, then look up its host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const seal = yield* Seal
   const sender = yield* WebhookSender.loggable
   const begin = yield* makeBegin
@@ -41,7 +42,7 @@ export const make = Effect.gen(function* () {
       return yield* Refusals.otherInput
     }
     // The first call finished, and only its answer was lost.
-    if (subscription.status === "active") return yield* withSecret(seal, subscription, now)
+    if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Look up the caller's own text: normalization could hide the reason to refuse it.
     const found = yield* sender.lookUp(input.url)
@@ -51,15 +52,16 @@ export const make = Effect.gen(function* () {
       found === "refused"
         ? TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)
         : yield* reservePlace(storage, workspace.id, now)
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), extraWrite] }))
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(finished), extraWrite] })
     if (found === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
-    return yield* withSecret(seal, finished, now)
+    return yield* withSecret(seal, workspace.id, finished, now)
   })
 })
 
 /** The first step. The subscription receives nothing yet, and no list shows it. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
+  const workspaces = yield* Workspaces
   const seal = yield* Seal
   const ids = yield* Ids
   const random = yield* SecureRandom.SecureRandom
@@ -73,18 +75,15 @@ const makeBegin = Effect.gen(function* () {
       environment: workspace.environment,
       url: WebhookAddress.normalize(input.url),
       event_types: input.event_types,
-      sealed: yield* makeSecret(random, seal, id),
+      sealed: yield* makeSecret(random, seal, workspace.id, id),
       at: now
     })
     const until = now + Subscription.unfinished_ms
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
-    yield* commit(
-      storage,
-      Change.make(workspace.id, {
-        writes: [Subscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
-        jobs: [dropJob(id, until, workspace.environment === "sandbox")]
-      })
-    )
+    yield* commitAt({ storage, workspaces }, call.moment, {
+      writes: [Subscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
+      jobs: [dropJob(id, until, workspace.environment === "sandbox")]
+    })
     return beginning
   })
 })
@@ -92,10 +91,11 @@ const makeBegin = Effect.gen(function* () {
 /** The answer that shows a subscription's secret. */
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
+  workspace_id: WorkspaceId,
   subscription: Subscription.KeptSubscription,
   now: number
 ) {
-  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, subscription), now))
+  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspace_id, subscription), now))
 })
 
 const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
@@ -103,7 +103,7 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
   if (active.length >= Subscription.max_active) return yield* Refusals.capReached
 })
 
-/** Reserves a place among the active subscriptions. Two calls at once conflict, and one counts again. */
+/** Reserves a place among the active subscriptions. If two calls compete, one conflicts and counts again. */
 const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
   const taken = yield* Recipients.nextVersion(storage, workspace_id, at)
   yield* checkCap(storage, workspace_id)

@@ -1,8 +1,25 @@
 import { Effect } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
-import * as Subscription from "./EventSubscription.ts"
+import * as Subscription from "../records/EventSubscription.ts"
+import type { WebhookSender } from "../WebhookSender.ts"
 
-/** The repeat of a create or rotation whose ten minutes are over. */
+/** Fails if the program sends no webhooks, and logs for its operator what is missing. */
+export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
+  off === undefined
+    ? Effect.void
+    : Effect.andThen(
+        Effect.logWarning(`A call needs webhooks, and this program sends none. ${webhooks_option}`),
+        ApiError.make("conflict", {
+          message: "This service sends no webhooks. Read its events from the feed instead.",
+          retry_action: "none"
+        })
+      )
+
+/** The option that an embedder must pass to send webhooks. */
+export const webhooks_option =
+  "Pass the option webhooks to embed, such as NodeWebhookSender.layer() of @quotewire/http."
+
+/** A create or rotation that is retried after its ten minutes are over. */
 export const tooLate = Effect.fail(
   ApiError.make("conflict", {
     message: "The first call with this Idempotency-Key was not finished within ten minutes.",
@@ -10,10 +27,10 @@ export const tooLate = Effect.fail(
   })
 )
 
-/** The repeat of a create with another url or other event types. */
+/** A retried create with a different url or different event types. */
 export const otherInput = Effect.fail(
   ApiError.make("conflict", {
-    message: "This Idempotency-Key was used with another input.",
+    message: "This Idempotency-Key was used with a different input.",
     retry_action: "use_new_request_key"
   })
 )
@@ -21,12 +38,12 @@ export const otherInput = Effect.fail(
 /** Too many active subscriptions. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
-    message: `There are ${Subscription.max_active} active subscriptions, which is the most; disable one first.`,
+    message: `You have ${Subscription.max_active} active subscriptions, the maximum; disable one first.`,
     retry_action: "none"
   })
 )
 
-/** Another rotation is under way. */
+/** Another rotation is in progress. */
 export const rotating = Effect.fail(
   ApiError.make("conflict", { message: "A rotation of this subscription is not finished yet.", retry_action: "wait" })
 )
@@ -34,7 +51,7 @@ export const rotating = Effect.fail(
 /** Too many older secrets still sign. */
 export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
-    message: `There are ${Subscription.max_secrets} secrets that sign, which is the most; the oldest stops within a day.`,
+    message: `${Subscription.max_secrets} secrets sign already, the maximum; the oldest stops within a day.`,
     retry_action: "wait"
   })
 )
@@ -50,10 +67,10 @@ export const wrongUrl: ApiError.FieldError = {
   message: "Must be an https address of a public host in its plain form, without user, password and fragment."
 }
 
-/** The host of a url cannot be looked up for now. */
+/** The host of a url cannot be looked up at the moment. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {
-    message: "The host of the url cannot be looked up now.",
+    message: "The url's host name does not resolve right now.",
     retry_after_seconds: 5
   })
 )

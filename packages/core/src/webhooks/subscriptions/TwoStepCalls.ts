@@ -5,11 +5,11 @@ import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
-/** A call that has made its first step, stored under its key. A repeat finishes the same work. */
+/** A call that has made its first step, stored under its key. A retry finishes the same work. */
 export const FirstStep = Schema.Struct({
   /** The subscription; null if the second step was refused, so that the key can be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
-  /** Until when it may be finished, in milliseconds of workspace time. */
+  /** The deadline to finish it, in milliseconds of workspace time. */
   until: Schema.Int
 })
 export type FirstStep = typeof FirstStep.Type

@@ -6,6 +6,8 @@ import { type AnswerOf, type Client, defineConfig, isApiError } from "../../../s
  */
 
 const consent_receipt_id = "receipt-0001"
+const credit_disclosure_receipt_id = "receipt-0002"
+const address = { state: "NY", zip: "10001" } as const
 const keys = { request_key: "first", consent_receipt_id } as const
 
 export const starts = (client: Client) => [
@@ -19,6 +21,14 @@ export const starts = (client: Client) => [
   client.start_quote_request({ line: "renters", ...keys, application: { pets: [] } }),
   // refused: not a line
   client.start_quote_request({ line: "rentals", ...keys, application: {} }),
+  // refused: a whole application of another line
+  client.start_quote_request({ line: "pet", ...keys, application: { dwelling: { address, type: "condo" } } }),
+  // refused: a receipt of the person's consent is required
+  client.start_quote_request({ line: "renters", request_key: "first", application: {} }),
+  // refused: renters have no credit disclosure
+  client.start_quote_request({ line: "renters", ...keys, credit_disclosure_receipt_id, application: {} }),
+  // refused: agreement without a receipt is for callers without a key
+  client.start_quote_request({ line: "renters", ...keys, quote_disclosure_accepted: true, application: {} }),
   // refused: request_key is required
   client.start_quote_request({ line: "renters", consent_receipt_id, application: {} })
 ]
@@ -26,6 +36,8 @@ export const starts = (client: Client) => [
 export const startsOfOwnLines = (client: Client<typeof bicycle>) => [
   // refused: a misspelled fact, for electric
   client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { electrical: true } } }),
+  // refused: bicycles have no credit disclosure
+  client.start_quote_request({ line: "bicycle", ...keys, credit_disclosure_receipt_id, application: {} }),
   // refused: a line that this program does not offer
   client.start_quote_request({ line: "renters", ...keys, application: {} })
 ]

@@ -1,7 +1,7 @@
 import * as Net from "node:net"
 import * as Tls from "node:tls"
 import { Effect } from "effect"
-import type { Certificate } from "./certificate.ts"
+import type { Certificate } from "../../../../../test/support/certificate.ts"
 
 /** A request as its bytes came. */
 export interface Request {

@@ -38,4 +38,4 @@ export const sendTo = (script: Endpoint.Script, deadline_ms?: number) =>
 
 /** Waits for something that sockets bring about. */
 export const eventually = (isTrue: () => boolean) =>
-  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(5_000), Effect.orDie)
+  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)

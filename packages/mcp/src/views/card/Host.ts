@@ -1,47 +1,47 @@
-/** What the program that shows the page says about itself (`McpUiHostContext`). */
+/** The context that the program showing the page provides (`McpUiHostContext`). */
 export interface HostContext {
   readonly theme?: unknown
   readonly timeZone?: unknown
   readonly styles?: { readonly variables?: Readonly<Record<string, unknown>> }
 }
 
-/** What the page does when the program sends it something. */
+/** The page's handlers for messages from the program. */
 export interface Listener {
-  /** Called with the program's theme, time zone and colors: all of them at first, later those that have changed. */
+  /** Called with the program's theme, time zone and colors: first with all of them, later with changes only. */
   readonly onContext: (context: HostContext) => void
   /** Called with the result of the tool. */
   readonly onResult: (result: unknown) => void
-  /** Called when the call of the tool was cancelled. */
+  /** Called when the tool call is cancelled. */
   readonly onCancelled: () => void
 }
 
 /** The program that shows the page. */
 export interface Host {
-  /** Asks the program to open an address in the person's browser. False if the program does not. */
+  /** Asks the program to open an address in the person's browser. False if it does not. */
   readonly openLink: (url: string) => Promise<boolean>
-  /** Tells the program how high the page is. */
+  /** Reports the height of the page to the program. */
   readonly resized: (height: number) => void
 }
 
 /** The revision of MCP Apps that the page implements. */
 const protocolVersion = "2026-01-26"
 
-/** An object whose members are not known. */
+/** An object with unknown members. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Whether a value is an object, and not a list. */
+/** Whether a value is an object and not a list. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
- * Connects the page with the program that shows it: JSON-RPC in messages between the two windows.
+ * Connects the page to the program that shows it, with JSON-RPC messages between the two windows.
  *
- * The page sends two requests only: the handshake, and to open a link. It refuses requests that it does not know.
+ * The page sends only two requests: the handshake, and to open a link. It refuses unknown requests.
  */
 export const connect = (page: Window, { onCancelled, onContext, onResult }: Listener): Host => {
   const open = new Map<number, (answer: Fields | null) => void>()
   let asked = 0
-  // The origin of the program is unknown. Only the window that holds this page gets the messages.
+  // The origin of the program is unknown. Only the parent window gets the messages.
   const send = (message: object) => page.parent.postMessage({ jsonrpc: "2.0", ...message }, "*")
   const request = (method: string, params: object): Promise<Fields | null> =>
     new Promise((resolve) => {

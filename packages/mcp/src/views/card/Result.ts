@@ -6,7 +6,7 @@ import { type Fields, isFields } from "./Host.ts"
 export type Quote = ReturnType<typeof QuoteAnswer.shown>
 export type QuoteRequest = Resource.QuoteRequest
 
-/** A question of a carrier to the person. */
+/** A carrier's question to the person. */
 export interface Question {
   readonly carrier_id: string
   readonly question: string
@@ -16,7 +16,7 @@ export interface Question {
 export type Result =
   | {
       readonly _tag: "quotes"
-      /** Null if the tool has read a single quote. */
+      /** Null if the tool read a single quote. */
       readonly request: QuoteRequest | null
       readonly quotes: ReadonlyArray<Quote>
       readonly questions: ReadonlyArray<Question>
@@ -27,14 +27,14 @@ export type Result =
 /**
  * Reads the result of a tool. Anything but quotes is shown as a message.
  *
- * It checks the outer members only, because the result comes from the same service as the page.
+ * Checks only the outer members, because the result comes from the same service as the page.
  */
 export const read = (result: unknown): Result => {
   const { _meta, content, isError, structuredContent: answer } = isFields(result) ? result : nothing
   if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
   const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
   const extras = isExtras(card) ? card : noExtras
-  // If the model reads only what has changed, the card gets the whole request in `_meta`.
+  // If the model reads only changes, the card gets the whole request in `_meta`.
   const whole = isWhole(card) ? card : answer
   if (isWhole(whole)) {
     const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
@@ -73,7 +73,7 @@ const errorIn = (answer: unknown): string => {
   return isFields(error) && typeof error.message === "string" ? error.message : "The service gave no reason."
 }
 
-/** The first text of a result: what the model reads of it. */
+/** The first text of a result, which the model reads. */
 const textIn = (content: unknown): string => {
   const first: unknown = Array.isArray(content) ? content[0] : undefined
   return isFields(first) && typeof first.text === "string" ? first.text : ""

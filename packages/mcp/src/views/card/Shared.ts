@@ -14,7 +14,7 @@ export interface Shared {
 export type Subject = Quote["coverage"]["subjects"][number]
 export type Cover = Subject["coverages"][number]
 
-/** A text that is the same for two covers if they cover the same subject with the same amounts. */
+/** A key that is equal for two covers of the same subject with the same amounts. */
 export const coverKey = ({ kind, label, subject_id }: Subject, cover: Cover): string =>
   JSON.stringify([subject_id, kind, label, cover])
 

@@ -92,7 +92,7 @@ const whyNot = ({
 }: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
   if (outcome === "pending") return ["has not answered yet."]
   const said = message !== null ? isolated(message) : isolated(reason === null ? "no reason given" : words(reason))
-  // A message in words is better than the paths of facts.
+  // A message is easier to read than the paths of facts.
   const facts = message !== null || missing_facts.length === 0 ? [] : [" (", isolated(missing_facts.join(", ")), ")"]
   return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
 }

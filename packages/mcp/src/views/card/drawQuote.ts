@@ -5,18 +5,18 @@ import { type Child, element, isolated, list, longest_name, moment, sentence } f
 import type { Quote } from "./Result.ts"
 import type { Shared } from "./Shared.ts"
 
-/** What drawing a quote needs besides the quotes. */
+/** The context for drawing quotes. */
 export interface DrawContext {
-  /** The time zone of the person; undefined for that of the browser. */
+  /** The time zone of the person; undefined to use that of the browser. */
   readonly timeZone: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
   readonly premium_includes_fees: true | null
-  /** Asks the program to open an address. False if the program does not. */
+  /** Asks the program to open an address. False if it does not. */
   readonly openLink: (url: string) => Promise<boolean>
 }
 
-/** One quote, without what all quotes have in common. Its parts are in the same rows as those of the quotes beside it. */
+/** One quote, without what all quotes have in common. Its parts are in the same rows as those of neighboring quotes. */
 export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): HTMLElement => {
   const { price, source, status } = quote
   const { carrier, product } = source
@@ -118,7 +118,9 @@ const endOf = (quote: Quote, context: DrawContext): ReadonlyArray<Child> => {
   ]
 }
 
-/** A button that opens the carrier's site; the address as text if it is not secure, or the program does not open it. */
+/**
+ * A button that opens the carrier's site, or the address as text if it is not secure or the program does not open it.
+ */
 const onwardOf = ({ next_actions, source }: Quote, { openLink }: DrawContext): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []

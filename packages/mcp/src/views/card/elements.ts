@@ -1,6 +1,6 @@
 import { words } from "../../answers/phrases.ts"
 
-/** What an element holds. Text is never read as HTML. */
+/** The content of an element. Text is never parsed as HTML. */
 export type Child = Node | string
 
 /** Makes an element; an empty class is left out. */
@@ -19,25 +19,28 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
 export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
   element("ul", className, ...items.map((item) => element("li", "", ...item)))
 
-/** The longest text from a carrier that is shown, in characters. */
+/** The longest text from a carrier to show, in characters. */
 const longest = 600
 
-/** The longest name that is shown, in characters. */
+/** The longest name to show, in characters. */
 export const longest_name = 80
 
-/** A text that the page did not write, such as a carrier's: cut to a length, and without effect on the words around it. */
+/**
+ * Text from outside the page, such as a carrier's: truncated, and isolated so that it cannot change the direction of
+ * the text around it.
+ */
 export const isolated = (text: unknown, most = longest): HTMLElement => {
   const shown = typeof text === "string" ? text : ""
   return element("bdi", "", shown.length > most ? `${shown.slice(0, most)}…` : shown)
 }
 
-/** A code as the beginning of a sentence: `policy_fee` is "Policy fee". */
+/** A code as the beginning of a sentence: `policy_fee` becomes "Policy fee". */
 export const sentence = (code: string): string => {
   const text = words(code)
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** A timestamp as a date and time for people; the text itself if it is no timestamp. */
+/** A timestamp as a date and time for people; the text itself if it is not a timestamp. */
 export const moment = (timestamp: string, timeZone: string | undefined): HTMLTimeElement => {
   const at = new Date(timestamp)
   const format = { dateStyle: "medium", timeStyle: "short", timeZone } as const

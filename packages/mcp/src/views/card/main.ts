@@ -3,7 +3,7 @@ import { element } from "./elements.ts"
 import { connect, type HostContext, isFields } from "./Host.ts"
 import { type Result, read } from "./Result.ts"
 
-/** The colors that the page takes from the program: all or none, so that text can be read on its background. */
+/** The colors that the page takes from the program: all or none, so that text stays readable on its background. */
 const colors = [
   "--color-background-primary",
   "--color-background-secondary",

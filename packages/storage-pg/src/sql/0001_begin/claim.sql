@@ -1,18 +1,16 @@
--- Claiming leases due jobs: nobody else gets them until the lease ends, or they are released. A claim only returns jobs of
--- the kinds that the program knows. Others wait for a newer program, and ordered jobs wait
--- behind them.
+-- Claiming leases due jobs: nobody else gets them until the lease ends or they are released. A claim returns only jobs
+-- of kinds that the program knows. Others wait for a newer program, and ordered jobs wait behind them.
 
--- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, then by due time. Returns a row
--- for each, or one row without a job; every row says when the next job is due that this claim did not take.
+-- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, then by due time. Returns a
+-- row for each, or one row without a job; every row contains the due time of the next job that this claim did not take.
 --
--- It never waits: it skips lanes and jobs that someone else has locked.
+-- Never waits: skips lanes and jobs that another session has locked.
 create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[])
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
   payload text, lease integer, expired_leases integer, next_due_at bigint
 )
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   ends_at constant bigint := at + lease_ms;
@@ -20,7 +18,7 @@ declare
   jobs_workspace text[]; jobs_number bigint[];
   next_at bigint := quotewire.next_due_1(kinds, null, null, null, null, null);
 begin
-  -- Most claims find nothing due, and end here.
+  -- Most claims find nothing due and end here.
   if next_at <= at then
     select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
       select l.workspace_id, l.name from quotewire.lane l
@@ -28,7 +26,7 @@ begin
     ) l;
     perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
 
-    -- Each of these lanes has a job to give, unless it is of an unknown kind.
+    -- Each of these lanes has a job to lease, unless it is of an unknown kind.
     select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
       select u.* from (
         select l.workspace_id, l.name from quotewire.lane l
@@ -51,10 +49,10 @@ begin
   return query select c.*, next_at from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
 end $$;
 
--- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier one is
--- leased; with `ahead_ms` all that come due until then, in order. Also returns whether ordered jobs of the workspace are
--- `busy`: leased by this claim or another, or waiting behind a job of an unknown kind. To be certain, it waits for the lane's
--- lock.
+-- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier
+-- one is leased; with `ahead_ms`, all that become due within that time, in order. Also returns whether ordered jobs of
+-- the workspace are `busy`: leased by this or another claim, or waiting behind a job of an unknown kind. Waits for the
+-- lane's lock to be certain.
 create function quotewire.claim_ordered_1(
   at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text, ahead_ms bigint
 )
@@ -62,8 +60,7 @@ returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
   payload text, lease integer, expired_leases integer, next_due_at bigint, busy boolean
 )
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   ends_at constant bigint := at + lease_ms;
@@ -83,7 +80,7 @@ begin
   into jobs_workspace, jobs_number, lanes_workspace, lanes_name
   from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false, ahead_ms) t;
 
-  -- Apart, because Citus refuses a query in which a function queries.
+  -- A separate query, because Citus refuses a query that calls a function with queries.
   next_at := (
     select least(l.ready_at, case when lanes_name is null then l.lease_ends_at end) from quotewire.lane l
     where l.workspace_id = of_workspace and l.name = 'ordered'
@@ -105,8 +102,7 @@ end $$;
 -- Releases leases early; due times do not change. Lost leases are ignored.
 create function quotewire.release_1(leases_workspace_id text[], leases_number bigint[], leases_lease integer[])
 returns void
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 declare
   lanes_workspace text[]; lanes_name text[];
 begin

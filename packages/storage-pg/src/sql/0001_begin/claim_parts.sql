@@ -1,7 +1,8 @@
--- The parts of `claim_1` and `claim_ordered_1`. Only these call them, so they are planned and run with their settings.
+-- The parts of `claim_1` and `claim_ordered_1`. Nothing else calls them, so they are planned and run with the settings
+-- of those functions.
 
--- Ends the expired leases in lanes, so that their jobs wait again. Whoever held such a job can still finish it until it is
--- claimed again. The caller holds the locks of the lanes.
+-- Ends the expired leases in lanes, so that their jobs wait again. The previous holder of such a job can still finish
+-- it until it is claimed again. The caller holds the locks of the lanes.
 create function quotewire.end_leases_1(at bigint, lanes_workspace text[], lanes_name text[]) returns void
 language plpgsql as $$
 begin
@@ -14,11 +15,11 @@ begin
   perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
 end $$;
 
--- Leases up to `most` jobs that are due at `at`: of the given lanes, whose locks the caller holds, and if asked also jobs
--- without a lane. Returns the jobs, urgent ones first, then by due time, and the lanes that gave some.
+-- Leases up to `most` jobs that are due at `at`: from the given lanes, whose locks the caller holds, and if requested
+-- also jobs without a lane. Returns the jobs, urgent ones first, then by due time, and the lanes that they came from.
 --
--- A lane gives no more than its limit allows. The lane "ordered" gives only the jobs with its earliest due time, or with
--- `ahead_ms` all that come due until then, and none behind a job of an unknown kind.
+-- A lane leases no more jobs than its limit allows. The lane "ordered" leases only the jobs with its earliest due time
+-- or, with `ahead_ms`, all that become due within that time, and none behind a job of an unknown kind.
 create function quotewire.lease_jobs_1(
   at bigint, ends_at bigint, most integer, kinds text[], lanes_workspace text[], lanes_name text[],
   with_jobs_without_lane boolean, ahead_ms bigint,
@@ -70,10 +71,10 @@ begin
   end if;
 end $$;
 
--- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first. Jobs just leased
--- until `ends_at` do not count, nor do the leases of the lanes that gave them; null if there are none.
+-- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first; null if
+-- there is neither. Ignores jobs just leased until `ends_at` and the leases of their lanes.
 --
--- It reads only the first entries of four indexes.
+-- Reads only the first entries of four indexes.
 create function quotewire.next_due_1(
   kinds text[], ends_at bigint, jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
 ) returns bigint
@@ -105,8 +106,8 @@ begin
   );
 end $$;
 
--- The same for the lanes that gave jobs: returns when an earlier lease ends, or when the next job behind the leased ones is
--- due, whichever is first.
+-- The same for the lanes of the leased jobs: returns when an earlier lease ends, or when the next job behind the leased
+-- ones is due, whichever is first.
 create function quotewire.next_due_in_lanes_1(
   jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
 ) returns bigint
@@ -118,7 +119,7 @@ begin
   return (
     select min(least(
       others.leased_until,
-      -- In a full lane it also waits for the first lease to end.
+      -- In a full lane, the next job also waits for the first lease to end.
       case when l.ready_at is null and waiting.due_at is not null
         then greatest(waiting.due_at - w.clock_offset_ms, l.lease_ends_at) end
     ))
@@ -140,7 +141,7 @@ begin
   );
 end $$;
 
--- Returns the jobs of a claim in order, as they are stored now; one row of nulls if there are none.
+-- Returns the stored jobs of a claim in order; one row of nulls if there are none.
 create function quotewire.claimed_jobs_1(jobs_workspace text[], jobs_number bigint[])
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,

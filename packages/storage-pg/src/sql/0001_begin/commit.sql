@@ -1,15 +1,15 @@
--- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the place
--- of the first row that is refused: a `lease` among the finishes, a bound that is `passed` among `none_due`, an `expectation`
--- among the expects, a `write` among the writes.
--- Each kind of row is passed as arrays, one for each column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A
--- statement unnests one array and reads the others by place, which costs a fraction of unnesting all. An array that is null
--- is a column of nulls. `..._change` is the place of the row's change, `..._workspace` the place of its workspace; places
--- count from 1. `expected` lists each expected record once; `expects` says which change expects which of them.
--- `events_place` and `jobs_place` count the new events and jobs of one workspace.
+-- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the
+-- place of the first refused row: a `lease` among the finishes, a bound that is `passed` among `none_due`, an
+-- `expectation` among the expects, a `write` among the writes. Each kind of row is passed as arrays, one for each
+-- column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A statement unnests one array and reads the
+-- others by place, which costs a fraction of unnesting all. A null array stands for a column of nulls. `..._change` is
+-- the place of the row's change, `..._workspace` the place of its workspace; places count from 1. `expected` lists each
+-- expected record once; `expects` maps changes to the records that they expect. `events_place` and `jobs_place` count
+-- the new events and jobs within a workspace.
 --
--- Locks come first, always in the same order: workspaces, lanes, jobs. Every later statement sees what the locks protect, so
--- a check still holds when the change is written. The caller guarantees that no two changes of a call write the same record,
--- finish the same job or move the same clock, and that none expects what an earlier one writes.
+-- Locks come first, always in the same order: workspaces, lanes, jobs. Later statements see only what the locks
+-- protect, so a check still holds when the change is written. The caller guarantees that no two changes of a call write
+-- the same record, finish the same job or move the same clock, and that none expects what an earlier one writes.
 create function quotewire.commit_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   clocks_change integer[], clocks_workspace integer[], clocks_offset_ms bigint[],
@@ -25,10 +25,9 @@ create function quotewire.commit_1(
   jobs_change integer[], jobs_workspace integer[], jobs_place integer[], jobs_kind text[], jobs_due_at bigint[],
   jobs_lane text[], jobs_max_leased integer[], jobs_urgent boolean[], jobs_payload text[]
 ) returns table (change integer, reason text, place integer)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 declare
-  -- For each workspace the numbers of the last event and job before this call, and the offset of its clock.
+  -- For each workspace, the numbers of the last event and job before this call, and the offset of its clock.
   locked record; last_events bigint[]; last_jobs bigint[]; offsets_ms bigint[];
   -- The lanes to refresh at the end.
   lanes_workspace text[]; lanes_name text[];

@@ -1,8 +1,8 @@
--- The parts of `commit_1`, in the order in which they are called. Nobody else calls them, so that they are planned and run
--- with its settings. Their arrays are those of `commit_1`; `refused` are the places of the changes that are refused already.
+-- The parts of `commit_1`, in the order of its calls. Nothing else calls them, so they are planned and run with its
+-- settings. Their arrays are those of `commit_1`; `refused` contains the places of the changes refused so far.
 
--- Locks workspaces, in the given order, and counts their new events and jobs. Returns for each the number of the last event
--- and of the last job before the new ones, and how far its clock is ahead of real time.
+-- Locks workspaces in the given order and counts their new events and jobs. Returns for each workspace the numbers of
+-- its last event and job before the new ones, and how far its clock is ahead of real time.
 create function quotewire.lock_workspaces_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   out last_events bigint[], out last_jobs bigint[], out offsets_ms bigint[]
@@ -28,8 +28,8 @@ begin
   end loop;
 end $$;
 
--- Creates the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks move.
--- Returns the lanes that must be refreshed; null if none.
+-- Creates the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks
+-- move. Returns the lanes that must be refreshed; null if there are none.
 create function quotewire.lock_lanes_1(
   workspaces_id text[], offsets_ms bigint[], jobs_workspace integer[], jobs_due_at bigint[], jobs_lane text[],
   jobs_max_leased integer[], jobs_urgent boolean[], finishes_workspace integer[], finishes_number bigint[],
@@ -39,8 +39,8 @@ declare
   refresh_all constant boolean := finishes_workspace <> '{}' or clocks_workspace <> '{}';
 begin
   if jobs_lane <> '{}' then
-    -- A new job can only make the lane's `ready_at` earlier. If the lane was full, or its limit changes, that is not known
-    -- here: then it becomes null, and the lane is refreshed.
+    -- A new job can only make the lane's `ready_at` earlier. If the lane was full or its limit changes, the new value
+    -- is not known here: it becomes null, and the lane is refreshed.
     with entered as (
       insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
       select workspaces_id[jobs_workspace[i]], j.lane, max(jobs_max_leased[i]), bool_or(jobs_urgent[i]),
@@ -73,8 +73,8 @@ begin
   end if;
 end $$;
 
--- Locks the jobs that are finished. Returns the places of those that can no longer be finished: someone else has claimed
--- the job, or it is gone.
+-- Locks the finished jobs. Returns the places of those that can no longer be finished, because another host has claimed
+-- the job or it no longer exists.
 create function quotewire.lost_leases_1(
   workspaces_id text[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[]
 ) returns integer[]
@@ -99,8 +99,8 @@ begin
   );
 end $$;
 
--- Returns the places of the bounds before which an ordered job is due that the bound's change does not finish: a stored job,
--- or one that an earlier change of this call adds.
+-- Returns the places of the violated bounds: an ordered job is due before the bound, and the bound's change does not
+-- finish it. The job is either stored or added by an earlier change of this call.
 create function quotewire.passed_1(
   workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -131,8 +131,8 @@ begin
   );
 end $$;
 
--- Returns the places of the expectations that are not met, because the record has another version now. Refused changes are
--- not checked.
+-- Returns the places of the expectations that are not met, because the record now has a different version. Does not
+-- check refused changes.
 create function quotewire.unmet_expectations_1(
   refused integer[], workspaces_id text[], expects_change integer[], expects_record integer[],
   expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[]
@@ -160,7 +160,7 @@ begin
   );
 end $$;
 
--- Adds the changes that some rows belong to to the refused changes.
+-- Adds the changes of these rows to the refused changes.
 create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
 language plpgsql as $$
 begin
@@ -170,10 +170,10 @@ begin
   return refused || array(select rows_change[p.place] from unnest(places) p (place));
 end $$;
 
--- Writes records, except those of refused changes. Returns the places of the writes that do not follow the stored version;
--- nothing of their changes is written.
+-- Writes records, except those of refused changes. Returns the places of the writes that do not follow the stored
+-- version; their changes are not written at all.
 --
--- Optimistic: first versions are inserted without reading. We read what is stored only if one of their keys is taken, or if
+-- Optimistic: inserts first versions without reading. Reads stored versions only if one of their keys is taken or if
 -- there are later versions to write.
 create function quotewire.write_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
@@ -220,8 +220,8 @@ begin
       on r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
     where writes_keeps_history[i] and writes_version[i] > 1 and not w.change = any (refused);
   end if;
-  -- The values come from a subquery, because a Citus server crashes if `set` assigns an element of an array. PostgreSQL makes
-  -- the same plan of both.
+  -- The values come from a subquery, because a Citus server crashes if `set` assigns an element of an array. PostgreSQL
+  -- plans both the same way.
   update quotewire.record r set version = w.version, parent = w.parent, status = w.status, line = w.line,
     labels = coalesce(string_to_array(w.labels, E'\n'), '{}'), created_at = w.created_at, updated_at = w.updated_at,
     expires_at = w.expires_at, body = w.body
@@ -237,7 +237,8 @@ begin
   return stale;
 end $$;
 
--- Inserts the first versions among some writes, except those of refused changes. Returns false, and inserts none, if a key is taken.
+-- Inserts the first versions among these writes, except those of refused changes. If a key is taken, inserts none and
+-- returns false.
 create function quotewire.insert_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[], writes_kind text[],
   writes_id text[], writes_version integer[], writes_parent text[], writes_status text[], writes_line text[],
@@ -259,8 +260,8 @@ exception when unique_violation then
   return false;
 end $$;
 
--- Removes the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the places of
--- the remaining events and jobs in their workspaces. Nobody has read the counters yet.
+-- Removes the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the
+-- places of the remaining events and jobs in their workspaces. Other sessions have not seen the counters yet.
 create function quotewire.give_numbers_back_1(
   refused integer[], workspaces_id text[], events_change integer[], events_workspace integer[], jobs_change integer[],
   jobs_workspace integer[], out events_place integer[], out jobs_place integer[]
@@ -288,7 +289,7 @@ begin
   );
 end $$;
 
--- Moves clocks, adds new jobs, removes finished ones and updates their lanes. Skips refused changes.
+-- Moves clocks, adds new jobs, removes finished jobs and updates their lanes. Skips refused changes.
 create function quotewire.change_jobs_1(
   refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], clocks_change integer[],
   clocks_workspace integer[], clocks_offset_ms bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -321,7 +322,7 @@ begin
 end $$;
 
 -- Moves the clocks of workspaces, and with them the due times of jobs without a lane; lanes are refreshed later. Skips
--- refused changes. Returns for each workspace how far its clock is ahead now.
+-- refused changes. Returns how far the clock of each workspace is now ahead.
 create function quotewire.move_clocks_1(
   refused integer[], workspaces_id text[], offsets_ms bigint[], clocks_change integer[], clocks_workspace integer[],
   clocks_offset_ms bigint[]
@@ -343,8 +344,8 @@ begin
   return offsets_ms;
 end $$;
 
--- Refreshes lanes whose jobs have changed, and removes empty lanes. If changes were refused, their jobs were not added, so
--- we refresh the lanes of all new jobs.
+-- Refreshes lanes whose jobs have changed, and removes empty lanes. If changes were refused, their jobs were not added,
+-- so the lanes of all new jobs are refreshed.
 create function quotewire.settle_lanes_1(
   lanes_workspace text[], lanes_name text[], refused integer[], workspaces_id text[], jobs_workspace integer[],
   jobs_lane text[]

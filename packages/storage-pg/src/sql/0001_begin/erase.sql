@@ -1,12 +1,11 @@
 -- Erasing runs in batches. Each function locks the workspace for one batch, so that writers do not wait long.
 
--- Erases up to `most` records of a kind that are older than `before`, oldest first, with all their versions and, if asked,
--- their children. Returns how many records of each kind were erased.
+-- Erases up to `most` records of a kind that are older than `before`, oldest first, with all their versions and, if
+-- requested, their children. Returns how many records of each kind were erased.
 create function quotewire.erase_records_1(
   of_workspace text, of_kind text, before bigint, most integer, with_children boolean
 ) returns table (kind text, count bigint)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 #variable_conflict use_column
 begin
   perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
@@ -14,7 +13,6 @@ begin
   with old as (
     select r.kind, r.id from quotewire.record r
     where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before
-      and r.created_at > -9007199254740992 -- so that the index record_age is used
     order by r.created_at, r.id limit most
   ), doomed as (
     select o.kind, o.id from old o
@@ -32,13 +30,12 @@ begin
   select e.kind, count(*) from erased e group by e.kind;
 end $$;
 
--- Erases up to `most` records of a kind that belong to a parent, with all their versions; or up to `most` of their older
--- versions. Returns how many.
+-- Erases up to `most` records of a kind that belong to a parent, with all their versions, or up to `most` of only their
+-- older versions. Returns how many.
 create function quotewire.erase_children_1(
   of_workspace text, of_kind text, of_parent text, only_older boolean, most integer
 ) returns bigint
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 declare
   erased bigint;
 begin
@@ -69,11 +66,10 @@ begin
   return erased;
 end $$;
 
--- Erases up to `most` events from the beginning of a feed, up to the first that occurred at `before` or later. Returns how
--- many. The workspace keeps the number up to which its feed is erased.
+-- Erases up to `most` events from the beginning of a feed, stopping at the first that occurred at `before` or later.
+-- Returns how many. The workspace records up to which number its feed is erased.
 create function quotewire.erase_events_1(of_workspace text, before bigint, most integer) returns bigint
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 declare
   first bigint;
   last bigint;
@@ -93,16 +89,14 @@ begin
   return last - first;
 end $$;
 
--- Erases everything of a workspace except the records of some kinds, in one transaction, so that nobody sees half of it.
+-- Erases all data of a workspace except the records of some kinds, in one transaction, so that the erasure is atomic.
 -- Keeps the workspace's clock and counters, so that numbers continue. Returns how many records of each kind, events and
--- jobs it erased.
--- Each expected record must have the expected version, 0 if there must be none. Otherwise it erases nothing, and returns
--- one row: the kind and the id of the first record that has another version.
+-- jobs it erased. Each expected record must have the expected version; 0 means that it must not exist. Otherwise erases
+-- nothing and returns one row: the kind and the id of the first record with a different version.
 create function quotewire.erase_workspace_1(
   of_workspace text, surviving text[], expected_kind text[], expected_id text[], expected_version integer[]
 ) returns table (what text, kind text, id text, count bigint)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 #variable_conflict use_column
 begin
   perform from quotewire.workspace w where w.workspace_id = of_workspace for update;

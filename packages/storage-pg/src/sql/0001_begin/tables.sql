@@ -1,27 +1,25 @@
--- The tables.
+-- The tables. Each has one CHECK at most, because a statement prepares every CHECK of its tables again.
 --
--- Every primary key begins with the workspace, and statements that serve a call join tables only on it. Text columns have
--- the collation "C" (byte order), so that every server sorts ids in the same way. The indexes for claims span all workspaces
--- of the schema and begin with a time.
+-- Every primary key begins with the workspace, and statements that serve a call join tables only on it. Text columns
+-- have the collation "C" (byte order), so that every server sorts ids the same way. The indexes for claims span all
+-- workspaces of the schema and begin with a time.
 --
--- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time, all
--- others real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
+-- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time;
+-- all others are real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
 --
--- The functions that hosts call disable all plans without an index. While a table is small, its statistics would lead to
--- plans that are wrong when it has grown, and each connection plans once (also behind a pooler that drops settings of
--- connections). Functions that only other functions call run with the settings of their
--- callers. Function names end with a number: a migration that changes what a function takes or returns adds the next number,
--- and older hosts keep using theirs.
+-- Function names end with a number: a migration that changes a function's parameters or result adds the next number,
+-- and older hosts keep using the old function.
 
--- One row for each workspace: its lock, its clock and its counters.
+-- One row for each workspace: its lock, clock and counters.
 create table quotewire.workspace (
   workspace_id text collate "C" primary key,
   clock_offset_ms bigint not null default 0,
-  -- The number of the newest event, and of the newest event that was erased.
+  -- The number of the newest event, and of the newest erased event.
   last_event bigint not null default 0,
   erased_through bigint not null default 0,
   -- The number of the newest job.
-  last_job bigint not null default 0
+  last_job bigint not null default 0,
+  check (last_job >= 0 and erased_through between 0 and last_event)
 ) with (fillfactor = 50);
 
 -- The newest version of each record.
@@ -38,25 +36,26 @@ create table quotewire.record (
   updated_at bigint not null,
   expires_at bigint,
   body text not null,
-  primary key (workspace_id, kind, id)
+  primary key (workspace_id, kind, id),
+  check (version > 0 and kind ~ '^[a-z]+(_[a-z]+)*$')
 ) with (fillfactor = 85);
 
 create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
 
--- The condition is always true. Only a query that repeats it can use this index, so the planner does not choose it in place
--- of the primary key.
-create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at > -9007199254740992;
+-- The condition is always true. It restricts this index to queries that compare `created_at`: otherwise, on an empty
+-- table, the planner would choose it for lookups by key and keep that plan.
+create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at is not null;
 
--- The older versions of records whose kind keeps them.
+-- The older versions of records, for kinds that keep them.
 create table quotewire.older_version (
-  like quotewire.record,
+  like quotewire.record including constraints,
   primary key (workspace_id, kind, id, version)
 );
 
 -- The feed. Events of a workspace are numbered in commit order, without gaps.
 create table quotewire.event (
   workspace_id text collate "C" not null,
-  number bigint not null,
+  number bigint not null check (number > 0),
   id text collate "C" not null,
   occurred_at bigint not null,
   body text not null,
@@ -71,16 +70,21 @@ create table quotewire.job (
   kind text collate "C" not null,
   due_at bigint not null,
   ready_at bigint not null,
+  -- The lane "ordered" runs a workspace's ordered jobs one at a time.
   lane text collate "C",
-  -- Counts the claims. Only the newest one can finish the job.
+  -- Counts claims. Only the newest claim can finish the job.
   lease integer not null default 0,
-  -- Counts the claims whose lease ended before the job was finished.
+  -- Counts claims whose lease ended before the job was finished.
   expired_leases integer not null default 0,
   -- Whether the newest claim can still finish the job: until it is released or claimed again, even after the lease has ended.
   held boolean not null default false,
   leased_until bigint,
   payload text not null,
-  primary key (workspace_id, number)
+  primary key (workspace_id, number),
+  check (
+    number > 0 and (lane is null or lane = 'ordered' or starts_with(lane, 'lane '))
+    and expired_leases between 0 and lease and (held or leased_until is null)
+  )
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 create index job_ready on quotewire.job (ready_at) where lane is null;
@@ -91,18 +95,18 @@ create index job_waiting on quotewire.job (workspace_id, lane, due_at, number)
 create index job_leased on quotewire.job (workspace_id, lane, leased_until)
   where lane is not null and leased_until is not null;
 
--- Lanes, derived from their jobs (`refresh_lanes_1`). The lane "ordered" runs a workspace's ordered jobs one at a time. The
--- names of all others begin with "lane ".
+-- Lanes, derived from their jobs (`refresh_lanes_1`).
 create table quotewire.lane (
   workspace_id text collate "C" not null,
   name text collate "C" not null,
   max_leased integer not null,
   urgent boolean not null,
-  -- When its next job can be claimed; null if none waits, or if the lane is full.
+  -- When its next job can be claimed; null if none is waiting or the lane is full.
   ready_at bigint,
   -- When its first lease ends; null if no job is leased.
   lease_ends_at bigint,
-  primary key (workspace_id, name)
+  primary key (workspace_id, name),
+  check (max_leased > 0 and (name = 'ordered' or starts_with(name, 'lane ')))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 create index lane_urgent on quotewire.lane (ready_at) where urgent and ready_at is not null;
@@ -111,12 +115,12 @@ create index lane_ready on quotewire.lane (ready_at) where not urgent and ready_
 
 create index lane_lease_ends on quotewire.lane (lease_ends_at) where lease_ends_at is not null;
 
--- Counts that hosts share, each in one window of time.
+-- Counts shared by hosts, each for one time window.
 create table quotewire.tally (
   workspace_id text collate "C" not null,
   name text collate "C" not null,
   window_start bigint not null,
-  window_ms bigint not null,
+  window_ms bigint not null check (window_ms > 0),
   total bigint not null,
   primary key (workspace_id, name, window_start, window_ms)
 ) with (fillfactor = 50);

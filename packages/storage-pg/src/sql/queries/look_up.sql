@@ -1,7 +1,7 @@
--- Many newest records at once: some by their keys, others as the first children of a parent after an id. `place` is the
--- place of the question.
+-- The newest versions of many records at once: some by key, others as the first children of a parent after an id.
+-- `place` is the place of the lookup.
 --
--- The limits keep the planner to one index lookup for each, while a table is small and has no statistics.
+-- The limits make the planner use one index lookup for each, even while a table is small and has no statistics.
 select k.place::integer, r.* from unnest($1::integer[], $2::text[], $3::text[], $4::text[])
   k (place, workspace_id, kind, id)
 cross join lateral (

@@ -1,4 +1,4 @@
--- Up to $11 records of a page. It scans :page_scan_records records after $3 in the order of ids, and returns those that match.
+-- Up to $11 records of a page. Scans :page_scan_records records after $3 in id order, and returns those that match.
 -- There are four variants: :after and :direction for each order, and :parent with and without a parent.
 select :record_columns from (
   select * from quotewire.record

@@ -1,4 +1,4 @@
--- Whether Citus leaves a function of a distributed schema on the coordinator.
+-- Whether Citus has left a function of a distributed schema on the coordinator.
 select exists (
   select from pg_proc p
   where p.pronamespace = 'quotewire'::regnamespace and not exists (

@@ -1,4 +1,4 @@
--- How far the subscription $1 is: how many tables it still copies, and whether it works at all.
+-- The progress of the subscription $1: how many tables it still has to copy, and whether it is working.
 select count(*) filter (where r.srsubstate <> 'r')::integer as tables_left,
   count(*)::integer as tables,
   exists (select from pg_stat_subscription a where a.subname = $1 and a.pid is not null) as is_running

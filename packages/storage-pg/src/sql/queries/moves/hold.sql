@@ -1,5 +1,5 @@
--- Holds the cell, whose tables are locked: from the commit on, no statement of a host finds them, neither to write nor to read.
--- The mark is the last row that is replicated.
+-- Holds the cell, whose tables are locked: after the commit, hosts' statements can no longer find them, neither to read
+-- nor to write. The mark is the last replicated row.
 do $$
 begin
   update quotewire.place set state = 'held', mark = gen_random_uuid()::text,

@@ -1,5 +1,5 @@
--- The replication lag of the slot $1 in bytes of the log, how far the new place has confirmed the log, and whether the server has
--- given up the slot and the log that it kept.
+-- The replication lag of the slot $1 in bytes of the log, the position that the new place has confirmed, and whether
+-- the server has invalidated the slot and removed its log.
 select pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed)::bigint as bytes,
   pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed,
   s.is_lost

@@ -1,4 +1,4 @@
--- What the old place can do.
+-- The capabilities of the old place.
 select current_setting('server_version_num')::integer as version,
   current_setting('wal_level') as wal_level,
   pg_is_in_recovery() as is_standby,

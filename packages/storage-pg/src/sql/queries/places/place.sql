@@ -1,2 +1,2 @@
--- What this place says about the cell. `is_overdue`: its hold has run out.
+-- What this place records about the cell. `is_overdue`: its hold has expired.
 select state, epoch, move_id, coalesce(held_until < clock_timestamp(), false) as is_overdue from quotewire.place;

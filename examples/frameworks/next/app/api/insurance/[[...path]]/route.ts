@@ -2,4 +2,4 @@ import { webHandlers } from "@quotewire/http/web"
 import { mcp } from "@quotewire/mcp"
 import { quotewire } from "../../../../lib/quotewire"
 
-export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/api/insurance", mcp })
+export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/api/insurance", mcp })

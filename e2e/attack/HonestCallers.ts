@@ -1,0 +1,57 @@
+import { Agent, request } from "node:http"
+import { setTimeout as after } from "node:timers/promises"
+
+/** How fast calls with a key are answered, and how many fail. */
+export interface LatencyReport {
+  readonly calls: number
+  readonly failed: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly max_ms: number
+}
+
+const lanes = 8
+
+/** A call that has no answer after this time has failed, in milliseconds. */
+const longest_ms = 60_000
+
+const call = (base_url: string, key: string, agent: Agent): Promise<boolean> =>
+  new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}` }
+    const sent = request(`${base_url}/v1/quote-requests?limit=1`, { agent, headers, timeout: longest_ms })
+    sent.on("timeout", () => sent.destroy())
+    sent.on("error", () => resolve(false))
+    sent.on("response", (response) => {
+      response.resume()
+      response.on("end", () => resolve(response.statusCode === 200))
+      response.on("error", () => resolve(false))
+    })
+    sent.end()
+  })
+
+/** Calls at a steady rate on connections that stay open, until told to stop. */
+export const begin = (base_url: string, key: string) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: lanes })
+  const took_ms: Array<number> = []
+  let failed = 0
+  let isOver = false
+  const lane = async () => {
+    while (!isOver) {
+      const began = performance.now()
+      if (!(await call(base_url, key, agent))) failed += 1
+      took_ms.push(performance.now() - began)
+      await after(20)
+    }
+  }
+  const running = Promise.all(Array.from({ length: lanes }, lane))
+  return {
+    stop: async (): Promise<LatencyReport> => {
+      isOver = true
+      await running
+      agent.destroy()
+      const sorted = took_ms.toSorted((a, b) => a - b)
+      const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+      return { calls: sorted.length, failed, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: sorted.at(-1) ?? 0 }
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { assert, describe } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
+import { Clock, Effect, Scope } from "effect"
+import { prompt } from "../../packages/core/test/quoting/carriers.ts"
+import { anotherHost, live, pass, runDue, start, work } from "../../packages/core/test/quoting/support.ts"
+import {
+  answered,
+  confirmed,
+  create,
+  deliveries,
+  health,
+  log,
+  only,
+  type Sent,
+  testWebhooks,
+  url
+} from "../../packages/core/test/webhooks/support.ts"
+
+/*
+ * Long outages of an endpoint or the database.
+ */
+
+const minute_ms = 60_000
+const hour_ms = 60 * minute_ms
+const day_ms = 24 * hour_ms
+
+/** The wait before each retry, from the end of the previous attempt, as the contract promises. */
+const waits_ms = [5_000, 5 * minute_ms, 30 * minute_ms, 2 * hour_ms, 5 * hour_ms, 10 * hour_ms, 10 * hour_ms]
+
+/** A database that can be unavailable. */
+const flapping = () => {
+  const state = { isAway: false }
+  const away = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
+  const unlessAway = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | Storage.StorageUnavailable> =>
+    Effect.suspend((): Effect.Effect<A, E | Storage.StorageUnavailable> => (state.isAway ? away : effect))
+  const around = (storage: Storage.Storage["Service"]): Storage.Storage["Service"] => ({
+    ...storage,
+    commit: (change) => unlessAway(Effect.tap(storage.commit(change), () => (state.isAway ? away : Effect.void))),
+    get: (key) => unlessAway(storage.get(key)),
+    page: (query) => unlessAway(storage.page(query)),
+    feed: (query) => unlessAway(storage.feed(query)),
+    claim: (query) => unlessAway(storage.claim(query)),
+    release: (leases) => unlessAway(storage.release(leases)),
+    erase: (erasure) => unlessAway(storage.erase(erasure)),
+    addCounts: (now, tallies) => unlessAway(storage.addCounts(now, tallies)),
+    lane: (query) => unlessAway(storage.lane(query))
+  })
+  return { state, around }
+}
+
+const carriers = [prompt("first").adapter, prompt("second").adapter]
+
+describe("a database that flaps for an hour", () => {
+  const database = flapping()
+  testWebhooks(
+    "costs no delivery: what was interrupted is attempted again, and no job is given up",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* work
+        const accepted: Array<string> = []
+        // Unavailable for longer than a lease, and back for less time than an attempt takes.
+        for (let passed_ms = 0; passed_ms < hour_ms; passed_ms += 44_000) {
+          if (accepted.length < 10) accepted.push((yield* start({}, live)).id)
+          yield* pass(4_000)
+          database.state.isAway = true
+          yield* pass(40_000)
+          database.state.isAway = false
+        }
+        yield* pass(2 * minute_ms)
+        const all = yield* log(id, live)
+        assert.lengthOf(all, accepted.length)
+        for (const { status, attempts } of all) assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+        // Each return of the database costs at most one POST per delivery.
+        assert.isAtMost(endpoints.sent.length, accepted.length * Math.ceil(hour_ms / 44_000))
+      }),
+    { send_takes_ms: () => 6_000 },
+    { around: database.around, carriers }
+  )
+})
+
+describe("a database that flaps for an hour, under two hosts", () => {
+  const database = flapping()
+  testWebhooks(
+    "costs no delivery either, whichever host takes over a lease that an outage has ended",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
+        yield* there(Scope.provide(work, yield* Effect.scope))
+        yield* work
+        const { id } = yield* create({}, live)
+        for (let nth = 0; nth < 5; nth++) yield* start({}, live)
+        for (let passed_ms = 0; passed_ms < hour_ms; passed_ms += 36_000) {
+          yield* pass(3_000)
+          database.state.isAway = true
+          yield* pass(33_000)
+          database.state.isAway = false
+        }
+        yield* pass(2 * minute_ms)
+        for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
+      }),
+    { send_takes_ms: () => 6_000 },
+    { around: database.around, carriers }
+  )
+})
+
+describe("a retry without end", () => {
+  testWebhooks(
+    "does not come of an outage of the endpoint: eight attempts on schedule, then delivery is off, and nothing is left to do",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        const { id: first } = yield* start({}, live)
+        yield* runDue
+        for (const wait_ms of waits_ms) {
+          const before = endpoints.sent.length
+          yield* pass(wait_ms - 1)
+          yield* runDue
+          assert.lengthOf(endpoints.sent, before)
+          yield* pass(1)
+          yield* runDue
+          assert.lengthOf(endpoints.sent, before + 1)
+        }
+        assert.strictEqual((yield* only(id, live)).status, "failed")
+        // One event per day, until five days have passed without a success.
+        for (let day = 0; day < 5; day++) {
+          yield* pass(day_ms)
+          yield* start({}, live)
+          yield* runDue
+        }
+        assert.strictEqual((yield* health(id, live)).state, "disabled")
+        const before = endpoints.sent.length
+        yield* start({}, live)
+        yield* pass(30 * day_ms)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, before)
+        const attempts = endpoints.sent.filter(({ request }) => request.body.includes(first))
+        assert.lengthOf(attempts, 1 + waits_ms.length)
+      }),
+    { send: () => answered(503) },
+    { carriers }
+  )
+})
+
+const idOf = ({ request }: Sent) => request.headers["webhook-id"] ?? ""
+
+/** With as many carriers, a request has so many events that few requests are enough. */
+const many = Array.from({ length: 12 }, (_, nth) => prompt(`carrier ${nth}`).adapter)
+
+describe("10,000 failures and the endpoint returns", () => {
+  const endpoint = { isUp: false, confirmed: [] as string[] }
+  const event_types = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
+  testWebhooks(
+    "spreads what waits by the lanes, tries nothing before its time, and delivers everything once",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({ event_types: [...event_types, "quote.created"] }, live)
+        yield* work
+        for (let nth = 0; nth < 200; nth++) yield* start({}, live)
+        // Each is attempted, and retried once after five seconds.
+        while (endpoints.sent.length < 10_000) yield* pass(1_000)
+        const back_at = yield* Clock.currentTimeMillis
+        const before = endpoints.sent.length
+        endpoint.isUp = true
+        const tries = Map.groupBy(endpoints.sent, idOf)
+        assert.isAtLeast(tries.size, 5_000)
+        for (let passed_s = 0; passed_s < 600 && endpoint.confirmed.length < tries.size; passed_s++) yield* pass(1_000)
+        for (let minute = 0; minute < 3; minute++) yield* pass(minute_ms)
+        assert.sameMembers(endpoint.confirmed, [...tries.keys()])
+        assert.isAtMost(endpoints.most(url), 16)
+        // Four retries at a time, each taking 20 ms.
+        const inFirstSecond = endpoints.sent.slice(before).filter(({ at }) => at < back_at + 1_000)
+        assert.isAtMost(inFirstSecond.length, 4 * 50 + 16)
+        for (const all of Map.groupBy(endpoints.sent, idOf).values()) {
+          for (const [step, { at }] of all.entries()) {
+            const last = all[step - 1]
+            if (last !== undefined) assert.isAtLeast(at - last.at, (waits_ms[step - 1] ?? 0) + 20)
+          }
+        }
+        const { deliveries: newest } = yield* deliveries(id, { limit: 100 }, live)
+        for (const { status } of newest) assert.strictEqual(status, "succeeded")
+        assert.strictEqual((yield* health(id, live)).state, "healthy")
+      }),
+    {
+      send: ({ headers }) => {
+        if (!endpoint.isUp) return answered(500, 20)
+        endpoint.confirmed.push(headers["webhook-id"] ?? "")
+        return confirmed
+      },
+      send_takes_ms: () => 20
+    },
+    { carriers: many }
+  )
+})

@@ -1,0 +1,126 @@
+import { inPackage, test } from "../Mutant.ts"
+
+const limits = "packages/core/test/access/limits.test.ts"
+const pipeline = "packages/core/test/calls/pipeline.test.ts"
+
+/** Keys, handles, cursors, sealing, limits, and calls that are repeated. */
+export const access = inPackage("core")({
+  "access/Access.ts": [
+    {
+      name: "a revoked key",
+      from: "if (apiKey === null || apiKey.revoked_at !== null) {",
+      to: "if (apiKey === null) {",
+      found_by: test(
+        "packages/core/test/access/revoking.test.ts",
+        "is refused here at once, and on other hosts within a second; other keys still work"
+      )
+    },
+    {
+      name: "a key that was looked up before its revocation",
+      from: "    if (generation !== this.revocations) return\n",
+      to: "",
+      found_by: test(
+        "packages/core/test/access/revoking.test.ts",
+        "is not cached by a call that looked it up meanwhile"
+      )
+    }
+  ],
+  "access/ReadHandle.ts": [
+    {
+      name: "a read handle at the moment it expires",
+      from: "now >= kept.expires_at",
+      to: "now > kept.expires_at",
+      found_by: test(
+        "packages/core/test/access/authority.test.ts",
+        "is the same in a repeat of the start, and valid for a day of workspace time"
+      )
+    }
+  ],
+  "access/Cursor.ts": [
+    {
+      name: "a cursor with other filters",
+      from: "scope.filters ?? {}, encoded]",
+      to: "encoded]",
+      found_by: test(
+        "packages/core/test/events/cursors.test.ts",
+        "refuses a cursor that is altered, of another list, or used with other filters"
+      )
+    }
+  ],
+  "access/Seal.ts": [
+    {
+      name: "a sealed record is not bound to its workspace",
+      from: `\`\${workspace_id} \${kind} \${id} \${version}\``,
+      to: `\`\${kind} \${id} \${version}\``,
+      found_by: test("packages/core/test/access/moved.test.ts", "reveal no quote, secret or answer to it")
+    },
+    {
+      name: "a sealed record is not bound to its version",
+      from: `\`\${workspace_id} \${kind} \${id} \${version}\``,
+      to: `\`\${workspace_id} \${kind} \${id}\``,
+      found_by: test(
+        "packages/core/test/access/moved.test.ts",
+        "does not open in another workspace, or as another kind, id or version"
+      )
+    }
+  ],
+  "access/Allowance.ts": [
+    {
+      name: "a limit that is off by one",
+      from: "used + units > limitCounter.limit",
+      to: "used + units >= limitCounter.limit",
+      found_by: test(limits, "allows a key 60 starts, 600 reads and 120 other calls a minute, counted separately")
+    },
+    {
+      name: "Retry-After of the limit that ends first",
+      from: "endOf(second) > endOf(first) ? second : first",
+      to: "endOf(second) > endOf(first) ? first : second",
+      found_by: test(
+        "packages/core/test/access/retryAfter.property.test.ts",
+        "is exact, whatever the limits, the costs and the time: a second before it the call is refused, then it passes"
+      )
+    },
+    {
+      name: "a refused test counts",
+      from: "for (const { count, units } of charges) counts.add(count, -units)",
+      to: "for (const { count } of charges) counts.add(count, 0)",
+      found_by: test("packages/core/test/webhooks/testsAndReplays.test.ts", "count only if they were queued")
+    }
+  ],
+  "calls/IdempotentCalls.ts": [
+    {
+      name: "an idempotency key is compared without its input",
+      from: "if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise\n",
+      to: "",
+      found_by: test(
+        "packages/core/test/webhooks/subscriptions.test.ts",
+        "returns the first answer without the secret, which is nowhere in storage"
+      )
+    },
+    {
+      name: "a repeat runs beside the first call",
+      from: "if (real_now < before.until) return yield* stillRunning",
+      to: "",
+      found_by: test(pipeline, "can be repeated half a minute after its host has died, and not before")
+    }
+  ],
+  "calls/Fingerprint.ts": [
+    {
+      name: "inputs of the same length are equal",
+      from: "mac !== null && areEqual(join(mac, text), fingerprint)",
+      to: "mac !== null",
+      found_by: test("packages/core/test/quoting/starts.test.ts", "refuses another input, even in one field")
+    }
+  ],
+  "calls/Pipeline.ts": [
+    {
+      name: "a call without authority",
+      from: "authority.callers.includes(caller.kind) &&",
+      to: "",
+      found_by: test(
+        "packages/core/test/access/authority.test.ts",
+        "lets a caller without a key start and read, but never cancel"
+      )
+    }
+  ]
+})

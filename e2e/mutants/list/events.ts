@@ -1,0 +1,176 @@
+import { inPackage, stories, test } from "../Mutant.ts"
+
+const cursors = "packages/core/test/events/cursors.test.ts"
+const delivering = "packages/core/test/webhooks/delivering.test.ts"
+const rotation = "packages/core/test/webhooks/rotation.test.ts"
+const hosts = "packages/core/test/consuming/hosts.test.ts"
+const failing = "packages/core/test/consuming/failing.test.ts"
+
+/** The feed, webhooks and consumers. */
+export const events = inPackage("core")({
+  "events/Events.ts": [
+    {
+      name: "a cursor that skips an event",
+      from: `\`\${workspace.reset_count} \${reached}\``,
+      to: `\`\${workspace.reset_count} \${reached + 1}\``,
+      found_by: stories
+    },
+    {
+      name: "a cursor from before a reset",
+      from: "if (from !== null && from.reset_count !== workspace.reset_count) {",
+      to: "if (from !== null && from.reset_count > workspace.reset_count) {",
+      found_by: stories
+    },
+    {
+      name: "the feed of a sandbox whose reset is under way",
+      from: "const isErased = workspace.erased_count < workspace.reset_count",
+      to: "const isErased = false",
+      found_by: test(
+        "packages/core/test/sandbox/controlCrashes.test.ts",
+        "shows meanwhile no event that the reset erases"
+      )
+    },
+    {
+      name: "a cursor before erased events",
+      from: "if (from !== null && from.number < page.erased_through)",
+      to: "if (from !== null && from.number + 1 < page.erased_through)",
+      found_by: test(
+        cursors,
+        "keeps events for 30 days: a cursor before an erased event has expired, one at the edge has not"
+      )
+    }
+  ],
+  "webhooks/deliveries/Publishing.ts": [
+    {
+      name: "recipients that are not expected",
+      from: "expects: [...change.expects, seen]",
+      to: "expects: change.expects",
+      found_by: stories
+    }
+  ],
+  "webhooks/deliveries/Attempts.ts": [
+    {
+      name: "a body that is encoded again",
+      from: "headers, body: payload }",
+      to: "headers, body: JSON.stringify(JSON.parse(payload), null, 1) }",
+      found_by: stories
+    },
+    {
+      name: "a signature over the body encoded again",
+      from: "Signature.sign(mac, secrets, id, timestamp, payload, keys)",
+      to: "Signature.sign(mac, secrets, id, timestamp, JSON.stringify(JSON.parse(payload), null, 1), keys)",
+      found_by: stories
+    },
+    {
+      name: "an attempt of an earlier step",
+      from: "(delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null",
+      to: "!Delivery.isOpen(delivery)) return null",
+      found_by: test(
+        "packages/core/test/webhooks/testsAndReplays.test.ts",
+        "restarts the schedule of a failed delivery, and of one that is being retried"
+      )
+    }
+  ],
+  "consuming/Dispatcher.ts": [
+    {
+      name: "a hint is trusted: without one, nobody looks",
+      from: "again.next(poll_every_ms)",
+      to: "again.next(2 ** 31 - 1)",
+      found_by: test("packages/core/test/consuming/consuming.test.ts", "finds events without a hint")
+    }
+  ],
+  "webhooks/records/Delivery.ts": [
+    {
+      name: "a retry schedule that is shifted",
+      from: "retries_after_ms[delivery.retries]",
+      to: "retries_after_ms[delivery.retries + 1]",
+      found_by: test(
+        delivering,
+        "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
+      )
+    },
+    {
+      name: "waits for retries count from the start of an attempt",
+      from: "next_attempt_at: outcome.ended_at + wait_ms",
+      to: "next_attempt_at: outcome.attempted_at + wait_ms",
+      found_by: test(
+        delivering,
+        "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
+      )
+    }
+  ],
+  "webhooks/records/EndpointHealth.ts": [
+    {
+      name: "delivery turns off one attempt late",
+      from: "at - health.failing_since >= shut_off_after_ms",
+      to: "at - health.failing_since > shut_off_after_ms",
+      found_by: test(
+        "packages/core/test/webhooks/turningOff.test.ts",
+        "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on"
+      )
+    }
+  ],
+  "webhooks/WebhookSender.ts": [
+    {
+      name: "a redirect confirms a webhook",
+      from: "status >= 200 && status < 300",
+      to: "status >= 200 && status < 400",
+      found_by: test(delivering, "is a failure, whose code is on record")
+    }
+  ],
+  "webhooks/records/SubscriptionStore.ts": [
+    {
+      name: "only the newest secret signs",
+      from: "EventSubscription.validSecrets(subscription, at)) {",
+      to: "EventSubscription.validSecrets(subscription, at).slice(0, 1)) {",
+      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
+    }
+  ],
+  "webhooks/records/EventSubscription.ts": [
+    {
+      name: "a secret signs at the moment it expires",
+      from: "expires_at === null || at < expires_at)",
+      to: "expires_at === null || at <= expires_at)",
+      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
+    }
+  ],
+  "webhooks/Signature.ts": [
+    {
+      name: "a signature of a minute too long ago",
+      from: "if (!(age_seconds <= tolerance))",
+      to: "if (!(age_seconds <= tolerance + 60))",
+      found_by: test(
+        "packages/core/test/webhooks/signature.test.ts",
+        "accepts five minutes in either direction, and not a second more"
+      )
+    }
+  ],
+  "consuming/Consumer.ts": [
+    {
+      name: "a consumer's lease is ignored",
+      from: "(lease?.holder === holder ? null : lease)",
+      to: "(lease?.holder === holder ? null : null)",
+      found_by: test(hosts, "handle each event once, in order, and a workspace one at a time")
+    },
+    {
+      name: "an event is parked one attempt late",
+      from: "failures >= max_attempts",
+      to: "failures > max_attempts",
+      found_by: test(failing, "is parked after max_attempts failures, and the others go on")
+    },
+    {
+      name: "a consumer skips the event after one it has handled",
+      from: "  ...consumer,\n  position: number,",
+      to: "  ...consumer,\n  position: number + 1,",
+      found_by: stories
+    }
+  ],
+  "consuming/HeldConsumer.ts": [
+    {
+      name: "a consumer goes on after its lease has ended",
+      from: "(isLost || now() >= ends_at ? lose : Effect.void)",
+      to: "(isLost ? lose : Effect.void)",
+      found_by: test(hosts, "cuts its handler off, and another takes over")
+    }
+  ]
+})

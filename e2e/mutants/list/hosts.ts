@@ -1,0 +1,100 @@
+import { inPackage, test } from "../Mutant.ts"
+
+const sender = "packages/http/test/webhooks/sender.test.ts"
+const elicitation = "packages/mcp/test/elicitation.test.ts"
+
+const ofHttp = inPackage("http")({
+  "webhooks/Dial.ts": [
+    {
+      name: "the address of a connected socket is not checked",
+      from: "if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress))",
+      to: "if (socket.remoteAddress === undefined)",
+      found_by: test(sender, "are checked on the socket, before a byte is written")
+    }
+  ],
+  "webhooks/Post.ts": [
+    {
+      name: "a webhook is sent again over and over",
+      from: "if (!isStale || this.hasRetried) return this.finish(failure)",
+      to: "if (!isStale && this.hasRetried) return this.finish(failure)",
+      found_by: test("packages/http/test/webhooks/misbehaving.test.ts", "connection_failed")
+    }
+  ],
+  "host/RequestInfo.ts": [
+    {
+      name: "the first, forged address of a proxy header",
+      from: "const entry = reported.pop()",
+      to: "const entry = reported.shift()",
+      found_by: test("packages/http/test/clientAddress.test.ts", "203.0.113.9, 198.51.100.7")
+    }
+  ],
+  "host/ArrivingBodies.ts": [
+    {
+      name: "a body of exactly the limit is refused",
+      from: "if (length > this.limit) {",
+      to: "if (length >= this.limit) {",
+      found_by: test(
+        "packages/http/test/messageRoute.test.ts",
+        "is not called with a wrong key, without a required key, or with too large a body"
+      )
+    }
+  ],
+  "routes/Query.ts": [
+    {
+      name: "the last of a repeated parameter counts",
+      from: "else if (values.has(name)) refused",
+      to: "else if (values.size < 0) refused",
+      found_by: test("packages/http/test/hostile.test.ts", "a repeated parameter")
+    }
+  ],
+  "oauth/AccessTokens.ts": [
+    {
+      name: "a cached token outlives its expiry",
+      from: "found !== undefined && now < found.expires_at",
+      to: "found !== undefined",
+      found_by: test("packages/mcp/test/oauth.test.ts", "expires although it is cached, with a small leeway")
+    },
+    {
+      name: "a token for another resource",
+      from: "        audience,\n",
+      to: "",
+      found_by: test("packages/mcp/test/oauth.test.ts", "is refused with 401 and the reason if it is not valid here")
+    }
+  ]
+})
+
+const ofMcp = inPackage("mcp")({
+  "forms/RequestState.ts": [
+    {
+      name: "the person's answer for other arguments",
+      from: "caller.key_id, tool, args, sealed]",
+      to: "caller.key_id, tool, sealed]",
+      found_by: test(elicitation, "is valid for its caller and its arguments for ten minutes, and cannot be altered")
+    },
+    {
+      name: "the person's answer after it has expired",
+      from: "({ expires_at }) => now < expires_at",
+      to: "({ expires_at }) => now < expires_at + 60_000",
+      found_by: test(elicitation, "is valid for its caller and its arguments for ten minutes, and cannot be altered")
+    }
+  ],
+  "forms/StartQuestions.ts": [
+    {
+      name: "an agreement in the arguments",
+      from: 'answer.action === "cancel") return "pending"',
+      to: 'answer.action === "cancel") return "agreed"',
+      found_by: test(elicitation, "shows the disclosure word for word, and the start continues when the person agrees")
+    }
+  ],
+  "catalogue/OperationTool.ts": [
+    {
+      name: "tools that the caller may not call are listed",
+      from: "(operation.authority.callers.includes(audience.kind) ? show(audience) : null)",
+      to: "show(audience)",
+      found_by: test("packages/mcp/test/tools.test.ts", "are those that the caller may call, in a fixed order")
+    }
+  ]
+})
+
+/** The HTTP host and the agent endpoint. */
+export const hosts = [...ofHttp, ...ofMcp]

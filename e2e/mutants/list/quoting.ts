@@ -1,0 +1,184 @@
+import { inPackage, stories, test } from "../Mutant.ts"
+
+const pending = "packages/core/test/quoting/pending.test.ts"
+const asking = "packages/core/test/quoting/asking.test.ts"
+const starts = "packages/core/test/quoting/starts.test.ts"
+const quotes = "packages/core/test/quoting/quotes.test.ts"
+const offers = "packages/core/test/quoting/offers.test.ts"
+const erase = "packages/core/test/quoting/erase.test.ts"
+const eraseRaces = "packages/core/test/quoting/eraseRaces.test.ts"
+
+/** Quote requests, quotes, asks of carriers, and erasures. */
+export const quoting = inPackage("core")({
+  "quoting/QuoteStarts.ts": [
+    {
+      name: "request key used with another input",
+      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
+      to: "false",
+      found_by: test(starts, "refuses another input, even in one field")
+    },
+    {
+      name: "a start on an outdated workspace",
+      from: "        expects: expectationsOf(moment),\n        events",
+      to: "        events",
+      found_by: test(
+        "packages/core/test/sandbox/cachedMoment.test.ts",
+        "happens at the time to which another host has moved the clock"
+      )
+    }
+  ],
+  "quoting/Quote.ts": [
+    {
+      name: "a quote is available at the moment it expires",
+      from: "stored.expires_at === null || now < stored.expires_at",
+      to: "stored.expires_at === null || now <= stored.expires_at",
+      found_by: test(quotes, "reads as expired from the moment it expires, exactly as it will be stored")
+    }
+  ],
+  "quoting/QuoteChange.ts": [
+    {
+      name: "a quote expires a minute late",
+      from: "[expiry(quote, stored.expires_at)]",
+      to: "[expiry(quote, stored.expires_at + minute_ms)]",
+      found_by: test(
+        "packages/core/test/quoting/quotes.test.ts",
+        "reads as expired from the moment it expires, exactly as it will be stored"
+      )
+    }
+  ],
+  "quoting/QuoteRequest.ts": [
+    {
+      name: "a version that does not go up",
+      from: "...state(status, reason), version: request.version + 1,",
+      to: "...state(status, reason), version: request.version,",
+      found_by: stories
+    }
+  ],
+  "quoting/asking/Asks.ts": [
+    {
+      name: "a duplicate of an ask that must not be made twice",
+      from: 'Effect.catchTag("VersionConflict", () => Effect.succeed(false))',
+      to: 'Effect.catchTag("VersionConflict", () => Effect.succeed(true))',
+      found_by: stories
+    },
+    {
+      name: "an ask that failed is repeated for any carrier",
+      from: "return passes && line.idempotent && ask.attempt === 1",
+      to: "return passes && ask.attempt === 1",
+      found_by: stories
+    },
+    {
+      name: "Retry-After of a carrier is ignored",
+      from: "const pause_ms = Math.max(backoff_ms, reply.retry_after_ms ?? 0)",
+      to: "const pause_ms = backoff_ms",
+      found_by: test(asking, "starts no attempt when less than the carrier's typical time is left")
+    },
+    {
+      name: "a hedge after the request has ended",
+      from: "        Option.exists((stored) => QuoteRequest.isPending(QuoteRequest.kind.value(stored), candidate.adapter.carrier.id))",
+      to: "        Option.isSome",
+      found_by: stories
+    }
+  ],
+  "quoting/asking/AskJobs.ts": [
+    {
+      name: "an outdated request after a conflict",
+      from: "      known = null\n",
+      to: "",
+      found_by: test(
+        asking,
+        "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat"
+      )
+    },
+    {
+      name: "an exchange is recorded after its facts were erased",
+      from: "expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],",
+      to: "expects: [],",
+      found_by: test(eraseRaces, "leaves no record of an exchange that ended at the same moment")
+    }
+  ],
+  "quoting/asking/Collecting.ts": [
+    {
+      name: "a request without a deadline",
+      from: "jobs: [...asks, closing(request, deadline)]",
+      to: "jobs: asks",
+      found_by: stories
+    }
+  ],
+  "quoting/asking/ReplyRules.ts": [
+    {
+      name: "an answer after the deadline counts",
+      from: "const isLate = now > ask.deadline &&",
+      to: "const isLate = now > ask.deadline + 5_000 &&",
+      found_by: test(pending, "is too late after the deadline, even if the request was not ended yet")
+    },
+    {
+      name: "the request's event before those of its quotes",
+      from: "joined([...before, last])",
+      to: "joined([last, ...before])",
+      found_by: test(quotes, "is in the feed before the version of the request that names it")
+    },
+    {
+      name: "one offer more than is allowed",
+      from: "const max_offers = 10\n",
+      to: "const max_offers = 11\n",
+      found_by: test(
+        "packages/core/test/quoting/faults.test.ts",
+        "of which only the first ten offers are used, says so"
+      )
+    }
+  ],
+  "quoting/asking/AskRefs.ts": [
+    {
+      name: "a carrier's number is taken from another pending ask",
+      from: "if (known !== null && (yield* isStillPending(carrier_id, known))) return false",
+      to: "",
+      found_by: test(
+        "packages/core/test/carriers/ownNumbers.test.ts",
+        "never reaches another organization: a number that is taken makes the second reply unreadable, and the log says so"
+      )
+    }
+  ],
+  "quoting/erasing/Erasures.ts": [
+    {
+      name: "an erasure leaves what belongs to the application",
+      from: "    yield* eraseChildren(workspace_id, application_id)\n",
+      to: "",
+      found_by: test(erase, "takes everything with it that is sealed and belongs to the request or to its application")
+    },
+    {
+      name: "an erasure leaves the carriers' numbers",
+      from: '    yield* eraseKind({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, parent, versions: "all" })\n',
+      to: "",
+      found_by: test(
+        "packages/core/test/carriers/ownNumbers.test.ts",
+        "is not readable in storage, and is erased with its request"
+      )
+    }
+  ],
+  "carriers/Offer.ts": [
+    {
+      name: "an offer that ends now",
+      from: "rule(end > now,",
+      to: "rule(end >= now,",
+      found_by: test(offers, "no offer of this answer is shown, and the carrier gave no answer")
+    }
+  ],
+  "carriers/health/CarrierHealth.ts": [
+    {
+      name: "a carrier gets one call more than it has room for",
+      from: "running < limits.max_concurrent",
+      to: "running <= limits.max_concurrent",
+      found_by: stories
+    },
+    {
+      name: "a circuit opens one failure late",
+      from: "failures.length >= circuit_failures",
+      to: "failures.length > circuit_failures",
+      found_by: test(
+        "packages/core/test/quoting/circuit.test.ts",
+        "opens for a minute when half of 20 asks were errors"
+      )
+    }
+  ]
+})

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { read, root, sources } from "../../test/support/sources.ts"
+import { matches } from "./Mutant.ts"
+import { mutants } from "./mutants.ts"
+
+const textOf = (path: string) => readFileSync(join(root, path), "utf8")
+
+describe("the mutants", () => {
+  it("replace a text that their file holds exactly once, with another", () => {
+    const outdated = mutants.filter((mutant) => matches(mutant, textOf(mutant.file)) !== 1 || mutant.from === mutant.to)
+    assert.deepStrictEqual(
+      outdated.map(({ file, name }) => `${name}: ${file}`),
+      []
+    )
+  })
+
+  it("are found by tests that exist", () => {
+    // The tests of storages have the names of the rules that every storage keeps.
+    const rules = sources("packages/core/src/testing/storage", ".ts").map(({ text }) => text)
+    const lost = mutants.flatMap(({ found_by, name }) =>
+      "test" in found_by && ![textOf(found_by.test), ...rules].some((text) => text.includes(found_by.name))
+        ? [`${name}: ${found_by.name}`]
+        : []
+    )
+    assert.deepStrictEqual(lost, [])
+  })
+
+  it("are those of the table, each with a name of its own", () => {
+    const rows = read("docs/proof.md").text.matchAll(/^\| (.*?) +\| (?:core|storage-memory|storage-pg|http|mcp)\//gm)
+    const listed = Array.from(rows, ([, name = ""]) => name)
+    const names = mutants.map(({ name }) => name)
+    assert.strictEqual(new Set(names).size, names.length)
+    assert.deepStrictEqual(listed.toSorted(), names.toSorted())
+  })
+})

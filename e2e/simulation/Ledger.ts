@@ -1,0 +1,148 @@
+import type { Ids } from "@quotewire/core"
+import type { Machine } from "./Machine.ts"
+import type { Answer } from "./Operations.ts"
+import type { CarrierId } from "./Story.ts"
+import type { WorkspaceName } from "./World.ts"
+
+/*
+ * What the world outside has seen of the service: the truth that the invariants are about.
+ */
+
+/** A moment: the virtual time, and how many steps had run by then, which orders what happens at the same time. */
+export interface Moment {
+  readonly at: number
+  readonly step: number
+}
+
+/** An ask as its carrier has seen it. */
+export interface Ask extends Moment {
+  readonly carrier_id: CarrierId
+  readonly request: number
+  readonly key: string
+  readonly line: string
+  readonly attempt: number
+  /** Whether the carrier has said that it did not take the ask. */
+  was_refused: boolean
+  /** Whether the carrier never answers. */
+  readonly hangs: boolean
+  /** When the carrier had answered, or the call had ended; null while it runs. */
+  ended_at: number | null
+}
+
+/** A start that was accepted, as its caller knows it. */
+export interface Accepted {
+  readonly request: number
+  readonly workspace: WorkspaceName
+  readonly id: string
+  readonly sent: Moment
+  readonly answered: Moment
+}
+
+/** A subscription, as its owner knows it. */
+export interface Subscribed {
+  readonly id: string
+  readonly workspace: WorkspaceName
+  readonly url: string
+  readonly types: ReadonlyArray<string>
+  readonly secrets: Array<string>
+  readonly sent: Moment
+  readonly answered: Moment
+  disabling: Moment | null
+  disabled: Moment | null
+}
+
+/** A POST as a receiver has got it. */
+export interface Received extends Moment {
+  readonly url: string
+  readonly body: string
+  /** Whether the receiver has answered that it took it. */
+  readonly was_taken: boolean
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** An event that a change has stored, seen where it was stored. */
+export interface Committed extends Moment {
+  readonly workspace_id: Ids.WorkspaceId
+  readonly id: string
+}
+
+/** A control or a deed of an operator, what it is about, and when it was sent. */
+export interface Begun {
+  readonly deed: string
+  readonly about: string
+  readonly sent: Moment
+}
+
+/** One that was answered. */
+export interface Done extends Begun {
+  readonly answered: Moment
+}
+
+/** A call with a key that may have been revoked. */
+export interface KeyUse {
+  readonly workspace: WorkspaceName
+  readonly sent: Moment
+  readonly answered: Moment
+  readonly was_accepted: boolean
+}
+
+/** An event that a consumer has handled without failure. */
+export interface Handled extends Moment {
+  readonly workspace_id: string
+  readonly event_id: string
+}
+
+/** An event as the feed shows it. */
+export type FeedEvent = Answer<"list_events">["events"][number]
+
+/** What a reader who follows a feed has seen, from one beginning to the next: it begins again if its cursor has expired. */
+export type Followed = Array<Array<FeedEvent>>
+
+/** Everything that was seen. */
+export interface Ledger {
+  readonly asks: Array<Ask>
+  readonly accepted: Array<Accepted>
+  readonly subscribed: Array<Subscribed>
+  readonly received: Array<Received>
+  /** How often each event was sent to each address, also to a receiver that is gone. */
+  readonly attempts: Map<string, number>
+  readonly committed: Array<Committed>
+  readonly begun: Array<Begun>
+  readonly done: Array<Done>
+  readonly handled: Array<Handled>
+  readonly keyUses: Array<KeyUse>
+  readonly followed: Map<WorkspaceName, Followed>
+  /** When readers were told that the story is over. */
+  ended_at: number
+  /** What is wrong at the moment at which it happens. */
+  readonly wrong: Array<string>
+  /** The states, transitions and faults that were reached. */
+  readonly reached: Set<string>
+}
+
+/** Names an event that is sent to an address. */
+export const attemptOf = (url: string, event_id: string): string => `${url} ${event_id}`
+
+/** A ledger before a story. */
+export const make = (): Ledger => ({
+  asks: [],
+  accepted: [],
+  subscribed: [],
+  received: [],
+  attempts: new Map(),
+  committed: [],
+  begun: [],
+  done: [],
+  handled: [],
+  keyUses: [],
+  followed: new Map(),
+  ended_at: 0,
+  wrong: [],
+  reached: new Set()
+})
+
+/** The moment of a machine. */
+export const momentOf = (machine: Machine): Moment => ({ at: machine.now(), step: machine.steps() })
+
+/** Whether one moment was before another. */
+export const isBefore = (one: Moment, other: Moment): boolean => one.step < other.step

@@ -1,0 +1,223 @@
+import { Clock, Context, Duration, Effect, type Exit, Logger, Random, References, Scheduler } from "effect"
+import type { Chance } from "../chaos/Chance.ts"
+
+/*
+ * One process of an operating system after another, all on one thread and in virtual time. The seed chooses which of the steps
+ * that are ready comes next, so a run is the same each time, whatever runs in it.
+ */
+
+/** A step that is ready: what runs next in a process. Steps of nobody are those of the network and of storage. */
+interface Step {
+  readonly of: Process | null
+  readonly run: () => void
+}
+
+/** A step that becomes ready later. Equal times keep their order. */
+interface Timer extends Step {
+  readonly at: number
+  readonly order: number
+}
+
+/** A simulated process: what runs in it stops at once if it is killed, without finalizers. */
+export interface Process {
+  readonly name: string
+  readonly isAlive: () => boolean
+  /** Runs an effect in this process, and calls back with the exit, unless the process dies before. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E>, then: (exit: Exit.Exit<A, E>) => void) => void
+  /** Ends the process between two of its steps. */
+  readonly kill: () => void
+  /** Calls back when it has run so many more steps, before anything else runs. */
+  readonly afterSteps: (steps: number, then: () => void) => void
+  /** Runs none of its steps for a while, as if its machine were suspended. */
+  readonly pause: (ms: number) => void
+  /** Whether it has stood still before. */
+  readonly wasPaused: () => boolean
+  /** Notes that one of its steps has run. */
+  readonly stepped: () => void
+  /** Sets its wall clock apart from the true time. */
+  readonly setSkew: (ms: number) => void
+}
+
+/** Runs processes and what is between them. */
+export interface Machine {
+  /** The true time, in milliseconds. */
+  readonly now: () => number
+  readonly start: (name: string) => Process
+  /** Runs a step soon: in a process, or in nobody's. */
+  readonly soon: (of: Process | null, run: () => void) => void
+  /** Runs a step after a time; returns how to cancel it. */
+  readonly later: (ms: number, of: Process | null, run: () => void) => () => void
+  /** Runs steps, and moves the time when none is ready, up to a time. */
+  readonly runUntil: (time: number) => void
+  /** Lets time pass during which nothing runs, as if all machines were suspended. */
+  readonly jump: (ms: number) => void
+  /** How many steps have run: orders what happens at the same time. */
+  readonly steps: () => number
+}
+
+/** A machine without processes, at a time. */
+export const make = (chance: Chance, starts_at: number): Machine => {
+  let now = starts_at
+  let order = 0
+  const ready: Array<Step> = []
+  let steps = 0
+  const timers = makeHeap()
+  const paused = new Map<Process, number>()
+
+  const soon: Machine["soon"] = (of, run) => {
+    ready.push({ of, run })
+  }
+  const later: Machine["later"] = (ms, of, run) => {
+    let isCancelled = false
+    timers.push({ at: now + Math.max(0, ms), order: order++, of, run: () => isCancelled || run() })
+    return () => {
+      isCancelled = true
+    }
+  }
+
+  const start = (name: string): Process => {
+    let isAlive = true
+    let skew_ms = 0
+    let wasPaused = false
+    let waiting: { steps: number; readonly then: () => void } | null = null
+    const started_at = now
+    const scheduler: Scheduler.Scheduler = {
+      executionMode: "async",
+      shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
+      makeDispatcher: () => ({
+        scheduleTask: (task) => soon(process, task),
+        flush: () => {}
+      })
+    }
+    const wall = () => now + skew_ms
+    const monotonic = () => BigInt(now - started_at) * 1_000_000n
+    const clock: Clock.Clock = {
+      currentTimeMillisUnsafe: wall,
+      currentTimeMillis: Effect.sync(wall),
+      currentTimeNanosUnsafe: () => BigInt(wall()) * 1_000_000n,
+      currentTimeNanos: Effect.sync(() => BigInt(wall()) * 1_000_000n),
+      monotonicTimeNanosUnsafe: monotonic,
+      monotonicTimeNanos: Effect.sync(monotonic),
+      sleep: (duration) =>
+        Effect.callback<void>((resume) => {
+          const cancel = later(Math.ceil(Duration.toMillis(duration)), process, () => resume(Effect.void))
+          return Effect.sync(cancel)
+        })
+    }
+    const random = { nextDoubleUnsafe: chance.next, nextIntUnsafe: () => chance.below(2 ** 31) }
+    const context = Context.make(Scheduler.Scheduler, scheduler).pipe(
+      Context.add(Clock.Clock, clock),
+      Context.add(Random.Random, random),
+      Context.add(Logger.CurrentLoggers, new Set()),
+      Context.add(References.TracerEnabled, false)
+    )
+    const process: Process = {
+      name,
+      isAlive: () => isAlive,
+      run: (effect, then) => soon(process, () => Effect.runForkWith(context)(effect).addObserver(then)),
+      kill: () => {
+        isAlive = false
+      },
+      afterSteps: (steps, then) => {
+        waiting = { steps, then }
+      },
+      stepped: () => {
+        if (waiting === null || --waiting.steps > 0) return
+        const { then } = waiting
+        waiting = null
+        then()
+      },
+      pause: (ms) => {
+        wasPaused = true
+        paused.set(process, now + ms)
+        later(ms, null, () => {})
+      },
+      wasPaused: () => wasPaused,
+      setSkew: (ms) => {
+        skew_ms = ms
+      }
+    }
+    return process
+  }
+
+  /** A step that may run now, taken out of those that are ready; undefined if there is none. */
+  const take = (): Step | undefined => {
+    while (ready.length > 0) {
+      const place = chance.below(ready.length)
+      const step = ready[place]
+      const last = ready.pop()
+      if (last !== undefined && place < ready.length) ready[place] = last
+      if (step === undefined || step.of?.isAlive() === false) continue
+      const until = step.of === null ? undefined : paused.get(step.of)
+      if (until === undefined || until <= now) return step
+      timers.push({ ...step, at: until, order: order++ })
+    }
+    return undefined
+  }
+
+  const runUntil = (time: number): void => {
+    while (true) {
+      const step = take()
+      if (step !== undefined) {
+        steps++
+        step.run()
+        step.of?.stepped()
+        continue
+      }
+      const next = timers.peek()
+      if (next === undefined || next.at > time) {
+        now = Math.max(now, time)
+        return
+      }
+      now = Math.max(now, next.at)
+      for (let due = timers.peek(); due !== undefined && due.at <= now; due = timers.peek()) {
+        timers.pop()
+        ready.push(due)
+      }
+    }
+  }
+
+  const jump = (ms: number) => {
+    now += ms
+  }
+
+  return { now: () => now, start, soon, later, runUntil, jump, steps: () => steps }
+}
+
+/** Timers by time, the earliest first. */
+const makeHeap = () => {
+  const heap: Array<Timer> = []
+  const isBefore = (a: Timer, b: Timer) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  return {
+    peek: (): Timer | undefined => heap[0],
+    push: (timer: Timer) => {
+      let at = heap.push(timer) - 1
+      while (at > 0) {
+        const above = (at - 1) >> 1
+        const parent = heap[above]
+        if (parent === undefined || !isBefore(timer, parent)) break
+        heap[at] = parent
+        at = above
+      }
+      heap[at] = timer
+    },
+    pop: () => {
+      const last = heap.pop()
+      if (last === undefined || heap.length === 0) return
+      let at = 0
+      while (true) {
+        let below = 2 * at + 1
+        let child = heap[below]
+        const right = heap[below + 1]
+        if (child !== undefined && right !== undefined && isBefore(right, child)) {
+          child = right
+          below++
+        }
+        if (child === undefined || !isBefore(child, last)) break
+        heap[at] = child
+        at = below
+      }
+      heap[at] = last
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import type { WorkspaceName } from "./World.ts"
+
+/*
+ * A story is data: what callers and operators do, how carriers and receivers behave, and what fails. The seed chooses the story,
+ * and the order of the steps in it. A story can be made smaller by leaving out actions.
+ */
+
+/** The carriers of a story, by how they are asked. */
+export const carrierModes = {
+  "naic:90001": "answers at once",
+  "naic:90002": "may be slow, and is hedged",
+  "naic:90003": "must not be asked twice",
+  "naic:90004": "is polled",
+  "naic:90005": "calls back, and must not be asked twice",
+  "naic:90006": "is polled or calls back, in two steps",
+  "naic:90007": "has room for two calls"
+} as const
+export type CarrierId = keyof typeof carrierModes
+
+/** What a carrier answers in the end. */
+export const answers = [
+  "offers",
+  "two offers",
+  "an offer that is refreshed",
+  "an offer that expires",
+  "declines",
+  "asks a question",
+  "gives no answer",
+  "is busy",
+  "fails for good",
+  "hangs",
+  "throws",
+  "lies",
+  "lies about its kind"
+] as const
+export type Answer = (typeof answers)[number]
+
+/** How a carrier behaves in one ask. */
+export interface Behaviour {
+  readonly answer: Answer
+  /** How long each of its answers takes, in milliseconds. */
+  readonly takes_ms: number
+  /** How often it is polled before it answers, or how often it sends its callback. */
+  readonly times: number
+}
+
+/** How a receiver of webhooks fails for a while. */
+export const receiverFaults = ["answers 500", "hangs", "redirects", "is slow", "is gone", "fails for good"] as const
+export type ReceiverFault = (typeof receiverFaults)[number]
+
+/** How storage fails for a while. */
+export const storageFaults = [
+  "is down",
+  "is read-only",
+  "is full",
+  "is slow",
+  "loses statements",
+  "loses answers"
+] as const
+export type StorageFault = (typeof storageFaults)[number]
+
+/** How hints fail for a while. */
+export const hintFaults = ["late", "lost"] as const
+export type HintFault = (typeof hintFaults)[number]
+
+/** The lines of insurance of a story. */
+export const lines = ["renters", "pet", "personal_auto"] as const
+
+/** One thing that happens. `request`, `subscription`, `receiver` and `host` are numbers in the story. */
+export type Deed =
+  | {
+      readonly do: "start"
+      readonly request: number
+      readonly workspace: WorkspaceName
+      readonly line: (typeof lines)[number]
+      readonly key: "server" | "platform" | "widget"
+      /** How many times the same start is sent at the same time. */
+      readonly copies: number
+      /** How many answers get lost on their way to the caller. */
+      readonly lost_answers: number
+      /** What is special about it. */
+      readonly as?: "one that cannot start" | "one where no carrier is"
+    }
+  | { readonly do: "read"; readonly request: number; readonly wait_seconds: number }
+  | { readonly do: "cancel"; readonly request: number }
+  | { readonly do: "erase"; readonly request: number }
+  | {
+      readonly do: "subscribe"
+      readonly subscription: number
+      readonly workspace: WorkspaceName
+      readonly receiver: number
+      readonly types: "all" | "ends" | "quotes"
+    }
+  | { readonly do: "rotate"; readonly subscription: number }
+  | { readonly do: "disable"; readonly subscription: number }
+  | { readonly do: "send a test"; readonly subscription: number }
+  | { readonly do: "replay a delivery"; readonly subscription: number }
+  /** An operator makes a new key, and revokes the spare one. */
+  | { readonly do: "rotate a key"; readonly workspace: WorkspaceName }
+  | { readonly do: "use the spare key"; readonly workspace: WorkspaceName }
+  | { readonly do: "advance"; readonly workspace: WorkspaceName; readonly seconds: number }
+  | { readonly do: "reset"; readonly workspace: WorkspaceName }
+  | { readonly do: "force expiry"; readonly workspace: WorkspaceName }
+  | { readonly do: "replay events"; readonly workspace: WorkspaceName }
+  | { readonly do: "kill"; readonly host: number; readonly after_steps: number; readonly down_ms: number }
+  | { readonly do: "stop"; readonly host: number; readonly down_ms: number }
+  | { readonly do: "pause"; readonly host: number; readonly for_ms: number }
+  | { readonly do: "set the clock"; readonly host: number; readonly apart_ms: number }
+  | {
+      readonly do: "storage"
+      readonly how: StorageFault
+      /** The host that suffers; null for all. */
+      readonly host: number | null
+      readonly for_ms: number
+    }
+  | {
+      readonly do: "hints"
+      readonly how: HintFault
+      /** The host that misses them, so that only its caches are outdated; null for all. */
+      readonly host: number | null
+      readonly for_ms: number
+    }
+  | { readonly do: "receiver"; readonly receiver: number; readonly how: ReceiverFault; readonly for_ms: number }
+  | { readonly do: "name servers are down"; readonly for_ms: number }
+  | { readonly do: "consumers fail"; readonly for_ms: number }
+
+/** A deed, and when it happens: milliseconds after the beginning. */
+export type Action = Deed & { readonly at: number }
+
+/** All that happens. */
+export interface Story {
+  /** Decides the order of steps, and how long messages take. */
+  readonly seed: number
+  readonly hosts: number
+  /** Whether the hosts consume events, too. */
+  readonly consumes: boolean
+  /** Whether callers and one carrier have tight limits. Hosts and storage do not fail in such a story, so that it can be counted. */
+  readonly has_limits: boolean
+  /** How long callers and faults go on, in milliseconds: then all heals, and the rest is quiet. */
+  readonly busy_ms: number
+  readonly actions: ReadonlyArray<Action>
+  /** How each carrier behaves: request n gets behaviour n, and the list is used again and again. */
+  readonly carriers: { readonly [id in CarrierId]: ReadonlyArray<Behaviour> }
+}
+
+const secondsOf = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+
+/** An action as one line that a person can read. */
+export const lineOf = (action: Action): string => {
+  const { at, do: deed, ...rest } = action
+  const details = Object.entries(rest).map(([name, value]) =>
+    name.endsWith("_ms") && typeof value === "number" ? `${name.slice(0, -3)} ${secondsOf(value)}` : `${name} ${value}`
+  )
+  return `${secondsOf(at).padStart(8)}  ${deed}${details.length === 0 ? "" : `: ${details.join(", ")}`}`
+}
+
+/** A story as lines: its actions in order, and how its carriers behave in the requests that are left. */
+export const linesOf = ({ actions, carriers, seed }: Story): ReadonlyArray<string> => {
+  const requests = actions.flatMap((action) => (action.do === "start" ? [action.request] : []))
+  const behaviours = Object.entries(carriers).flatMap(([id, all]) =>
+    requests.map((request) => {
+      const { answer, takes_ms, times } = all[request % all.length] ?? { answer: "offers", takes_ms: 0, times: 1 }
+      return `          ${id}, request ${request}: ${answer}, takes ${secondsOf(takes_ms)}, times ${times}`
+    })
+  )
+  return [`seed ${seed}`, ...actions.map(lineOf), ...(requests.length > 3 ? [] : behaviours)]
+}

@@ -1,0 +1,36 @@
+import type { ReceiverWeather } from "./Receivers.ts"
+import type { StorageWeather } from "./SimulatedStorage.ts"
+import type { Action } from "./Story.ts"
+
+/** What is wrong with the surroundings of the hosts at any moment: it follows from the story alone. */
+export interface Weather extends ReceiverWeather, StorageWeather {
+  readonly consumersFail: () => boolean
+}
+
+/** The weather of a story that began at a time. Faults end by themselves, at the latest when it gets quiet. */
+export const make = (actions: ReadonlyArray<Action>, since: () => number, busy_ms: number): Weather => {
+  const isOn = ({ at, for_ms }: { readonly at: number; readonly for_ms: number }) => {
+    const now = since()
+    return at <= now && now < Math.min(at + for_ms, busy_ms)
+  }
+  const hasBegun = ({ at }: { readonly at: number }) => at <= since()
+  const all = {
+    storage: actions.filter((action) => action.do === "storage"),
+    hints: actions.filter((action) => action.do === "hints"),
+    receivers: actions.filter((action) => action.do === "receiver"),
+    names: actions.filter((action) => action.do === "name servers are down"),
+    consumers: actions.filter((action) => action.do === "consumers fail")
+  }
+  return {
+    fault: (host) =>
+      all.storage.find((action) => isOn(action) && (action.host === null || action.host === host))?.how ?? null,
+    hints: (host) =>
+      all.hints.find((action) => isOn(action) && (action.host === null || action.host === host))?.how ?? null,
+    receiver: (receiver) =>
+      all.receivers.find(
+        (action) => action.receiver === receiver && (action.how === "fails for good" ? hasBegun(action) : isOn(action))
+      )?.how ?? null,
+    nameServersAreDown: () => all.names.some(isOn),
+    consumersFail: () => all.consumers.some(isOn)
+  }
+}

@@ -1,0 +1,19 @@
+import { describe, it } from "@effect/vitest"
+import { StorageContract, StorageModel } from "@quotewire/core/testing"
+import { Effect, Layer } from "effect"
+import * as ModelStorage from "./ModelStorage.ts"
+
+const empty = Layer.suspend(() => ModelStorage.copyable().layer)
+
+describe("the storage model of stories", () => {
+  for (const { name, run } of StorageContract.cases) {
+    it.effect(name, () => run.pipe(Effect.provide(empty)))
+  }
+
+  it.effect.prop(
+    "does what the reference model does",
+    [StorageModel.histories],
+    ([history]) => StorageModel.compare(history).pipe(Effect.provide(empty)),
+    { arbitrary: { runs: 50, size: 60 } }
+  )
+})

@@ -1,0 +1,147 @@
+import { type PgConnection, PgProtocol, PgTypes } from "@effect/sql-pg"
+import type { PGlite } from "@electric-sql/pglite"
+import { Effect, Result } from "effect"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { wireTypes } from "../../../packages/storage-pg/src/rows/wireTypes.ts"
+
+/*
+ * The session of PGlite, which answers at once: statements and their answers are the bytes that PostgreSQL's clients and servers
+ * exchange, and the codecs are those of the connections that ship.
+ */
+
+/** The only session of a database. */
+export interface Session {
+  /** Runs a statement at once. */
+  readonly run: (
+    sql: string,
+    params?: ReadonlyArray<unknown>,
+    prepare?: boolean
+  ) => Effect.Effect<PgConnection.Result, SqlError>
+  /** The payloads that were sent to channels to which the session listens, since this was called before. */
+  readonly takeNotifications: () => ReadonlyArray<string>
+}
+
+/** Sends messages, and reads the answer: all of its bytes come before `execProtocolRawStream` returns. */
+const send = (database: PGlite, message: Uint8Array, onBytes: (bytes: Uint8Array) => void): void => {
+  let isThere = false
+  const onRawData = (bytes: Uint8Array) => {
+    isThere = true
+    onBytes(bytes)
+  }
+  void database.execProtocolRawStream(message, { syncToFs: false, onRawData })
+  if (!isThere) throw new Error("PGlite has not answered at once")
+}
+
+/** What is known of a statement that the server has prepared. */
+interface Prepared {
+  readonly name: string
+  readonly types: ReadonlyArray<number>
+  readonly fields: ReadonlyArray<PgProtocol.FieldDescription>
+  readonly readField: PgProtocol.FieldReader<unknown>
+}
+
+const untyped = (value: unknown): PgTypes.Parameter => ({
+  [PgTypes.ParameterTypeId]: PgTypes.ParameterTypeId,
+  oid: 0,
+  value
+})
+
+/** A parameter, as connections send it. */
+const parameterOf = (value: unknown): PgTypes.Parameter => {
+  if (PgTypes.isParameter(value)) return value
+  if (typeof value !== "number") return untyped(value)
+  return Math.abs(value) < 2 ** 31 ? PgTypes.int4(value) : PgTypes.int8(BigInt(value))
+}
+
+const bind = PgProtocol.makeBindEncoder(
+  (sink, parameter: PgTypes.Parameter) => PgTypes.writeParameter(sink, parameter, wireTypes),
+  PgTypes.isTextFormat
+)
+
+const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
+  new SqlError({
+    reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
+  })
+
+/** Answers to messages that return no rows have no fields. */
+const noFields: PgProtocol.FieldReader<unknown> = () => null
+
+/** Opens the session. */
+export const open = (database: PGlite): Session => {
+  const prepared = new Map<string, Prepared>()
+  const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
+  let count = 0
+  let notifications: Array<string> = []
+
+  /** Sends messages, and calls back with each of the answer. */
+  const exchange = (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {
+    let error: PgProtocol.ErrorFields | null = null
+    let fields: ReadonlyArray<PgProtocol.FieldDescription> = []
+    const rows: Array<ReadonlyArray<unknown>> = []
+    let command = ""
+    parser.readField = readField
+    const note = (message: PgProtocol.BackendMessage<unknown>) => {
+      if (message._tag === "ErrorResponse") error = message.fields
+      if (message._tag === "RowDescription") fields = message.fields
+      if (message._tag === "DataRow") rows.push(message.values)
+      if (message._tag === "CommandComplete") command = message.commandTag
+      if (message._tag === "NotificationResponse") notifications.push(message.payload)
+    }
+    send(database, joined(parts), (bytes) => parser.pushEach(bytes, note))
+    return error === null ? Result.succeed({ fields, rows, command }) : Result.fail(errorOf(error))
+  }
+
+  const prepare = (sql: string, types: ReadonlyArray<number>): Result.Result<Prepared, SqlError> => {
+    const known = prepared.get(sql)
+    if (known?.types.every((type, at) => type === types[at])) return Result.succeed(known)
+    const name = `s${count++}`
+    const parse = Result.getOrThrow(PgProtocol.encodeParse({ name, query: sql, parameterTypes: types }))
+    const describe = PgProtocol.encodeDescribe({ target: "statement", name })
+    return Result.map(exchange([parse, describe, PgProtocol.encodeSync()], noFields), (described) => {
+      const fields = described.fields.map((field) => ({ ...field, format: 1 }))
+      const readField = Result.getOrThrow(PgTypes.makeFieldReader(fields, wireTypes))
+      const made = { name, types, fields, readField }
+      prepared.set(sql, made)
+      return made
+    })
+  }
+
+  const execute = (sql: string, params: ReadonlyArray<unknown>): Result.Result<PgConnection.Result, SqlError> => {
+    const parameters = params.map(parameterOf)
+    const types = parameters.map(({ oid }) => oid)
+    const found = prepare(sql, types)
+    if (Result.isFailure(found)) return Result.fail(found.failure)
+    const { fields, name, readField } = found.success
+    const messages = [
+      Result.getOrThrow(bind({ portal: "", statement: name, parameters })),
+      PgProtocol.encodeExecute({ portal: "", maxRows: 0 }),
+      PgProtocol.encodeSync()
+    ]
+    return Result.map(exchange(messages, readField), ({ command, rows }) => ({
+      command,
+      rowCount: rows.length,
+      oid: null,
+      rows: rows.map((values) => Object.fromEntries(fields.map((field, at) => [field.name, values[at]]))),
+      fields: fields.map((field) => ({ name: field.name, dataTypeId: field.dataTypeOid }))
+    }))
+  }
+
+  return {
+    run: (sql, params = []) => Effect.suspend(() => Effect.fromResult(execute(sql, params))),
+    takeNotifications: () => {
+      const taken = notifications
+      notifications = []
+      return taken
+    }
+  }
+}

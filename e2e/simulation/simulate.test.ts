@@ -1,0 +1,26 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Grounds from "./Grounds.ts"
+import { play } from "./play.ts"
+import { linesOf } from "./Story.ts"
+import * as Writer from "./Writer.ts"
+
+const requests = 3
+const ground = Grounds.inMemory()
+
+describe("a simulated service whose hosts, storage, carriers and receivers fail", () => {
+  for (const from of [1, 51, 101, 151]) {
+    it(`keeps every promise, in the stories of the seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
+      for (let seed = from; seed < from + 50; seed++) {
+        const story = Writer.write(seed, { requests })
+        assert.deepStrictEqual(play(story, ground(seed)).findings, [], linesOf(story).join("\n"))
+      }
+    })
+  }
+
+  it("goes the same way each time that a seed is played", () => {
+    for (const seed of [3, 8, 21]) {
+      const traces = [1, 2].map(() => play(Writer.write(seed, { requests }), ground(seed)).trace)
+      assert.strictEqual(traces[0], traces[1])
+    }
+  })
+})

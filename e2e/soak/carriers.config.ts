@@ -1,0 +1,25 @@
+import { defineCarrier, defineConfig, Money, Reply } from "@quotewire/core"
+
+/** How long an offer lasts, in milliseconds: shorter than quotes are kept, so that none expires after its erasure. */
+const lasts_ms = Number(process.env.SOAK_OFFERS_MS)
+
+/** For the live work of a soak: one carrier that answers at once. */
+export default defineConfig({
+  carriers: [
+    defineCarrier({
+      id: "mga:soak-mutual",
+      name: "Soak Mutual",
+      environments: ["live"],
+      lines: { renters: { states: ["NY"], rate_per_minute: 10_000, max_concurrent: 100 } },
+      ask: () =>
+        Reply.offers([
+          {
+            offer_ref: "soak",
+            premium: Money.cents(12_000),
+            term_months: 12,
+            expires_at: new Date(Date.now() + lasts_ms).toISOString()
+          }
+        ])
+    })
+  ]
+})

@@ -1,0 +1,94 @@
+import { Caller, type CarrierStatus, type CarrierStatusPage, Circuits } from "@quotewire/core"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as CarrierStatusText from "../carriers/CarrierStatusText.ts"
+import * as Database from "../service/Database.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { config, json, word } from "../settings/Settings.ts"
+import { database, organization } from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
+import { ofStatus, style } from "../terminal/Style.ts"
+import { fieldErrors, noOrganization } from "./refusals.ts"
+
+const settings = { organization: Flag.optional(organization), config, ...database, json }
+
+const settingsByPath: { readonly [path: string]: string } = {
+  line: "--line",
+  environment: "--environment",
+  organization_id: "--organization"
+}
+
+const print = (carriers: ReadonlyArray<CarrierStatus>, { json }: { readonly json: boolean }) =>
+  json
+    ? Output.json({ carriers })
+    : Effect.flatMap(style, (style) =>
+        Effect.forEach(
+          carriers,
+          (carrier) => Output.lines(CarrierStatusText.linesOf(carrier), ofStatus(style, carrier.circuit)),
+          { discard: true }
+        )
+      )
+
+const carrier = Flag.String("carrier").pipe(
+  Flag.optional,
+  Flag.withDescription("Only this carrier, by its id, such as naic:12345; all by default")
+)
+
+/** `quotewire carriers status` shows the status of a configuration's carriers. */
+export const status = Command.make("status", reportAllErrors({ carrier, ...settings }), (settings) =>
+  Effect.gen(function* () {
+    const { status } = yield* Circuits.Circuits
+    const which = {
+      carrier_id: Option.getOrUndefined(settings.carrier),
+      organization_id: Option.getOrUndefined(settings.organization)
+    }
+    const carriers: Array<CarrierStatus> = []
+    let after: string | null = null
+    do {
+      const page: CarrierStatusPage = yield* status({ ...which, after })
+      carriers.push(...page.carriers)
+      after = page.next
+    } while (after !== null)
+    yield* print(carriers, settings)
+    if (carriers.length === 0 && !settings.json)
+      yield* Console.error("There is no carrier of your own, or no connection.")
+  }).pipe(
+    Effect.catchTag("not_found", noOrganization),
+    Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" })),
+    Database.withCircuits(settings)
+  )
+).pipe(
+  Command.withDescription(
+    "Show each carrier's circuit, its last outcomes, the calls under way and the rate that is left"
+  )
+)
+
+const line = Flag.String("line").pipe(Flag.optional, Flag.withDescription("Only this line; all by default"))
+
+const environment = word("environment", Caller.Environment.literals, "Only this environment; both by default").pipe(
+  Flag.optional
+)
+
+const carrier_id = Argument.String("carrier").pipe(Argument.withDescription("Id of the carrier, such as naic:12345"))
+
+/** `quotewire carriers reset` closes the circuits of a carrier. */
+export const reset = Command.make(
+  "reset",
+  reportAllErrors({ carrier_id, line, environment, ...settings }),
+  (settings) =>
+    Effect.gen(function* () {
+      const { reset } = yield* Circuits.Circuits
+      const carriers = yield* reset({
+        carrier_id: settings.carrier_id,
+        line: Option.getOrUndefined(settings.line),
+        environment: Option.getOrUndefined(settings.environment),
+        organization_id: Option.getOrUndefined(settings.organization)
+      })
+      yield* print(carriers, settings)
+      if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
+    }).pipe(
+      Effect.catchTag("not_found", noOrganization),
+      Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
+      Database.withCircuits(settings)
+    )
+).pipe(Command.withDescription("Close the open circuits of a carrier, so that every host asks it again"))

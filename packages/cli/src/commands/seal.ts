@@ -1,0 +1,114 @@
+import { SealedRows } from "@quotewire/core"
+import { Clock, Console, Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import * as Database from "../service/Database.ts"
+import * as Service from "../service/Service.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import { reportAllErrors } from "../settings/Parameters.ts"
+import { json } from "../settings/Settings.ts"
+import { database, seal_keys } from "../settings/StorageSettings.ts"
+
+const settings = { ...database, seal_keys, json }
+
+const noteOf = ({ position, removable, sealed }: SealedRows.SealKeyStatus, isNewest: boolean): string => {
+  if (isNewest) return "seals new rows"
+  if (removable) return position === null ? "not in the settings" : "can be removed from the settings"
+  if (position === null) return "missing in the settings: put it back"
+  return sealed > 0 ? "in use: run quotewire seal rotate" : "in use: hosts still seal with it"
+}
+
+const lineOf = (key: SealedRows.SealKeyStatus): string => {
+  const { hashed, key_name, position, sealed } = key
+  const place = position === null ? "-" : `${position}.`
+  return [place, key_name, `${sealed} sealed`, `${hashed} hashed`, noteOf(key, position === 1)].join("  ")
+}
+
+const status = Command.make("status", reportAllErrors(settings), (settings) =>
+  Effect.gen(function* () {
+    const { status } = yield* SealedRows.SealedRows
+    const found = yield* status
+    if (settings.json) return yield* Console.log(JSON.stringify(found))
+    for (const key of found.keys) yield* Console.log(lineOf(key))
+  }).pipe(Database.withSealedRows(settings))
+).pipe(Command.withDescription("Count what each seal key seals, and say which keys can be removed"))
+
+/** The shortest time between two progress lines, in milliseconds. */
+const print_every_ms = 1_000
+
+/** Prints the progress of a rotation to standard error, because standard output is for results. */
+const makePrinter = Effect.gen(function* () {
+  const begun_at = yield* Clock.currentTimeMillis
+  let printed_at = begun_at
+  return ({ pass, read, resealed, workspaces, workspaces_done }: SealedRows.SealProgress) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (now - printed_at < print_every_ms) return Effect.void
+      printed_at = now
+      const rate = Math.round((resealed * 1_000) / Math.max(1, now - begun_at))
+      return Console.error(
+        `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} sealed again, ${rate} a second.`
+      )
+    })
+})
+
+const summaryOf = ({ complete, left, passes, removable, resealed }: SealedRows.SealRotation): ReadonlyArray<string> => [
+  `Sealed again: ${resealed}, in ${passes} ${passes === 1 ? "pass" : "passes"}.`,
+  ...left.map(({ key_name, sealed }) => `Cannot be opened, and was left as it is: ${sealed} sealed with ${key_name}.`),
+  ...(complete
+    ? []
+    : ["Hosts still seal with an older key: start all of them with the newest one, and run this again."]),
+  ...(removable.length === 0
+    ? []
+    : [
+        `Can be removed from the settings, after a quarter of an hour: ${removable.join(", ")}. See quotewire seal status.`
+      ])
+]
+
+const interrupted = new CommandFailed({
+  message: "The database became unavailable. Run the command again to resume."
+})
+
+const rotate = Command.make("rotate", reportAllErrors(settings), (settings) =>
+  Effect.gen(function* () {
+    const { rotate } = yield* SealedRows.SealedRows
+    const rotation = yield* rotate(yield* makePrinter).pipe(
+      Effect.catchTags({
+        StorageUnavailable: () => Effect.fail(interrupted),
+        NewestKeyUnused: ({ message }) => Effect.fail(new CommandFailed({ message })),
+        SealKeysRefused: (refusal) => Effect.fail(Service.wrongKeys(refusal))
+      })
+    )
+    if (settings.json) yield* Console.log(JSON.stringify(rotation))
+    else for (const line of summaryOf(rotation)) yield* Console.log(line)
+    if (!rotation.complete) return yield* new CommandFailed({ message: "Older keys still seal rows." })
+  }).pipe(Database.withSealedRows(settings))
+).pipe(
+  Command.withDescription(
+    "Seal again, with the newest key, what older seal keys have sealed, while hosts run; continues where it was stopped"
+  )
+)
+
+const key_name = Argument.String("key").pipe(
+  Argument.filter(
+    (text) => /^[\w-]{8}$/.test(text),
+    () => "<key> must be the name of a key, as quotewire seal status shows it"
+  ),
+  Argument.withDescription("Name of the lost key, as quotewire seal status shows it")
+)
+
+const giveUp = Command.make("give-up", reportAllErrors({ key_name, ...settings }), ({ key_name, ...settings }) =>
+  Effect.gen(function* () {
+    const { giveUp } = yield* SealedRows.SealedRows
+    yield* giveUp(key_name)
+    yield* Console.log(
+      settings.json
+        ? JSON.stringify({ key_name, given_up: true })
+        : `${key_name}  is given up: what it seals reads as lost. Restart every host.`
+    )
+  }).pipe(Database.withSealedRows(settings))
+).pipe(Command.withDescription("Give up a seal key that is lost for good, so that hosts start without it"))
+
+/** `quotewire seal` manages sealed data and its keys. */
+export const seal = Command.make("seal").pipe(
+  Command.withDescription("Rotate the seal keys of a database, and say what they seal"),
+  Command.withSubcommands([status, rotate, giveUp])
+)

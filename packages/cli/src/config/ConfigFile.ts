@@ -1,0 +1,104 @@
+import { type Config, readConfig } from "@quotewire/core"
+import { Effect, FileSystem, Option, Path, Predicate } from "effect"
+import { WrongUsage } from "../settings/CommandErrors.ts"
+import { settingError } from "../settings/Settings.ts"
+import * as LoadFault from "./LoadFault.ts"
+import { secondCopies } from "./SharedPackages.ts"
+
+/** The default files in the current folder, in lookup order. */
+const default_names = ["ts", "mts", "js", "mjs"].map((extension) => `quotewire.config.${extension}`)
+
+const load_timeout_ms = 60_000
+
+/**
+ * Loads the configuration from the given file, or else from a default file in the current folder. Without either, it is
+ * empty.
+ *
+ * Reports any mistake in the file as wrong usage, in one message.
+ */
+export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
+  const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
+  if (file === null) return emptyConfig
+  const shown = shownFrom(yield* Path.Path)
+  const exported = yield* importFile(file, shown)
+  if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
+    return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
+  }
+  return yield* read(exported.default, shown(file))
+})
+
+/** Checks the configuration that a file exports. */
+export const read = (exported: unknown, shown: string): Effect.Effect<Config, WrongUsage> =>
+  Effect.fromResult(readConfig(exported)).pipe(
+    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown}: ${message}`))
+  )
+
+const emptyConfig: Config = {}
+
+/** Whether a file counts as CommonJS and exports an empty object, as one without imports and exports may. */
+const isEmptyCommonJs = (exported: object): boolean =>
+  Predicate.hasProperty(exported, "module.exports") &&
+  Predicate.isReadonlyObject(exported["module.exports"]) &&
+  Object.keys(exported["module.exports"]).length === 0
+
+const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
+
+/** Whether a path names a file. */
+export const isFile = (file: string) =>
+  Effect.flatMap(FileSystem.FileSystem, (files) => files.stat(file)).pipe(
+    Effect.match({ onFailure: () => false, onSuccess: ({ type }) => type === "File" })
+  )
+
+const inCurrentFolder = Effect.gen(function* () {
+  const path = yield* Path.Path
+  for (const name of default_names) {
+    const file = path.resolve(name)
+    if (yield* isFile(file)) return file
+  }
+  return null
+})
+
+/** The given file. If it does not exist, its name is not repeated, because it may be a misplaced secret. */
+const named = Effect.fnUntraced(function* (setting: string) {
+  const file = (yield* Path.Path).resolve(setting)
+  if (!/\.[cm]?[jt]s$/.test(file)) {
+    return yield* refused(`${settingError("config", "name a .ts, .mts, .js or .mjs file")}.`)
+  }
+  if (yield* isFile(file)) return file
+  return yield* refused(
+    `${settingError("config", "name a file that exists; a relative path begins in the current folder")}.`
+  )
+})
+
+/** Shortens the paths of files in the current folder. */
+export const shownFrom =
+  (path: Path.Path) =>
+  (file: string): string => {
+    const relative = path.relative(path.resolve(), file)
+    return relative.startsWith("..") || path.isAbsolute(relative) ? file : relative
+  }
+
+/** Imports a file that was found. Reports errors in it as wrong usage. */
+export const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
+  if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
+    return yield* refused(
+      `${shown(file)} cannot be loaded, because this Node does not run TypeScript: start it without options that turn that off, or write the configuration in JavaScript, as a .mjs file.`
+    )
+  }
+  const copies = secondCopies(file)
+  if (copies.length > 0) {
+    return yield* refused(
+      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command beside the file, with npm install @quotewire/cli, and run that one.`
+    )
+  }
+  const { href } = yield* Effect.orDie((yield* Path.Path).toFileUrl(file))
+  return yield* Effect.tryPromise({
+    try: (): Promise<object> => import(href),
+    catch: (thrown) => new WrongUsage({ message: LoadFault.sentence(thrown, file, shown) })
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: load_timeout_ms,
+      orElse: () => refused(`${shown(file)} has not finished loading within a minute.`)
+    })
+  )
+})

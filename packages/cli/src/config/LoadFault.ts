@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process"
+import { dirname, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/**
+ * Says in one sentence why and where loading a configuration file failed: it does not compile, an import fails, or its
+ * code throws.
+ *
+ * Repeats the message of an error that the file's code throws, because only that code knows what is missing.
+ */
+export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
+  if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
+  const at = ({ file, place }: Place) => `${shown(file)}${place}`
+  const said = messageOf(thrown)
+  const thrown_at = placeOfThrow(thrown, file)
+  if (thrown_at !== null) return `${at(thrown_at)} throws while it loads: ${thrown.name}: ${said}`
+  if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${said}`
+  const written_at = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
+  if (written_at !== null) return `${at(written_at)} does not compile: ${said}`
+  return `${shown(file)}, or a file that it imports, does not compile: ${said}`
+}
+
+/** A file, and a position in it: `:12` or `:12:5`. */
+interface Place {
+  readonly file: string
+  readonly place: string
+}
+
+const max_characters = 2_000
+
+const cut = (message: string): string =>
+  message.length <= max_characters ? message : `${message.slice(0, max_characters)}…`
+
+/** The message, including that of its cause. */
+const messageOf = (thrown: Error): string => {
+  const { cause } = thrown
+  return cut(cause instanceof Error ? `${withoutQuotes(thrown)} (${withoutQuotes(cause)})` : withoutQuotes(thrown))
+}
+
+/** Removes the text that JavaScript quotes in syntax errors, because it may be a secret. */
+const withoutQuotes = (error: Error): string => {
+  if (!(error instanceof SyntaxError)) return error.message
+  return error.message
+    .replace(/^Unexpected identifier '.*'$/s, "Unexpected identifier")
+    .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
+}
+
+const kindOf = (thrown: unknown): string =>
+  typeof thrown === "string" ? cut(`"${thrown}"`) : "a value that is not an Error"
+
+const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath(url) : url)
+
+const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$/
+
+/**
+ * Where code threw: the first stack frame in the folder of the configuration, or else the first of all. Null if no code
+ * ran.
+ *
+ * The frames after Node's loader belong to the program that imports the file.
+ */
+const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | null => {
+  const lines = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split("\n")
+  const loader = lines.findIndex((line) => line.includes("node:internal/modules/"))
+  const places = (loader < 0 ? lines : lines.slice(0, loader)).flatMap((line) => {
+    const [, url, place] = frame.exec(line) ?? []
+    return url === undefined || place === undefined ? [] : [{ file: pathOf(url), place }]
+  })
+  const folder = `${dirname(file)}${sep}`
+  const isOwn = (place: Place) => place.file.startsWith(folder) && !place.file.includes(`${sep}node_modules${sep}`)
+  return places.find(isOwn) ?? places[0] ?? null
+}
+
+/** The place at the beginning of Node's report about a file: `file:///folder/file.mjs:3`. */
+const placeOfSyntax = (report: string): Place | null => {
+  const [, url, place] = /^(file:\/\/.+|\/.+|[A-Za-z]:\\.+)(:\d+)$/m.exec(report) ?? []
+  return url === undefined || place === undefined ? null : { file: pathOf(url), place }
+}
+
+/** Node does not tell an importer where a syntax error is, but `node --check` prints it. */
+const placeByCheck = (file: string): Place | null => {
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
+  return placeOfSyntax(stderr)
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto"
+import { ApiKey, HttpAddress } from "@quotewire/core/program"
+import { Config, Effect, FileSystem, Option, Path, Redacted, Result, Schema } from "effect"
+import * as JsonFile from "../carriers/JsonFile.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as Settings from "../settings/Settings.ts"
+
+/*
+ * The keys that a user saved, in a file in their configuration folder that nobody else can read.
+ */
+
+/** A saved key and the only host that it is sent to. */
+export interface Profile {
+  readonly base_url: string
+  readonly api_key: Redacted.Redacted<string>
+}
+
+/** Profiles by name. */
+export type Profiles = ReadonlyMap<string, Profile>
+
+/** The name of the default profile. */
+export const default_name = "default"
+
+/** The most profiles in the file. */
+const max_profiles = 100
+
+const Stored = Schema.Struct({
+  profiles: Schema.Record(
+    Schema.String,
+    Schema.Struct({
+      base_url: Schema.String.check(Schema.makeFilter((text) => Result.isSuccess(HttpAddress.readBase(text)))),
+      api_key: Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))
+    })
+  ).check(Schema.makeFilter((profiles) => Object.keys(profiles).every(Settings.isProfileName)))
+})
+
+const decode = Schema.decodeUnknownOption(Stored)
+
+const variable = (name: string) =>
+  Config.option(Config.String(name)).pipe(
+    Effect.orElseSucceed(() => Option.none<string>()),
+    Effect.map(Option.filter((text) => text !== ""))
+  )
+
+const isWindows = process.platform === "win32"
+
+/** The folder of the file; none if the environment defines no configuration folder. */
+const folder = Effect.gen(function* () {
+  const { isAbsolute, join } = yield* Path.Path
+  const chosen = Option.filter(yield* variable("XDG_CONFIG_HOME"), isAbsolute)
+  const home = isWindows
+    ? yield* variable("APPDATA")
+    : Option.map(yield* variable("HOME"), (home) => join(home, ".config"))
+  return Option.map(
+    Option.orElse(chosen, () => home),
+    (parent) => join(parent, "quotewire")
+  )
+})
+
+const fileIn = (folder: string) => Effect.map(Path.Path, ({ join }) => join(folder, "profiles.json"))
+
+/** Fails if anyone but the owner can read or write the file. On Windows, `%APPDATA%` is private to its user. */
+const refuseShared = (path: string, { mode }: FileSystem.File.Info) =>
+  !isWindows && (mode & 0o077) !== 0
+    ? new CommandFailed({ message: `Other users can read ${path}: run chmod 600 on it, and replace its keys.` })
+    : Effect.void
+
+/** Reads the profiles; there are none before the first `quotewire login`. No error repeats the content of the file. */
+export const read = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  const found = yield* folder
+  const none: Profiles = new Map()
+  if (Option.isNone(found)) return none
+  const path = yield* fileIn(found.value)
+  const info = yield* files.stat(path).pipe(
+    Effect.map(Option.some),
+    Effect.catch(({ reason }) =>
+      reason._tag === "NotFound"
+        ? Effect.succeed(Option.none())
+        : Effect.fail(new CommandFailed({ message: `${path} cannot be read.` }))
+    )
+  )
+  if (Option.isNone(info)) return none
+  yield* refuseShared(path, info.value)
+  const stored = decode(yield* JsonFile.read(path, "The file of profiles"))
+  if (Option.isNone(stored)) {
+    return yield* new CommandFailed({
+      message: `${path} does not hold profiles: remove it, and run quotewire login again.`
+    })
+  }
+  const profiles: Profiles = new Map(
+    Object.entries(stored.value.profiles).map(([name, { api_key, base_url }]) => [
+      name,
+      { base_url, api_key: Redacted.make(api_key) }
+    ])
+  )
+  return profiles
+})
+
+/** Replaces the file atomically: a concurrent reader sees either the old or the new one. */
+const write = Effect.fnUntraced(
+  function* (profiles: Profiles) {
+    const files = yield* FileSystem.FileSystem
+    const found = yield* folder
+    if (Option.isNone(found)) {
+      const name = isWindows ? "APPDATA" : "HOME or XDG_CONFIG_HOME"
+      return yield* new CommandFailed({ message: `There is no folder to keep profiles in: set ${name}.` })
+    }
+    const stored = [...profiles].map(([name, { api_key, base_url }]) => [
+      name,
+      { base_url, api_key: Redacted.value(api_key) }
+    ])
+    const text = `${JSON.stringify({ profiles: Object.fromEntries(stored) }, null, 2)}\n`
+    const path = yield* fileIn(found.value)
+    const temporary = `${path}.${randomUUID()}`
+    yield* files.makeDirectory(found.value, { recursive: true, mode: 0o700 })
+    if (!isWindows) yield* files.chmod(found.value, 0o700)
+    yield* Effect.gen(function* () {
+      const file = yield* files.open(temporary, { flag: "wx", mode: 0o600 })
+      yield* file.writeAll(new TextEncoder().encode(text))
+      yield* file.sync
+    }).pipe(
+      Effect.scoped,
+      Effect.andThen(files.rename(temporary, path)),
+      Effect.onError(() => Effect.ignore(files.remove(temporary)))
+    )
+  },
+  Effect.catchTag("PlatformError", () =>
+    Effect.fail(new CommandFailed({ message: "Cannot write the profiles file. Check the permissions of its folder." }))
+  )
+)
+
+/** Saves a profile, replacing one with the same name. */
+export const keep = Effect.fnUntraced(function* (name: string, profile: Profile) {
+  const profiles = new Map(yield* read).set(name, profile)
+  if (profiles.size > max_profiles) {
+    return yield* new CommandFailed({ message: `At most ${max_profiles} profiles are kept: remove one first.` })
+  }
+  yield* write(profiles)
+})
+
+/** Removes a profile. Returns whether it existed. */
+export const remove = Effect.fnUntraced(function* (name: string) {
+  const profiles = new Map(yield* read)
+  const existed = profiles.delete(name)
+  if (existed) yield* write(profiles)
+  return existed
+})

@@ -1,0 +1,64 @@
+import { Effect, Option } from "effect"
+import { CliError, Flag, type Param } from "effect/cli"
+import { parsedAs } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
+import * as ProfileFile from "./ProfileFile.ts"
+
+/*
+ * Which host a command calls and with which key: explicit settings first, then a profile.
+ */
+
+const set_name = Flag.optional(Settings.profile)
+const set_key = Flag.optional(Settings.caller_key)
+const set_url = Flag.optional(Settings.called_url)
+
+const wrong = (expected: string) => new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
+
+/** The explicitly set value. A wrong value counts as set: its own flag reports the error. */
+const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =>
+  flag.parse(args).pipe(
+    Effect.map(([, value]) => ({ is_set: Option.isSome(value), value: Option.getOrNull(value) })),
+    Effect.orElseSucceed(() => ({ is_set: true, value: null }))
+  )
+
+/**
+ * The profile to use; null for none. The default profile is used only if no key is set, so that an explicit key is
+ * never sent to the host of a profile that was not named. A profile's key is never sent to a different host.
+ */
+const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
+  const [, name] = yield* set_name.parse(args)
+  const key = yield* valueOf(set_key, args)
+  const url = yield* valueOf(set_url, args)
+  if (key.is_set && (url.is_set || Option.isNone(name))) return null
+  const profiles = yield* Effect.mapError(ProfileFile.read, ({ message }) =>
+    wrong(`--profile cannot be used: ${message}`)
+  )
+  const profile = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
+  const isOfHost = !url.is_set || url.value === profile?.base_url
+  if (profile !== undefined && isOfHost) return profile
+  if (Option.isNone(name)) return null
+  return yield* wrong(
+    profile === undefined
+      ? Settings.settingError("profile", "be the name of a profile, as quotewire profiles list prints it")
+      : `--profile cannot be used with another --base-url (or ${Settings.variableOf("base-url")}) than its own: its key is sent to no other host`
+  )
+})
+
+/** The named profile, which must exist if any of its values are needed. */
+export const profile = parsedAs(set_name, (args) => Effect.andThen(used(args), set_name.parse(args)))
+
+/** The key to call with: the explicit one, or that of the profile. */
+export const api_key = parsedAs(Settings.caller_key, (args) =>
+  Effect.catchTag(Settings.caller_key.parse(args), "MissingOption", (missing) =>
+    Effect.flatMap(used(args), (profile) =>
+      profile === null ? Effect.fail(missing) : Effect.succeed([args.arguments, profile.api_key] as const)
+    )
+  )
+)
+
+/** The host to call: the explicit one, that of the profile, or that of `quotewire dev`. */
+export const base_url = parsedAs(Settings.called_url, (args) =>
+  Effect.catchTag(Settings.called_url.parse(args), "MissingOption", () =>
+    Effect.map(used(args), (profile) => [args.arguments, profile?.base_url ?? Settings.local_url] as const)
+  )
+)

@@ -1,0 +1,233 @@
+import {
+  type Access,
+  type Carrier,
+  type Circuits,
+  type Config,
+  type Connections,
+  type Consumers,
+  type Erasures,
+  Quotewire,
+  Seal,
+  type SealedRows,
+  type Storage
+} from "@quotewire/core"
+import { NodeCrypto } from "@quotewire/http"
+import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
+import {
+  Console,
+  Effect,
+  type FileSystem,
+  Layer,
+  Option,
+  type Path,
+  type Redacted,
+  type Stdio,
+  type Terminal
+} from "effect"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import * as MissingSettings from "../settings/MissingSettings.ts"
+import { settingError } from "../settings/Settings.ts"
+import type { DatabaseSettings, StorageSettings } from "../settings/StorageSettings.ts"
+import * as CellsFile from "./CellsFile.ts"
+import * as Service from "./Service.ts"
+
+/**
+ * Where all data is stored: in one database, or in several cells, with the names of those whose jobs this process runs.
+ */
+export type Address =
+  | { readonly url: Redacted.Redacted<string> }
+  | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }
+
+/** The services that a program prints with. */
+type Printing = Stdio.Stdio | Terminal.Terminal
+
+type Files = FileSystem.FileSystem | Path.Path
+
+/** Reads where all data is stored: either `--database-url` or `--cells` must be set. */
+export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
+  Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
+    const { cells, database_url, work_cells = Option.none() } = settings
+    if (Option.isSome(cells) && Option.isSome(database_url)) {
+      return Effect.fail(new WrongUsage({ message: "Give --database-url or --cells, and not both." }))
+    }
+    if (Option.isSome(cells)) return cellsAt(cells.value, work_cells)
+    if (Option.isSome(work_cells)) return Effect.fail(wrongWorkCells("be left out without --cells"))
+    if (Option.isSome(database_url)) return Effect.succeed({ url: database_url.value })
+    return Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["database-url"])}.` }))
+  })
+
+const wrongWorkCells = (what: string) => new WrongUsage({ message: `${settingError("work-cells", what)}.` })
+
+const cellsAt = Effect.fnUntraced(function* (file: string, work_cells: Option.Option<ReadonlyArray<string>>) {
+  const cells = yield* CellsFile.read(file)
+  if (Option.isNone(work_cells)) return { cells, work: {} }
+  if (PgCells.unknownCell(cells, work_cells.value) !== undefined) {
+    return yield* wrongWorkCells("name cells of the file of cells, separated by commas")
+  }
+  return { cells, work: { work_cells: work_cells.value } }
+})
+
+/**
+ * The storage of a process, on the clock of its database. If the database is unusable, fails with one sentence that
+ * says why.
+ */
+export const storage = (address: Address): Layer.Layer<Storage.Storage, CommandFailed> =>
+  ("cells" in address ? PgCells.layerWithClock(address.cells, address.work) : PgStorage.layerWithClock(address)).pipe(
+    Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
+  )
+
+const refused = (message: string) => Effect.fail(new CommandFailed({ message }))
+
+/** The database became unavailable during the command. */
+export const unavailable = new CommandFailed({ message: "The database is unavailable." })
+
+/** The result of migrating a database or a cell. */
+export interface Migrated {
+  /** The name of the cell; null without cells. */
+  readonly cell: string | null
+  /** The names of the migrations that ran. */
+  readonly ran: ReadonlyArray<string>
+  /** Why it failed; null if it succeeded. */
+  readonly failure: string | null
+}
+
+/** Updates the schema of the database, or of each cell. Fails only if there are no cells. */
+export const migrate = (address: Address): Effect.Effect<ReadonlyArray<Migrated>, CommandFailed> =>
+  "cells" in address
+    ? Effect.map(PgCells.migrate(address.cells), (all) =>
+        all.map(({ name, ran, refusal }) => ({ cell: name, ran, failure: refusal?.message ?? null }))
+      )
+    : PgStorage.migrate(address).pipe(
+        Effect.map((ran) => [{ cell: null, ran, failure: null }]),
+        Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
+      )
+
+/** Prints the migrations that ran to standard error, because standard output is for results. */
+export const printMigrations = (all: ReadonlyArray<Migrated>): Effect.Effect<void> =>
+  Effect.forEach(
+    all,
+    ({ cell, failure, ran }) => {
+      const where = cell === null ? "" : ` in the cell ${cell}`
+      if (failure !== null) return Console.error(`quotewire: The migration failed${where}: ${failure}`)
+      return ran.length === 0 ? Effect.void : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}${where}.`)
+    },
+    { discard: true }
+  )
+
+/** The dependencies of a service on a database. */
+export const dependencies = (
+  address: Address,
+  settings: Pick<StorageSettings, "seal_keys">,
+  config: Config,
+  base_url: Effect.Effect<string>
+): Service.ServiceDependencies<CommandFailed> => ({
+  config,
+  storage: storage(address),
+  sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
+  base_url
+})
+
+/** Runs a program that needs only the organizations and keys of a database. */
+export const withAccess =
+  (settings: DatabaseSettings) =>
+  <A>(
+    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Access.Access | Printing>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, accessIn(address))).pipe(
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const accessIn = (address: Address): Layer.Layer<Access.Access, CommandFailed> =>
+  Quotewire.administration.pipe(Layer.provide(storage(address)), Layer.provide(NodeCrypto.layer))
+
+/** Runs a program that needs only the connections of a database, and the carriers of a configuration. */
+export const withConnections =
+  (settings: StorageSettings & Pick<HostSettings, "config">) =>
+  <A>(
+    program: Effect.Effect<
+      A,
+      CommandFailed | Storage.StorageUnavailable,
+      Connections.Connections | Carrier.CarrierAdapters | Printing
+    >
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
+    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+      Effect.flatMap(addressOf(settings), (address) =>
+        Effect.provide(program, connectionsIn(address, settings, config))
+      )
+    ).pipe(
+      Effect.catchTag("SealKeysRefused", (refusal) => Effect.fail(Service.wrongKeys(refusal))),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const connectionsIn = (address: Address, settings: StorageSettings, config: Config) =>
+  Quotewire.connections.pipe(
+    Layer.provideMerge(Service.carriers(config)),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(address)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+/** Runs a program that needs only the circuits of a configuration's carriers. */
+export const withCircuits =
+  (settings: DatabaseSettings & Pick<HostSettings, "config">) =>
+  <A>(
+    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Circuits.Circuits | Printing>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
+    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+      Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, circuitsIn(address, config)))
+    ).pipe(Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable)))
+
+const circuitsIn = (address: Address, config: Config) =>
+  Quotewire.circuits.pipe(Layer.provide(Service.carriers(config)), Layer.provide(storage(address)))
+
+/** Runs a program that needs only the consumers of a database. */
+export const withConsumers =
+  (settings: DatabaseSettings) =>
+  <A>(
+    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Consumers | Printing>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, consumersIn(address))).pipe(
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const consumersIn = (address: Address): Layer.Layer<Consumers, CommandFailed> =>
+  Quotewire.consumers.pipe(Layer.provide(storage(address)), Layer.provide(NodeCrypto.layer))
+
+/** Runs a program that erases personal data in a database. */
+export const withErasures =
+  (settings: StorageSettings) =>
+  <A>(
+    program: Effect.Effect<A, CommandFailed, Erasures.Erasures | Printing>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, erasuresIn(address, settings))).pipe(
+      Effect.catchTag("SealKeysRefused", (refusal) => Effect.fail(Service.wrongKeys(refusal))),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const erasuresIn = (address: Address, settings: StorageSettings) =>
+  Quotewire.erasures.pipe(
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(address)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+/** Runs a program that needs only the sealed data of a database. */
+export const withSealedRows =
+  (settings: StorageSettings) =>
+  <A>(
+    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, SealedRows.SealedRows>
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Files> =>
+    Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, sealedRowsIn(address, settings))).pipe(
+      Effect.catchTag("SealKeysRefused", (refusal) => Effect.fail(Service.wrongKeys(refusal))),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const sealedRowsIn = (address: Address, settings: StorageSettings) =>
+  Quotewire.sealedRows.pipe(
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(address)),
+    Layer.provide(NodeCrypto.layer)
+  )

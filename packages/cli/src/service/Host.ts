@@ -1,0 +1,60 @@
+import { Quotewire } from "@quotewire/core"
+import { Http, type OAuthSettings, type Receiver, ServiceApi } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
+import { Context, Effect, Layer, Option, type Scope } from "effect"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import { version } from "../version.ts"
+import * as Measuring from "./Measuring.ts"
+
+/** The settings of the HTTP host. */
+export type HostOptions = Pick<
+  HostSettings,
+  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
+> &
+  Measuring.MetricsSettings & {
+    /** The issuer whose tokens the agent endpoint accepts; none by default. */
+    readonly oauth?: OAuthSettings | null
+    /** Receives connections from the primary; by default this process listens itself. */
+    readonly receiver?: Receiver
+  }
+
+/** Whether REST is served besides the agent endpoint and the links of quotes. */
+export type RestMode = "rest" | "no_rest"
+
+/** Serves the service until the scope closes. Returns the host with its bound address. */
+export const serve = (
+  settings: HostOptions,
+  rest: RestMode = "rest"
+): Effect.Effect<Http.Host["Service"], CommandFailed, ServiceApi.Services | Scope.Scope> =>
+  Effect.flatMap(Measuring.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
+    Effect.map(Context.get(Http.Host)),
+    Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new CommandFailed({ message })))
+  )
+
+const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.MetricsHooks) =>
+  Layer.unwrap(
+    Effect.map(Effect.context<Quotewire.Services>(), (context) =>
+      Http.layer<ServiceApi.Services>({
+        ...ServiceApi.of({
+          rest: rest === "rest",
+          mcp: () => mcp({ version }),
+          // If only this machine can reach the host, pages of this machine may call it.
+          mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
+          oauth: settings.oauth ?? null
+        }),
+        host: settings.host,
+        port: settings.port,
+        ...(settings.receiver !== undefined && { receiver: settings.receiver }),
+        cors_origins: settings.cors_origins,
+        ...hooks,
+        wake: Effect.provideContext(Quotewire.releaseLongPolls, context),
+        ...(Option.isSome(settings.trust_proxy) && {
+          proxies: { trusted: settings.trust_proxy.value, header: settings.proxy_header }
+        }),
+        ...(Option.isSome(settings.base_url) && { base_url: settings.base_url.value })
+      })
+    )
+  )
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")

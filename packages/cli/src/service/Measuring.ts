@@ -1,0 +1,24 @@
+import type { Quotewire } from "@quotewire/core"
+import { type Handler, type Http, Metrics } from "@quotewire/http"
+import { Effect, Option, type Scope } from "effect"
+import type { HostSettings } from "../settings/HostSettings.ts"
+
+/** The hooks that measure a host; none if metrics are off. */
+export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
+
+/** Where a process serves its metrics. */
+export interface MetricsSettings extends Pick<HostSettings, "host" | "metrics_port"> {
+  /** Whether another process collects and serves the metrics of this one, so that this one only measures. */
+  readonly metrics_are_collected?: boolean
+}
+
+/** Measures and serves metrics if they are configured; otherwise measures nothing. */
+export const measure = Effect.fnUntraced(function* ({
+  host,
+  metrics_are_collected = false,
+  metrics_port
+}: MetricsSettings): Effect.fn.Return<MetricsHooks, Http.CannotListen, Quotewire.Services | Scope.Scope> {
+  if (Option.isNone(metrics_port)) return {}
+  if (!metrics_are_collected) yield* Metrics.serve({ host, port: metrics_port.value })
+  return { onAnswered: yield* Metrics.onAnswered }
+})

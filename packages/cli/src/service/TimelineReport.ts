@@ -1,0 +1,147 @@
+import { Allowance, type Ids, Signature, type Timeline, Timelines } from "@quotewire/core"
+import { Effect } from "effect"
+import * as CarrierText from "../carriers/CarrierText.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { StorageSettings } from "../settings/StorageSettings.ts"
+import * as Output from "../terminal/Output.ts"
+import * as Database from "./Database.ts"
+import * as Service from "./Service.ts"
+
+/** The settings of a service that answers no calls, runs no jobs and sends nothing. */
+const unusedSettings: Service.ServiceSettings = {
+  limits: Allowance.noLimits,
+  no_limits: true,
+  request_log: false,
+  feedback: false,
+  webhook_allow: [],
+  webhook_header_prefix: Signature.default_header_prefix
+}
+
+interface TimelineSettings extends StorageSettings {
+  readonly bodies: boolean
+  readonly json: boolean
+}
+
+/** Reads a timeline to its end. */
+const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boolean) {
+  const timelines = yield* Timelines.Timelines
+  let page = yield* timelines.read(id, { bodies })
+  const entries = [...page.entries]
+  while (page.next !== null) {
+    page = yield* timelines.read(id, { bodies, after: page.next })
+    entries.push(...page.entries)
+  }
+  const { next: _, ...timeline } = page
+  return { ...timeline, entries }
+})
+
+/** Prints what happened to a quote request, read from the database. */
+export const print = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
+  const storedAt = yield* Database.addressOf(settings)
+  const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))
+  const timeline = yield* readAll(id, settings.bodies).pipe(
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such quote request." }))),
+    Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),
+    Effect.provide(service)
+  )
+  if (settings.json) return yield* Output.json(timeline)
+  const { environment, incomplete, line, quote_request_id, reason, status } = timeline
+  yield* Output.lines([
+    `${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`,
+    ...timeline.entries.flatMap(linesOf),
+    ...(incomplete.length > 0
+      ? [`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`]
+      : [])
+  ])
+})
+
+const indent = " ".repeat(26)
+
+const linesOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
+  const [first, ...more] = wordsOf(entry)
+  return [`${entry.at}  ${entry.what.padEnd(9)}  ${first}`, ...more.map((line) => indent + line)]
+}
+
+const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
+
+/** The lines to print for an entry. */
+const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
+  switch (entry.what) {
+    case "call": {
+      const { duration_ms, error_code, operation, request_id, status } = entry.details
+      return [`${operation} ${status}${because(error_code)} in ${duration_ms} ms, ${request_id}`]
+    }
+    case "consent": {
+      const { asked_by = "argument", disclosure_key, disclosure_version, receipt_id } = entry.details
+      return [`${disclosure_key} ${disclosure_version}, asked by ${asked_by}, ${receipt_id}`]
+    }
+    case "not_asked": {
+      const { carrier_id, missing_facts, reason } = entry.details
+      return [`${carrier_id}${because(reason)} ${missing_facts.join(", ")}`.trimEnd()]
+    }
+    case "circuit": {
+      const { carrier_id, circuit, since, until, why } = entry.details
+      return [
+        `${carrier_id}: ${circuits[circuit]}`,
+        `open since ${since}${until === null ? "" : ` until ${until}`}: ${why}`
+      ]
+    }
+    case "asked":
+      return [entry.details.carrier_id]
+    case "exchange":
+      return exchange(entry.details)
+    case "erased": {
+      const { by, ended, quotes, state } = entry.details
+      const remains = quotes === 0 ? "no quotes" : `prices of ${quotes} ${quotes === 1 ? "quote" : "quotes"} remain`
+      return [
+        `the person's data, by "${by}": ${remains}${ended ? "; the request was in progress" : ""}`,
+        ...(state === "begun" ? ["It was stopped, so some data may still be there: run quotewire erase again."] : [])
+      ]
+    }
+    case "outcome": {
+      const { carrier_id, outcome, quote_ids, reason } = entry.details
+      return [`${carrier_id}: ${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]
+    }
+    case "quote": {
+      const { carrier_id, quote_id, reason, status, version } = entry.details
+      return [`${quote_id} version ${version} of ${carrier_id}: ${status} (${reason})`]
+    }
+    case "event": {
+      const { id, resource, type } = entry.details
+      return [`${type} ${id}, ${resource.id} version ${resource.version}`]
+    }
+    case "delivery": {
+      const { attempts, event_type, status, subscription_id } = entry.details
+      return [
+        `${event_type} to ${subscription_id}: ${status}`,
+        ...attempts.map(
+          ({ attempted_at, response_duration_ms, response_status_code }) =>
+            `${attempted_at} ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
+        )
+      ]
+    }
+  }
+}
+
+type Circuit = Extract<Timeline.Entry, { readonly what: "circuit" }>["details"]
+
+const circuits: { readonly [What in Circuit["circuit"]]: string } = {
+  kept_out: "not asked, because the circuit is open",
+  opened: "this ask opened the circuit",
+  stays_open: "this ask tried the circuit, and it stays open",
+  closed: "this ask closed the circuit"
+}
+
+type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
+
+/** Asks and refreshes are numbered. Polls are not: they repeat until an answer arrives. */
+const tryOf = ({ attempt, exchange }: Exchange): string =>
+  exchange === "ask" || exchange === "refresh" ? `, try ${attempt}` : ""
+
+const exchange = (of: Exchange): ReadonlyArray<string> => [
+  `${of.exchange} ${of.carrier_id}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
+  ...(of.fault === null ? [] : [of.fault === "ProcessEnded" ? "its process ended" : `threw ${of.fault}`]),
+  ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
+  ...of.http.flatMap(CarrierText.http),
+  ...(of.http_left_out === 0 ? [] : [`and ${of.http_left_out} more HTTP exchanges`])
+]

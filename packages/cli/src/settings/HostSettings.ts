@@ -1,0 +1,49 @@
+import type { Allowance, WebhookAddress } from "@quotewire/core"
+import type { ClientAddress } from "@quotewire/http"
+import type { Option } from "effect"
+import * as Settings from "./Settings.ts"
+
+/** The settings of every host, regardless of its storage. */
+export interface HostSettings {
+  readonly port: number
+  readonly host: string
+  readonly base_url: Option.Option<string>
+  readonly cors_origins: ReadonlyArray<string>
+  readonly mcp_origins: ReadonlyArray<string>
+  readonly json: boolean
+  readonly limits: Allowance.Limits
+  readonly no_limits: boolean
+  readonly trust_proxy: Option.Option<ClientAddress.TrustedProxies>
+  readonly proxy_header: ClientAddress.ProxyHeader
+  readonly request_log: boolean
+  readonly feedback: boolean
+  readonly metrics_port: Option.Option<number>
+  readonly otlp_url: Option.Option<string>
+  readonly log_format: Settings.LogFormat
+  readonly webhook_allow: WebhookAddress.Policy["allow"]
+  readonly webhook_header_prefix: string
+  /** The configuration file. */
+  readonly config: Option.Option<string>
+}
+
+/** The flags of every host. `networks` is the default of `--webhook-allow`. */
+export const flags = (networks: string) => ({
+  port: Settings.port,
+  host: Settings.host,
+  base_url: Settings.base_url,
+  cors_origins: Settings.cors_origins,
+  mcp_origins: Settings.mcp_origins,
+  json: Settings.json,
+  limits: Settings.limits,
+  no_limits: Settings.no_limits,
+  trust_proxy: Settings.trust_proxy,
+  proxy_header: Settings.proxy_header,
+  request_log: Settings.request_log,
+  feedback: Settings.feedback,
+  metrics_port: Settings.metrics_port,
+  otlp_url: Settings.otlp_url,
+  log_format: Settings.log_format,
+  webhook_allow: Settings.webhook_allow(networks),
+  webhook_header_prefix: Settings.webhook_header_prefix,
+  config: Settings.config
+})

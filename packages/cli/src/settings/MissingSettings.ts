@@ -1,0 +1,47 @@
+import { variableOf } from "./Settings.ts"
+
+/** A required flag or argument that was not given. */
+export type Missing =
+  | { readonly argument: string }
+  | { readonly flag: string; readonly is_secret: boolean; readonly has_variable: boolean }
+
+/** Whether the description of a flag names its variable. */
+export const namesVariable =
+  (flag: string) =>
+  (description: string): boolean =>
+    description.includes(`[${variableOf(flag)}]`)
+
+/** What can be given instead of a setting, and how to create its value. */
+const hints: { readonly [flag: string]: { readonly instead?: string; readonly make?: string } } = {
+  "database-url": { instead: "--cells for several databases" },
+  "api-key": { make: "or keep a key with: quotewire login" },
+  "seal-keys": { make: "make a seal key with: openssl rand -base64 32" }
+}
+
+const conjunction = new Intl.ListFormat("en", { type: "conjunction" })
+
+/**
+ * Names the missing arguments and settings. Puts the variable of a secret first, because other users can see the
+ * command line.
+ */
+export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<string> => {
+  const typed = missing.flatMap((one) =>
+    "argument" in one ? [`<${one.argument}>`] : one.has_variable ? [] : [`--${one.flag}`]
+  )
+  const set = missing.filter((one) => "flag" in one).filter(({ has_variable }) => has_variable)
+  const instructions = set.flatMap(({ flag }) => hints[flag]?.make ?? [])
+  return [
+    ...(typed.length === 0 ? [] : [`${conjunction.format(typed)} ${typed.length === 1 ? "is" : "are"} required`]),
+    ...(set.length === 0 ? [] : [[`Set ${conjunction.format(set.map(nameOf))}`, ...instructions].join("; ")])
+  ]
+}
+
+/** The sentence that asks for secrets, given their flags. */
+export const requestFor = (flags: ReadonlyArray<string>): string =>
+  sentencesOf(flags.map((flag) => ({ flag, is_secret: true, has_variable: true }))).join(" ")
+
+const nameOf = ({ flag, is_secret }: Extract<Missing, { readonly flag: string }>): string => {
+  const [first, second] = is_secret ? [variableOf(flag), `--${flag}`] : [`--${flag}`, variableOf(flag)]
+  const instead = hints[flag]?.instead
+  return `${first} (or ${second}${instead === undefined ? "" : `, or ${instead}`})`
+}

@@ -1,0 +1,69 @@
+import { Data, Effect, Option } from "effect"
+import { CliError, Flag, Param } from "effect/cli"
+
+/** Several parameters of a command are missing or wrong. */
+export class WrongParameters extends Data.TaggedError("WrongParameters")<{
+  readonly errors: ReadonlyArray<CliError.CliError>
+}> {}
+
+/** The same parameter with a different parser. */
+export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
+  new Proxy(param, { get: (of, name) => (name === "parse" ? parse : Reflect.get(of, name)) })
+
+/**
+ * Parameters of a command that report all that are missing or wrong at once. By default, parsing stops at the first.
+ *
+ * Parameters are parsed in order. The first that fails also parses those after it, and fails with the errors of all.
+ */
+export const reportAllErrors = <Params extends { readonly [name: string]: Param.Any }>(params: Params): Params => {
+  const ordered = Object.values(params)
+  return new Proxy(params, {
+    get: (of, name) => {
+      const param: unknown = Reflect.get(of, name)
+      if (!Param.isParam(param)) return param
+      const following = ordered.slice(ordered.indexOf(param) + 1)
+      return parsedAs(param, (args) =>
+        Effect.catch(param.parse(args), (error) =>
+          Effect.flatMap(errorsOf(following, restOf(args, error)), failWithAll(error))
+        )
+      )
+    }
+  })
+}
+
+const failWithAll = (first: CliError.CliError) => (others: ReadonlyArray<CliError.CliError>) =>
+  Effect.fail(
+    others.length === 0 ? first : new CliError.UserError({ cause: new WrongParameters({ errors: [first, ...others] }) })
+  )
+
+/** The errors of parameters when parsed in this order. */
+const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, given: Param.ParsedArgs) {
+  const errors: Array<CliError.CliError> = []
+  let args = given
+  for (const param of params) {
+    const parsed = yield* Effect.result(param.parse(args))
+    if (parsed._tag === "Success") args = { ...args, arguments: parsed.success[0] }
+    else {
+      errors.push(parsed.failure)
+      args = restOf(args, parsed.failure)
+    }
+  }
+  return errors
+})
+
+/** The arguments left to parse after an error, without the wrong one. */
+const restOf = (args: Param.ParsedArgs, error: CliError.CliError): Param.ParsedArgs =>
+  error._tag === "InvalidValue" && error.kind === "argument" ? { ...args, arguments: args.arguments.slice(1) } : args
+
+/** A flag that is required unless another one is given. */
+export const requiredUnless = <A>(flag: Flag.Flag<A>, other: Param.AnyFlag): Flag.Flag<Option.Option<A>> => {
+  const optional = Flag.optional(flag)
+  const required = Flag.map(flag, Option.some)
+  return parsedAs(optional, (args) =>
+    Effect.matchEffect(other.parse(args), {
+      // If the other one is wrong, it reports its own error.
+      onFailure: ({ _tag }) => (_tag === "MissingOption" ? required : optional).parse(args),
+      onSuccess: () => optional.parse(args)
+    })
+  )
+}

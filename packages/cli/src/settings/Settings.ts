@@ -1,0 +1,283 @@
+import { ApiKey, HttpAddress, Limits, Signature, WebhookAddress } from "@quotewire/core/program"
+import { ClientAddress } from "@quotewire/http/program"
+import { Config, Option, Redacted, Result } from "effect"
+import { Flag } from "effect/cli"
+
+/** The environment variable of a setting: `--base-url` can be set with `QUOTEWIRE_BASE_URL`. */
+export const variableOf = (flag: string): string => `QUOTEWIRE_${flag.toUpperCase().replaceAll("-", "_")}`
+
+export const text = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withFallbackConfig(Config.String(variableOf(name))),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
+/** A setting that is or contains a secret. Prefer its variable: other users can read the command line. */
+export const secret = (name: string, description: string) =>
+  Flag.Redacted(name).pipe(
+    Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
+    Flag.withMetavar("secret"),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
+export const toggle = (name: string, description: string, by_default = false) =>
+  Flag.Boolean(name).pipe(
+    Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
+    Flag.withDefault(by_default),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
+/** Says what a setting must be. Names both flag and variable, because either may have been used. */
+export const settingError = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
+
+const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
+
+/** Joins words as alternatives: "server, widget, or platform". */
+export const anyOf = (words: ReadonlyArray<string>): string => disjunction.format(words)
+
+/** One of these words, ignoring case. */
+export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
+  Option.fromUndefinedOr(words.find((word) => word === text.toLowerCase()))
+
+/** A setting that is one of these words. */
+export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (word) => oneOf(words, word),
+      () => settingError(name, `be ${anyOf(words)}`)
+    )
+  )
+
+/** A flag without an environment variable that is one of these words. */
+export const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  Flag.String(name).pipe(
+    Flag.filterMap(
+      (text) => oneOf(words, text),
+      () => `--${name} must be ${anyOf(words)}`
+    ),
+    Flag.withDescription(`${description}: ${anyOf(words)}`)
+  )
+
+const readPort = (text: string): Option.Option<number> =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
+
+const portAt = (name: string, description: string) =>
+  text(name, description).pipe(Flag.filterMap(readPort, () => settingError(name, "be a whole number from 0 to 65535")))
+
+const portOr = (fallback: number) =>
+  portAt(
+    "port",
+    `Port to listen on; ${fallback === 0 ? "a free one by default" : `${fallback} by default, 0 picks a free one`}`
+  ).pipe(Flag.withDefault(fallback))
+
+/** The port that the host listens on; 0 picks a free one. */
+export const port = portOr(8787)
+
+/** The address that the host listens on. */
+export const host = text("host", "Address to listen on; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
+
+/** The file with the configuration of the service, such as its carriers. */
+export const config = text(
+  "config",
+  "Configuration file; by default quotewire.config.ts, .mts, .js or .mjs in the current folder"
+).pipe(Flag.optional)
+
+const baseAddress = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (address) => Result.getSuccess(HttpAddress.readBase(address)),
+      () =>
+        settingError(
+          name,
+          "be an http or https address such as https://quotes.example.com, without query, user or password"
+        )
+    )
+  )
+
+/** The address that callers use. */
+export const public_url = baseAddress("base-url", "Address that callers use")
+
+/** The address that callers use, if it differs from the one that the host listens on. */
+export const base_url = Flag.optional(public_url)
+
+const keyOf = (description: string) =>
+  secret("api-key", description).pipe(
+    Flag.filter(
+      (key) => ApiKey.isWellFormed(Redacted.value(key)),
+      () => settingError("api-key", "be a complete API key, such as sandbox_server_…")
+    )
+  )
+
+/** The key that the agent of `quotewire mcp` calls with. */
+export const agent_key = Flag.optional(keyOf("API key to call with; none by default"))
+
+/** The key that a command calls a running host with. */
+export const caller_key = keyOf("API key to call the host with")
+
+/** The running host that a command calls. */
+export const called_url = baseAddress(
+  "base-url",
+  "Address of the host; by default that of the profile, or http://127.0.0.1:8787, as quotewire dev has it"
+)
+
+/** The host that a command calls if nothing else is set: that of `quotewire dev`. */
+export const local_url = "http://127.0.0.1:8787"
+
+/** Whether a profile can have this name. Names are printed, so a key is not allowed. */
+export const isProfileName = (name: string): boolean =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !ApiKey.isWellFormed(name)
+
+/** The name of a profile: a key that `quotewire login` saved, with the address of its host. */
+export const profile = text("profile", "Name of a profile; default by default").pipe(
+  Flag.filter(isProfileName, () =>
+    settingError("profile", "be a name of 1 to 64 letters, digits, dots, hyphens and underscores")
+  )
+)
+
+/** Whether agents are served over HTTP instead of standard input and output. */
+export const http = toggle("http", "Serve over HTTP instead of standard input and output")
+
+/** The port where `quotewire mcp` serves the pages of quote links and, with `--http`, the agent. */
+export const agent_port = portOr(0)
+
+const origins = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (list) => Result.getSuccess(Result.all(list.split(",").map((origin) => HttpAddress.readOrigin(origin.trim())))),
+      () => settingError(name, "be origins such as https://app.example.com, separated by commas, without a path")
+    ),
+    Flag.withDefault<ReadonlyArray<string>>([])
+  )
+
+/** Web pages that may call with a widget key. */
+export const cors_origins = origins(
+  "cors-origins",
+  "Origins, separated by commas, whose pages may call with a widget key"
+)
+
+/** Web pages that may call the agent endpoint. Other programs send no origin. */
+export const mcp_origins = origins(
+  "mcp-origins",
+  "Origins, separated by commas, whose pages may call the agent endpoint"
+)
+
+/** Networks that webhooks may reach besides public ones, even over plain HTTP; `fallback` by default. */
+export const webhook_allow = (fallback: string) =>
+  text(
+    "webhook-allow",
+    `Networks that webhooks may reach besides public ones, also over plain HTTP; ${fallback === "" ? "none" : fallback} by default`
+  ).pipe(
+    Flag.withDefault(fallback),
+    Flag.filterMap(
+      (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),
+      () => settingError("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
+    )
+  )
+
+/** The secret for signing forwarded events. */
+export const signing_secret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
+  Flag.filter(
+    (text) => Signature.isSecret(Redacted.value(text)),
+    () => settingError("signing-secret", "be whsec_ and 24 to 64 random bytes in base64, as listen prints it")
+  )
+)
+
+/** The prefix of the second set of webhook headers. */
+export const webhook_header_prefix = text(
+  "webhook-header-prefix",
+  "Prefix of the second set of webhook headers; quotewire- by default"
+).pipe(
+  Flag.withDefault(Signature.default_header_prefix),
+  Flag.filter(
+    (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
+    () => settingError("webhook-header-prefix", "be lower-case letters, digits and hyphens, and end with a hyphen")
+  )
+)
+
+/** Prints one line of JSON instead of a page for people. */
+export const json = toggle("json", "Print one line of JSON, and nothing else on standard output")
+
+/** Turns rate limits off. */
+export const no_limits = toggle("no-limits", "Turn rate limits off, for load tests")
+
+/** Rate limits that differ from the contract's. */
+export const limits = text("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
+  Flag.withDefault("{}"),
+  Flag.filterMap(
+    (json) => Result.getSuccess(Limits.readLimits(json)),
+    (json) => settingError("limits", `be JSON that names limits; ${wrongIn(json)}`)
+  )
+)
+
+const wrongIn = (json: string): string => Result.merge(Result.map(Limits.readLimits(json), () => ""))
+
+/** The proxies that are trusted to report a caller's address. */
+export const trust_proxy = text(
+  "trust-proxy",
+  "Trusted proxies in front of the host: how many, or their networks; none by default"
+).pipe(
+  Flag.filterMap(
+    (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
+    () => settingError("trust-proxy", "be a number from 1 to 16, or networks separated by commas, such as 10.0.0.0/8")
+  ),
+  Flag.optional
+)
+
+/** The header in which those proxies report a caller's address. */
+export const proxy_header = choice(
+  "proxy-header",
+  ClientAddress.proxyHeaders,
+  "Header that trusted proxies write: x-forwarded-for (the default) or forwarded"
+).pipe(Flag.withDefault<ClientAddress.ProxyHeader>("x-forwarded-for"))
+
+/** Whether calls are logged for `GET /v1/requests`. */
+export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
+
+/** Whether reports about the API are accepted. */
+export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback; --no-feedback turns it off", true)
+
+/** The port that serves `/metrics`; off by default. */
+export const metrics_port = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
+
+/** The collector that receives traces; off by default. */
+export const otlp_url = baseAddress("otlp-url", "OpenTelemetry collector that receives traces; off by default").pipe(
+  Flag.optional
+)
+
+/** The log formats. */
+const logFormats = ["logfmt", "json"] as const
+export type LogFormat = (typeof logFormats)[number]
+
+/** The most processes of one command. */
+const max_processes = 64
+
+const readProcesses = (text: string): Option.Option<number | "auto"> => {
+  if (text === "auto") return Option.some(text)
+  const count = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  return count >= 1 && count <= max_processes ? Option.some(count) : Option.none()
+}
+
+/** How many processes answer on one port; `auto` is one for each core. */
+export const processes = text(
+  "processes",
+  `Processes that answer on one port: 1 (the default) to ${max_processes}, or auto for one per core`
+).pipe(
+  Flag.filterMap(readProcesses, () =>
+    settingError("processes", `be a whole number from 1 to ${max_processes}, or auto for one per core`)
+  ),
+  Flag.withDefault<number | "auto">(1)
+)
+
+/** How many processes to run: the given number or, for `auto`, one for each core. */
+export const countOf = (setting: number | "auto", cores: number): number =>
+  setting === "auto" ? Math.min(cores, max_processes) : setting
+
+/** The format of the logs. */
+export const log_format = choice(
+  "log-format",
+  logFormats,
+  "Format of the logs on standard error: logfmt (the default) or json"
+).pipe(Flag.withDefault<LogFormat>("logfmt"))
+
+/** Whether stack traces of failures are printed. */
+export const verbose = toggle("verbose", "Print the stack trace of a failure")

@@ -1,0 +1,27 @@
+import { ByteSize, Console, Effect, Stdio, Stream } from "effect"
+import { CommandFailed } from "./CommandErrors.ts"
+
+/** The most that is read, in bytes. */
+const max_bytes = 256 * 1_024
+
+/**
+ * Reads standard input to its end. For values that must not be arguments, because other users can see those.
+ *
+ * Prompts a user at a terminal. No message repeats what was read.
+ */
+export const read = Effect.fnUntraced(function* (what_to_type: string) {
+  const { stdin, stdinIsTerminal } = yield* Stdio.Stdio
+  if (yield* stdinIsTerminal) yield* Console.error(what_to_type)
+  const bytes = yield* stdin.pipe(
+    Stream.mapError(() => unreadable("cannot be read")),
+    Stream.limitBytes(ByteSize.bytes(max_bytes), () => Stream.fail(unreadable(`must have at most ${max_bytes} bytes`))),
+    Stream.mkUint8Array
+  )
+  return yield* Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    catch: () => unreadable("must be text in UTF-8")
+  })
+})
+
+/** Says what is wrong with standard input. */
+export const unreadable = (what: string) => new CommandFailed({ message: `Standard input ${what}.` })

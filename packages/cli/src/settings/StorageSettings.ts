@@ -1,0 +1,112 @@
+import { Caller, Ids, Seal } from "@quotewire/core"
+import { Option, Redacted, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { requiredUnless } from "./Parameters.ts"
+import { choice, secret, settingError, text, toggle } from "./Settings.ts"
+
+/** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
+export const isDatabaseUrl = (text: string): boolean => {
+  if (/[\s\p{Cc}]/u.test(text)) return false
+  const url = URL.parse(text)
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) && /^\/[^/@]+$/.test(url.pathname) && url.hash === ""
+}
+
+/** The PostgreSQL database that stores everything. */
+const database_url = secret("database-url", "PostgreSQL database, postgres://user:password@host:5432/database").pipe(
+  Flag.filter(
+    (url) => isDatabaseUrl(Redacted.value(url)),
+    () => settingError("database-url", "be an address such as postgres://user:password@host:5432/database")
+  )
+)
+
+/** The file with the cells that store everything. */
+export const cells = text(
+  "cells",
+  "JSON file with a list of cells (name, url, schema), instead of --database-url, for more than one database"
+)
+
+/** The cells that a process claims jobs from. */
+export const work_cells = text(
+  "work-cells",
+  "Names of cells, separated by commas, whose jobs this process runs; all by default"
+).pipe(
+  Flag.map((names) => names.split(",").map((name) => name.trim())),
+  Flag.optional
+)
+
+/** Where all data is stored: one database or several cells. One of them must be set. */
+export const database = { database_url: requiredUnless(database_url, cells), cells: Flag.optional(cells) }
+
+/** The same for a command that does not always need it. */
+export const optional_database = { database_url: Flag.optional(database_url), cells: Flag.optional(cells) }
+
+/** The values of these flags. */
+export interface DatabaseSettings {
+  readonly database_url: Option.Option<Redacted.Redacted<string>>
+  readonly cells: Option.Option<string>
+  /** The cells that a process claims jobs from; by default all. */
+  readonly work_cells?: Option.Option<ReadonlyArray<string>>
+}
+
+/** The keys that encrypt secrets at rest. */
+export type SealKeys = Seal.SealKeys["Service"]["keys"]
+
+/** Parses a list of keys, newest first; none if one of them is not a key. */
+const readSealKeys = (text: string): Option.Option<SealKeys> => {
+  const keys = text.split(",").map(Seal.readKey)
+  const [newest, ...older] = keys.filter((key) => key !== null)
+  return newest === undefined || older.length !== keys.length - 1 ? Option.none() : Option.some([newest, ...older])
+}
+
+/** The keys that encrypt signing secrets and applicants' facts at rest, newest first. */
+export const seal_keys = secret(
+  "seal-keys",
+  "Keys that encrypt secrets and facts at rest: 32 bytes each in base64, comma-separated, newest first"
+).pipe(
+  Flag.filterMap(
+    (keys) => readSealKeys(Redacted.value(keys)),
+    () =>
+      settingError(
+        "seal-keys",
+        "be keys of 32 bytes in base64, newest first, separated by commas; create one with openssl rand -base64 32"
+      )
+  ),
+  Flag.filter(
+    (keys) => !keys.some(Seal.isGuessable),
+    () =>
+      settingError("seal-keys", "be random, and one of these can be guessed; create one with openssl rand -base64 32")
+  )
+)
+
+/** The settings of a service on a database. */
+export interface StorageSettings extends DatabaseSettings {
+  readonly seal_keys: SealKeys
+}
+
+/** An organization, given by its id. */
+export const organizationNamed = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
+  )
+
+/** The organization that a command acts on. */
+export const organization = organizationNamed("organization", "Id of the organization, org_…")
+
+/** The organization that agents without a key act for, at the agent endpoint only. */
+export const keyless_organization = organizationNamed(
+  "keyless-organization",
+  "Organization that agents without a key act for; none by default"
+).pipe(Flag.optional)
+
+/** The environment in which callers without a key act. */
+export const keyless_environment = choice(
+  "keyless-environment",
+  Caller.Environment.literals,
+  "Environment that agents without a key act in: sandbox (the default) or live"
+).pipe(Flag.withDefault<Caller.Environment>("sandbox"))
+
+/** Whether the schema is updated before serving. */
+export const migrate = toggle("migrate", "Update the database schema before serving")
+
+/** Whether this process only answers calls and leaves background jobs to others. */
+export const no_worker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")

@@ -1,0 +1,126 @@
+import type { HelpDoc } from "effect/cli"
+
+/** Examples of each command, by its path without `quotewire`. Secrets come from the environment, a profile or standard input. */
+const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
+  dev: [
+    { command: "quotewire dev", description: "Serve a sandbox on http://127.0.0.1:8787" },
+    { command: "quotewire dev --config quotewire.config.ts --port 9001", description: "With carriers of your own" }
+  ],
+  serve: [
+    { command: "quotewire serve --base-url https://quotes.example.com", description: "Serve on PostgreSQL" },
+    { command: "quotewire serve --processes 4 --migrate", description: "Migrate first, and use four processes" }
+  ],
+  work: [{ command: "quotewire work", description: "Run jobs beside hosts that serve with --no-worker" }],
+  mcp: [
+    { command: "quotewire mcp", description: "Serve a sandbox in memory to a local agent" },
+    { command: "quotewire mcp --base-url https://quotes.example.com", description: "Pass its messages to a host" }
+  ],
+  listen: [
+    {
+      command: "quotewire listen --forward-to http://localhost:3000/webhooks",
+      description: "Send each event to a program on this machine"
+    }
+  ],
+  trigger: [
+    { command: "quotewire trigger --list --line renters", description: "List the scenarios of a line" },
+    { command: "quotewire trigger quotes_ready --line renters --advance 60s", description: "Play one to its end" }
+  ],
+  "events tail": [{ command: "quotewire events tail --types quote.created", description: "Follow new quotes" }],
+  "events list": [
+    { command: "quotewire events list --types quote.created --json", description: "Print events as JSON" }
+  ],
+  "events resend": [
+    {
+      command: "quotewire events resend evt_01m84v0ff8nrk5ty5ppekmrp7v --forward-to http://localhost:3000/webhooks",
+      description: "Send an event again"
+    }
+  ],
+  "quotes show": [{ command: "quotewire quotes show qt_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  "quotes wait": [
+    { command: "quotewire quotes wait qreq_01m84v0ff8nrk5ty5ppekmrp7v", description: "Wait until the request is final" }
+  ],
+  "requests show": [
+    { command: "quotewire requests show qreq_01m84v0ff8nrk5ty5ppekmrp7v --bodies", description: "Show its timeline" },
+    { command: "quotewire requests show req_01m84v0ff8nrk5ty5ppekmrp7v", description: "Show one call of the API" }
+  ],
+  "requests tail": [{ command: "quotewire requests tail", description: "Follow the calls of your integration" }],
+  login: [
+    { command: "quotewire login --base-url https://quotes.example.com", description: "Ask for a key, and keep it" },
+    { command: "quotewire login --profile staging < key.txt", description: "Read the key from standard input" }
+  ],
+  logout: [{ command: "quotewire logout --profile staging" }],
+  "profiles list": [{ command: "quotewire profiles list" }],
+  migrate: [{ command: "quotewire migrate", description: "Update the database of QUOTEWIRE_DATABASE_URL" }],
+  "organizations create": [{ command: 'quotewire organizations create "Acme"' }],
+  "organizations list": [{ command: "quotewire organizations list --json" }],
+  "keys create": [
+    {
+      command: "quotewire keys create --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment sandbox --kind server"
+    }
+  ],
+  "keys list": [{ command: "quotewire keys list --organization org_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  "keys revoke": [{ command: "quotewire keys revoke key_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  "connections set": [
+    {
+      command:
+        "quotewire connections set --organization org_01m84v0ff8nrk5ty5ppekmrp7v --carrier naic:12345 --environment live < acme.json",
+      description: "Read the values as JSON from standard input"
+    }
+  ],
+  "connections test": [
+    {
+      command:
+        "quotewire connections test --organization org_01m84v0ff8nrk5ty5ppekmrp7v --carrier naic:12345 --environment live"
+    }
+  ],
+  "connections list": [{ command: "quotewire connections list --organization org_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  "connections remove": [
+    {
+      command:
+        "quotewire connections remove --organization org_01m84v0ff8nrk5ty5ppekmrp7v --carrier naic:12345 --environment live"
+    }
+  ],
+  "consumers list": [{ command: "quotewire consumers list", description: "Show how far each consumer is behind" }],
+  "consumers parked": [{ command: "quotewire consumers parked crm --limit 20" }],
+  "consumers retry": [
+    {
+      command:
+        "quotewire consumers retry crm evt_01m84v0ff8nrk5ty5ppekmrp7v --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment live"
+    }
+  ],
+  "consumers drop": [
+    {
+      command:
+        "quotewire consumers drop crm evt_01m84v0ff8nrk5ty5ppekmrp7v --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment live"
+    }
+  ],
+  "carriers check": [{ command: "quotewire carriers check plan.json", description: "Find every fault of a rate plan" }],
+  "carriers test": [
+    { command: "quotewire carriers test quotewire.config.ts --environment sandbox" },
+    { command: "quotewire carriers test quotewire.config.ts --cassette acme.json", description: "Without a network" }
+  ],
+  "carriers ask": [
+    { command: "quotewire carriers ask quotewire.config.ts --carrier naic:12345 --environment sandbox" }
+  ],
+  "seal status": [{ command: "quotewire seal status", description: "Show which seal keys are still in use" }],
+  "seal rotate": [{ command: "quotewire seal rotate", description: "Seal everything with the newest key" }],
+  "seal give-up": [
+    { command: "quotewire seal give-up b2xkIGtl", description: "Start hosts without a key that is lost" }
+  ],
+  "carriers status": [{ command: "quotewire carriers status --carrier naic:12345" }],
+  "carriers reset": [{ command: "quotewire carriers reset naic:12345 --line renters" }],
+  erase: [
+    { command: "quotewire erase qreq_01m84v0ff8nrk5ty5ppekmrp7v --dry-run", description: "Show what would be erased" },
+    { command: "quotewire erase qreq_01m84v0ff8nrk5ty5ppekmrp7v --by support@example.com" }
+  ],
+  "cells list": [{ command: "quotewire cells list --cells cells.json" }],
+  "cells check": [{ command: "quotewire cells check --cells cells.json" }],
+  "cells add": [{ command: "quotewire cells add cell-2 --cells cells.json" }],
+  "cells move": [
+    { command: "quotewire cells move cell-2 --cells cells.json --dry-run", description: "Check without moving" }
+  ]
+}
+
+/** The examples of a command, which `--help` shows. */
+export const examplesOf = ([, ...path]: ReadonlyArray<string>): ReadonlyArray<HelpDoc.ExampleDoc> =>
+  examples[path.join(" ")] ?? []

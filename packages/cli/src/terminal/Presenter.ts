@@ -1,0 +1,82 @@
+import { Console, Effect, Layer, Option, type Stdio } from "effect"
+import { type CliError, CliOutput, type HelpDoc } from "effect/cli"
+import * as MissingSettings from "../settings/MissingSettings.ts"
+import { WrongParameters } from "../settings/Parameters.ts"
+import { settingError } from "../settings/Settings.ts"
+import { examplesOf } from "./Examples.ts"
+import { errorStyle } from "./Style.ts"
+
+/** Help goes to standard output; wrong usage goes to standard error, one line per mistake. */
+export const layer: Layer.Layer<never, never, Stdio.Stdio> = Layer.unwrap(
+  Effect.map(errorStyle, ({ red }) =>
+    CliOutput.layerPresenter({
+      present: (event) => {
+        if (event._tag === "Help") return CliOutput.defaultPresenter.present(withExamples(event))
+        if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
+        const sentences = sentencesOf(event.errors, event.helpDoc).map((sentence) => `${sentence.replace(/\.$/, "")}.`)
+        const see = `See ${event.commandPath.join(" ")} --help.`
+        const text = sentences.join(sentences.length > 1 ? "\n" : "")
+        return Console.error(`${red(text)}${sentences.length > 1 ? "\n" : " "}${see}`)
+      }
+    })
+  )
+)
+
+const withExamples = (event: CliOutput.Presenter.Help): CliOutput.Presenter.Help => ({
+  ...event,
+  helpDoc: { ...event.helpDoc, examples: examplesOf(event.commandPath) }
+})
+
+type Wrong = CliError.NonShowHelpErrors
+
+/** The most sentences to print. */
+const max_sentences = 20
+
+/** The mistakes as sentences, missing settings first. */
+const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.HelpDoc): ReadonlyArray<string> => {
+  const each = errors.flatMap(flattened)
+  const missing = each.flatMap((error): ReadonlyArray<MissingSettings.Missing> => {
+    if (error._tag === "MissingArgument") return [{ argument: error.argument }]
+    if (error._tag !== "MissingOption") return []
+    const flag = help.flags.find(({ name }) => name === error.option)
+    const has_variable = Option.exists(flag?.description ?? Option.none(), MissingSettings.namesVariable(error.option))
+    return [{ flag: error.option, is_secret: flag?.type === "secret", has_variable }]
+  })
+  const wrong = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
+  const all = new Set([...MissingSettings.sentencesOf(missing), ...wrong])
+  return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, max_sentences)
+}
+
+const flattened = (error: CliError.CliError): ReadonlyArray<Wrong> => {
+  if (error._tag === "ShowHelp") return error.errors.flatMap(flattened)
+  return error._tag === "UserError" && error.cause instanceof WrongParameters
+    ? error.cause.errors.flatMap(flattened)
+    : [error]
+}
+
+/** Says what is wrong without repeating the input, which may be a key or contain a password. */
+const sentenceOf = (error: Wrong): string => {
+  switch (error._tag) {
+    case "UnrecognizedOption":
+      return `There is no such flag${closest(error.suggestions)}`
+    case "UnknownSubcommand":
+      return `There is no such command${closest(error.suggestions)}`
+    case "UnexpectedArgument":
+      return "Too many arguments"
+    case "InvalidValue":
+      return wrongValue(error)
+    default:
+      return "Wrong usage"
+  }
+}
+
+const closest = (suggestions: ReadonlyArray<string>): string =>
+  suggestions.length === 0 ? "" : `; the closest is ${suggestions.join(" or ")}`
+
+/** Says what the setting must be. Effect's own message may repeat the value. */
+const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string => {
+  const name = kind === "flag" ? `--${option}` : `<${option}>`
+  if (expected.startsWith(`${name} `)) return expected
+  if (option === "completions") return "--completions must be bash, zsh, fish or powershell"
+  return kind === "flag" ? settingError(option, "be given once, with a valid value") : `${name} is not valid`
+}

@@ -1,0 +1,37 @@
+import { Effect, Layer, Stdio } from "effect"
+import { TerminalCapabilities } from "effect/cli"
+
+/** How text looks on a terminal. Apply styles only to text that is already escaped. */
+export interface Style {
+  readonly bold: (text: string) => string
+  readonly red: (text: string) => string
+  readonly yellow: (text: string) => string
+  readonly green: (text: string) => string
+}
+
+const plain = (text: string): string => text
+const sgr = (code: number) => (text: string) => `\u001b[${code}m${text}\u001b[0m`
+
+const none: Style = { bold: plain, red: plain, yellow: plain, green: plain }
+const colored: Style = { bold: sgr(1), red: sgr(31), yellow: sgr(33), green: sgr(32) }
+
+/**
+ * The style of standard output: colors at a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`; elsewhere only if
+ * `FORCE_COLOR` is set. `--help` follows the same rule.
+ */
+export const style: Effect.Effect<Style> = Effect.map(TerminalCapabilities.TerminalCapabilities, ({ canColor }) =>
+  canColor ? colored : none
+)
+
+/** The style of standard error, by the same rule. */
+export const errorStyle: Effect.Effect<Style, never, Stdio.Stdio> = Effect.flatMap(Stdio.Stdio, (stdio) => {
+  const asOutput = Layer.succeed(Stdio.Stdio, Stdio.make({ ...stdio, stdoutIsTerminal: stdio.stderrIsTerminal }))
+  return Effect.provide(style, Layer.provide(TerminalCapabilities.layer, asOutput))
+})
+
+/** The style of a status, such as that of a request, a delivery or a circuit. Unknown ones are not colored. */
+export const ofStatus = ({ green, red, yellow }: Style, status: string): ((text: string) => string) => {
+  if (/^(?:2\d\d|completed|active|succeeded|closed|ok)$/.test(status)) return green
+  if (/^(?:5\d\d|failed|open|inactive|missing)$/.test(status)) return red
+  return /^(?:4\d\d|in_progress|action_required|retrying|pending|half_open)$/.test(status) ? yellow : plain
+}

@@ -1,0 +1,56 @@
+/** On narrower terminals, long lines are not wrapped. */
+const min_width = 20
+/** How far the continuation of a wrapped line is indented beyond its first line. */
+const hanging = 4
+
+/**
+ * Splits a line into pieces that fit a width in columns. A width of 0 means unknown, so everything fits.
+ *
+ * Breaks between the columns of a table, or else between words. Breaks a word only if it is longer than a line.
+ */
+export const fit = (line: string, width: number): ReadonlyArray<string> => {
+  if (width < min_width || widthOf(line) <= width) return [line]
+  const own = /^ */.exec(line)?.[0].length ?? 0
+  const indent = " ".repeat(Math.min(own + hanging, Math.floor(width / 2)))
+  const pieces: Array<string> = []
+  let rest = line
+  while (widthOf(rest) > width) {
+    const head = prefixOf(rest, width)
+    const isFirst = pieces.length === 0
+    const at = breakOf(head, isFirst ? own : indent.length)
+    pieces.push(rest.slice(0, at).trimEnd())
+    rest = indent + rest.slice(at).trimStart()
+  }
+  return [...pieces, rest]
+}
+
+/** Where to break a beginning that fits: after its last column, its last word or its last character. */
+const breakOf = (head: string, indent: number): number => {
+  const column = head.lastIndexOf("  ")
+  if (column > indent && head.slice(indent, column).trim() !== "") return column
+  const word = head.lastIndexOf(" ")
+  return word > indent ? word : head.length
+}
+
+/** The longest beginning that fits, at least one character. */
+const prefixOf = (text: string, width: number): string => {
+  let length = 0
+  let taken = 0
+  for (const character of text) {
+    taken += widthOf(character)
+    if (taken > width && length > 0) break
+    length += character.length
+  }
+  return text.slice(0, length)
+}
+
+const wide =
+  /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\uff01-\uff60]/u
+const narrow = /[\p{M}\u200d]/u
+
+/** How many columns a text takes: East Asian letters and emoji take two, combining marks none. */
+const widthOf = (text: string): number => {
+  let width = 0
+  for (const character of text) width += narrow.test(character) ? 0 : wide.test(character) ? 2 : 1
+  return width
+}

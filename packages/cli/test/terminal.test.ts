@@ -1,0 +1,167 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Console, Effect, Layer, Stdio, Terminal } from "effect"
+import { TerminalCapabilities } from "effect/cli"
+import { variableOf } from "../src/settings/Settings.ts"
+import { examplesOf } from "../src/terminal/Examples.ts"
+import * as Output from "../src/terminal/Output.ts"
+import { errorStyle, ofStatus, style } from "../src/terminal/Style.ts"
+import { leavesBelow } from "./support/help.ts"
+import { runInProcess } from "./support/inProcess.ts"
+
+describe("the help of a command", () => {
+  it.effect("has examples with flags and arguments that the command takes", () =>
+    Effect.gen(function* () {
+      const leaves = yield* leavesBelow([])
+      assert.isNotEmpty(leaves)
+      for (const { args, flags, path } of leaves) {
+        const name = ["quotewire", ...path].join(" ")
+        const examples = examplesOf(["quotewire", ...path])
+        assert.isNotEmpty(examples, `${name} has no example`)
+        for (const { command } of examples) {
+          assert.isTrue(command === name || command.startsWith(`${name} `), command)
+          const known = new Map(flags.map((flag) => [`--${flag.name}`, flag.type]))
+          const words =
+            command
+              .slice(name.length)
+              .replace(/ < .*/, "")
+              .match(/"[^"]*"|\S+/g) ?? []
+          let given = 0
+          for (let at = 0; at < words.length; at++) {
+            const word = words[at] ?? ""
+            if (!word.startsWith("--")) given += 1
+            else {
+              assert.isTrue(known.has(word), `${command}: ${word}`)
+              if (known.get(word) !== "boolean") at += 1
+            }
+          }
+          // A setting with a variable may come from the environment.
+          const missing = flags.filter(
+            ({ description = "", name, required }) =>
+              required &&
+              !`${command} `.includes(` --${name} `) &&
+              !String(description).includes(`[${variableOf(name)}]`)
+          )
+          assert.deepStrictEqual(missing, [], command)
+          assert.isAtMost(given, args.length, command)
+          assert.isAtLeast(given, args.filter(({ required }) => required).length, command)
+        }
+      }
+    })
+  )
+})
+
+describe("the style of a terminal", () => {
+  const capable = (canColor: boolean) =>
+    Effect.provideService(style, TerminalCapabilities.TerminalCapabilities, {
+      canColor,
+      canAnimate: false,
+      canPrompt: false
+    })
+
+  it.effect("colors what has failed or is open, and nothing where colors are not wanted", () =>
+    Effect.gen(function* () {
+      const [colored, plain] = [yield* capable(true), yield* capable(false)]
+      assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")
+      assert.strictEqual(ofStatus(colored, "half_open")("line"), "\u001b[33mline\u001b[0m")
+      assert.strictEqual(ofStatus(colored, "a new status")("line"), "line")
+      assert.strictEqual(ofStatus(plain, "503")("line"), "line")
+      assert.strictEqual(plain.bold("Quotewire"), "Quotewire")
+    })
+  )
+})
+
+describe("an error", () => {
+  const styled = (stderrIsTerminal: boolean, env: Record<string, string>) =>
+    Effect.map(errorStyle, ({ red }) => red("error")).pipe(
+      Effect.provide(Stdio.layerTest({ stderrIsTerminal: Effect.succeed(stderrIsTerminal) })),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
+    )
+  const colored = "\u001b[31merror\u001b[0m"
+
+  it.effect("is red if standard error is a terminal, by the rule of standard output", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* styled(true, {}), colored)
+      assert.strictEqual(yield* styled(false, {}), "error")
+      assert.strictEqual(yield* styled(true, { NO_COLOR: "1" }), "error")
+      assert.strictEqual(yield* styled(true, { TERM: "dumb" }), "error")
+      assert.strictEqual(yield* styled(false, { FORCE_COLOR: "1" }), colored)
+    })
+  )
+
+  it.effect("is printed in this style, whoever finds it", () =>
+    Effect.gen(function* () {
+      const env = { FORCE_COLOR: "1" }
+      const wrong = yield* runInProcess(["profiles", "lsit"], env)
+      const failed = yield* runInProcess(["logout", "--profile", "nobody"], { ...env, XDG_CONFIG_HOME: "/nonexistent" })
+      for (const { err } of [wrong, failed]) {
+        assert.isTrue(err.startsWith("\u001b[31m"), err)
+        assert.include(err, "\u001b[0m")
+      }
+    })
+  )
+})
+
+describe("the output of a command", () => {
+  /** What is printed at a terminal of this width, or elsewhere. */
+  const printed = Effect.fnUntraced(function* (width: number | null, ...lines: ReadonlyArray<string>) {
+    const out: Array<string> = []
+    const console: Console.Console = Object.assign(Object.create(globalThis.console), {
+      log: (text: string) => void out.push(text)
+    })
+    const terminal = Terminal.make({
+      columns: Effect.succeed(width ?? 0),
+      rows: Effect.succeed(24),
+      size: Effect.die("Nothing asks for the size."),
+      readInput: Effect.die("Nothing reads."),
+      readLine: Effect.die("Nothing reads."),
+      display: () => Effect.void
+    })
+    yield* Output.lines(lines).pipe(
+      Effect.provide(Stdio.layerTest({ stdoutIsTerminal: Effect.succeed(width !== null) })),
+      Effect.provide(Layer.succeed(Terminal.Terminal, terminal)),
+      Effect.provideService(Console.Console, console)
+    )
+    return out.join("\n").split("\n")
+  })
+  const id = `org_${"0".repeat(26)}`
+  const row = `${id}  The very long name of an organization  sandbox  ${"x".repeat(50)}`
+
+  it.effect(
+    "fits the width of a terminal: lines break between columns, then between words; elsewhere they do not",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* printed(null, row), [row])
+        assert.deepStrictEqual(yield* printed(200, row), [row])
+        assert.deepStrictEqual(yield* printed(60, row), [
+          id,
+          "    The very long name of an organization  sandbox",
+          `    ${"x".repeat(50)}`
+        ])
+        assert.deepStrictEqual(yield* printed(30, row), [
+          id.slice(0, 30),
+          "    The very long name of an",
+          "    organization  sandbox",
+          `    ${"x".repeat(26)}`,
+          `    ${"x".repeat(24)}`
+        ])
+        for (const line of yield* printed(20, `  ${"漢字".repeat(40)}`)) assert.isAtMost(line.length, 13)
+      })
+  )
+
+  it.effect("has no text from outside that a terminal obeys, hides or takes for a line of its own", () =>
+    Effect.gen(function* () {
+      const name = "Acme\u001b[2J\u202egro\u{e0041}\nquotewire: fine\u009b1m"
+      const shown = "Acme\\u{1b}[2J\\u{202e}gro\\u{e0041}\\u{a}quotewire: fine\\u{9b}1m"
+      assert.deepStrictEqual(yield* printed(null, name), [shown])
+      let json = ""
+      const console: Console.Console = Object.assign(Object.create(globalThis.console), {
+        log: (text: string) => {
+          json = text
+        }
+      })
+      yield* Effect.provideService(Output.json({ name }), Console.Console, console)
+      assert.match(json, /^[ -~]+$/)
+      assert.deepStrictEqual(JSON.parse(json), { name })
+    })
+  )
+})

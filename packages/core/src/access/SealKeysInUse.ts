@@ -1,0 +1,140 @@
+import { Clock, Data, Effect, Option, Schema } from "effect"
+import * as Change from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import {
+  commit,
+  directoryWorkspace,
+  retryOnConflict,
+  type Storage,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
+import { isGuessable, type Seal, type SealKeys } from "./Seal.ts"
+
+/** The seal keys in the settings do not match the storage, or are guessable, so the service does not start. */
+export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
+  readonly reason: "not_of_storage" | "guessable"
+  /** The public names of the keys that seal something in storage but are missing from the settings. */
+  readonly missing: ReadonlyArray<string>
+  /** The public names of the keys in the settings, newest first. */
+  readonly given: ReadonlyArray<string>
+}> {
+  override readonly message =
+    this.reason === "guessable"
+      ? guessable
+      : `The seal keys must include ${missingText(this)}: put it back after the newest one, and remove a key only after its rows were sealed again.`
+}
+
+const guessable =
+  "A seal key must be 32 random bytes, and one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
+
+/** Says which keys are missing, and which keys were given at which position. Names reveal nothing about keys. */
+export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | "missing">): string => {
+  const keys = missing.length === 1 ? "the key" : "the keys"
+  const places = given.map((name, index) => `${index + 1}. ${name}`).join(", ")
+  return `${keys} ${missing.join(" and ")} that the storage is sealed with (given: ${places})`
+}
+
+/** The seal keys of a storage, by their public names. */
+const KeysInUse = Schema.Struct({
+  /** The newest key of the process that started last. */
+  key_name: Schema.String,
+  /** The keys that have sealed something since they were last found to seal nothing. */
+  in_use: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Lost keys. What they seal reads as lost. */
+  given_up: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+/** The seal keys of a storage: one record in the directory. */
+export const kind = Kind.make({ name: "seal_key", schema: KeysInUse, survives_reset: true })
+
+const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }
+
+/** The keys of a storage. */
+interface Keys {
+  readonly newest: string
+  readonly in_use: ReadonlyArray<string>
+  readonly given_up: ReadonlyArray<string>
+}
+
+/** Checks that nobody can guess a key. */
+export const checkStrength = ({ keys }: SealKeys["Service"]): Effect.Effect<void, SealKeysRefused> =>
+  keys.some(isGuessable)
+    ? Effect.fail(new SealKeysRefused({ reason: "guessable", missing: [], given: [] }))
+    : Effect.void
+
+/** The keys of a storage, and the record that has them. */
+export interface StoredKeys extends Keys {
+  readonly record: Change.StoredRecord
+}
+
+/** The keys of a storage; null if no process has started on it. */
+export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | null, StorageUnavailable> =>
+  Effect.map(storage.get(place), (found) => {
+    if (Option.isNone(found)) return null
+    const { given_up = [], key_name, in_use = [key_name] } = kind.value(found.value)
+    return { record: found.value, newest: key_name, in_use, given_up }
+  })
+
+const save = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  before: Change.StoredRecord | null,
+  { given_up, in_use, newest }: Keys
+) {
+  const at = yield* Clock.currentTimeMillis
+  const meta = { id: place.id, version: (before?.version ?? 0) + 1, created_at: before?.created_at ?? at }
+  const record = kind.record({ key_name: newest, in_use, given_up }, { ...meta, updated_at: at })
+  yield* commit(storage, Change.make(directoryWorkspace, { writes: [record] }))
+})
+
+const areSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) => one.join() === other.join()
+
+/**
+ * Checks that this process has every key that seals something, and records its newest key before it seals anything.
+ * Returns the keys that were given up.
+ *
+ * The first process on an empty storage sets the key; later ones need it. To rotate, put the new key before the old
+ * one. A process that has only the old key then no longer starts.
+ */
+export const register = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
+  const keys = yield* read(storage)
+  const [newest] = seal.key_names
+  const { given_up, in_use } = keys ?? { in_use: [], given_up: [] }
+  const missing = in_use.filter((name) => !seal.key_names.includes(name))
+  if (missing.length > 0) {
+    return yield* new SealKeysRefused({ reason: "not_of_storage", missing, given: seal.key_names })
+  }
+  // A key that was given up and is in the settings again seals rows again.
+  const back = given_up.filter((name) => seal.key_names.includes(name))
+  const next: Keys = {
+    newest,
+    in_use: [...new Set([...in_use, ...back, newest])],
+    given_up: given_up.filter((name) => !back.includes(name))
+  }
+  if (keys?.newest !== newest || !areSame(next.in_use, in_use)) yield* save(storage, keys?.record ?? null, next)
+  return next.given_up
+}, retryOnConflict)
+
+/**
+ * Records these as the only keys that still seal something, apart from those that were given up. False if a process has
+ * recorded its keys since they were read.
+ */
+export const keepOnly = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  keys: StoredKeys,
+  names: ReadonlyArray<string>
+) {
+  const next = { ...keys, in_use: names.filter((name) => !keys.given_up.includes(name)) }
+  const given_up = keys.given_up.filter((name) => names.includes(name))
+  return yield* save(storage, keys.record, { ...next, given_up }).pipe(
+    Effect.as(true),
+    Effect.catchTag("VersionConflict", () => Effect.succeed(false))
+  )
+})
+
+/** Records that a key is lost. Processes start without it from now on. */
+export const giveUp = Effect.fnUntraced(function* (storage: Storage["Service"], name: string) {
+  const keys = yield* read(storage)
+  if (keys === null || keys.given_up.includes(name)) return
+  const in_use = keys.in_use.filter((other) => other !== name)
+  yield* save(storage, keys.record, { ...keys, in_use, given_up: [...keys.given_up, name] })
+}, retryOnConflict)

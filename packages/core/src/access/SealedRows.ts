@@ -1,0 +1,376 @@
+import { Context, Data, Effect, Layer, Option } from "effect"
+import * as Change from "../storage/Change.ts"
+import type { Kinds, SealedTexts, Traits } from "../storage/Kind.ts"
+import { commit, eachPage, type Rewrite, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
+import * as SealKeysInUse from "./SealKeysInUse.ts"
+
+/** How many records are read, and at most resealed, in one step. */
+const page_size = 100
+/** How many workspaces are read at once. */
+const at_once = 4
+/** How many older versions of a record are read at once. */
+const older_at_once = 8
+/**
+ * A rotation rereads everything until nothing is left, at most this many times: hosts may still seal with an older key.
+ */
+const max_passes = 5
+
+/** A seal key, and what was made with it. */
+export interface SealKeyStatus {
+  /** The public name of the key. It reveals nothing about the key. */
+  readonly key_name: string
+  /** Its place in the settings, from 1; null if the settings lack it. */
+  readonly position: number | null
+  /** How many stored versions and texts it seals. */
+  readonly sealed: number
+  /** How many records hold its keyed hashes, which only this key can compare. */
+  readonly hashed: number
+  /** Whether it can be removed from the settings: it seals nothing, and new rows are sealed with a different key. */
+  readonly removable: boolean
+}
+
+/** The keys, and what each of them seals. */
+export interface SealStatus {
+  /** The keys in the settings in their order, then all others that were found. */
+  readonly keys: ReadonlyArray<SealKeyStatus>
+  readonly workspaces: number
+}
+
+/** The progress of a rotation. */
+export interface SealProgress {
+  /** The current pass over all data, counted from 1. */
+  readonly pass: number
+  readonly workspaces: number
+  /** How many of the workspaces were read in this pass. */
+  readonly workspaces_done: number
+  /** How many versions and texts were read in this pass. */
+  readonly read: number
+  /** How many were resealed, in all passes. */
+  readonly resealed: number
+}
+
+/** The result of a rotation. */
+export interface SealRotation {
+  /** The public name of the newest key. */
+  readonly key_name: string
+  /** Whether the last pass found nothing to do. If not, hosts still seal with older keys. */
+  readonly complete: boolean
+  readonly resealed: number
+  readonly passes: number
+  /** How many versions and texts could not be opened, by key: the key is not in the settings, or they were altered. */
+  readonly left: ReadonlyArray<Pick<SealKeyStatus, "key_name" | "sealed">>
+  /** The names of keys in the settings that no longer seal anything. */
+  readonly removable: ReadonlyArray<string>
+}
+
+/** No host seals with the newest key of the settings yet, so the running hosts could not open what it would seal. */
+export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
+  override readonly message =
+    `No host has started with ${this.key_name} as its newest seal key: start every host with it first.`
+}
+
+/** Reseals what older keys have sealed, for operators. */
+export class SealedRows extends Context.Service<
+  SealedRows,
+  {
+    /** Counts what each key seals. Reads everything that is sealed, and changes nothing. */
+    readonly status: Effect.Effect<SealStatus, StorageUnavailable>
+    /**
+     * Reseals with the newest key whatever older keys have sealed. It works while hosts run, in small steps, and makes
+     * no new version or event.
+     *
+     * Progress is kept: if this fails or is stopped, call it again. Two rotations can run at once. Every host must have
+     * started with the newest key before.
+     */
+    readonly rotate: (
+      onProgress?: OnProgress
+    ) => Effect.Effect<SealRotation, NewestKeyUnused | SealKeysInUse.SealKeysRefused | StorageUnavailable>
+    /**
+     * Gives up a lost key: hosts start without it, and what it seals reads as lost. Running hosts must be restarted. If
+     * the key is added to the settings again later, its rows can be opened again.
+     */
+    readonly giveUp: (key_name: string) => Effect.Effect<void, StorageUnavailable>
+  }
+>()("@quotewire/core/SealedRows") {
+  /** Works on storage itself, beneath the sealing of services. */
+  static readonly layer = (kinds: Kinds): Layer.Layer<SealedRows, never, Storage | Seal> =>
+    Layer.effect(
+      SealedRows,
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const seal = yield* Seal
+        return SealedRows.of({
+          status: statusOf(storage, seal, kinds),
+          rotate: (onProgress) => rotate(storage, seal, kinds, onProgress ?? (() => Effect.void)),
+          giveUp: (key_name) => SealKeysInUse.giveUp(storage, key_name)
+        })
+      })
+    )
+}
+
+type Port = Storage["Service"]
+
+/** A page of one kind in one workspace. */
+interface KindPage {
+  readonly workspace_id: WorkspaceId
+  readonly kind: Traits
+  readonly records: ReadonlyArray<Change.StoredRecord>
+}
+
+/** All workspaces that have data. */
+const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
+  const all: Array<WorkspaceId> = []
+  let after: WorkspaceId | null = null
+  do {
+    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
+    all.push(...page)
+    after = page.length < page_size ? null : (page.at(-1) ?? null)
+  } while (after !== null)
+  return all
+})
+
+/** Reads some kinds of workspaces in pages, a few workspaces at once. */
+const eachKindPage = <E>(
+  storage: Port,
+  kinds: ReadonlyArray<Traits>,
+  workspaces: ReadonlyArray<WorkspaceId>,
+  use: (page: KindPage) => Effect.Effect<void, E>,
+  done: Effect.Effect<void> = Effect.void
+): Effect.Effect<void, E | StorageUnavailable> => {
+  const readKind = (workspace_id: WorkspaceId) => (kind: Traits) =>
+    eachPage(storage, { workspace_id, kind: kind.name, order: "oldest", limit: page_size }, (records) =>
+      records.length === 0 ? Effect.void : use({ workspace_id, kind, records })
+    )
+  return Effect.forEach(
+    workspaces,
+    (workspace_id) => Effect.andThen(Effect.forEach(kinds, readKind(workspace_id), { discard: true }), done),
+    { concurrency: at_once, discard: true }
+  )
+}
+
+/** A version and the versions before it that are still stored. */
+const versionsOf = Effect.fnUntraced(function* (
+  storage: Port,
+  { kind, workspace_id }: Pick<KindPage, "kind" | "workspace_id">,
+  newest: Change.StoredRecord
+) {
+  if (!kind.keeps_history || newest.version === 1) return [newest]
+  const numbers = Array.from({ length: newest.version - 1 }, (_, index) => index + 1)
+  const older = yield* Effect.forEach(
+    numbers,
+    (version) => storage.get({ workspace_id, kind: kind.name, id: newest.id, version }),
+    { concurrency: older_at_once }
+  )
+  return [...older.flatMap(Option.toArray), newest]
+})
+
+const sealedKinds = ({ all }: Kinds) => all.filter(({ sealed, sealed_texts }) => sealed || sealed_texts !== null)
+
+/** The names of the keys that seal what a record has stored: one for each version or text. */
+const keysOf = Effect.fnUntraced(function* (
+  storage: Port,
+  place: Pick<KindPage, "kind" | "workspace_id">,
+  record: Change.StoredRecord
+) {
+  const { kind, workspace_id } = place
+  const texts =
+    kind.sealed_texts === null
+      ? (yield* versionsOf(storage, place, record)).map(({ body }) => body)
+      : kind.sealed_texts(workspace_id, record).texts
+  return texts.flatMap((text) => keyNameOf(text) ?? [])
+})
+
+// A keyed hash: the name of its key, a dot, and 32 bytes in base64url.
+const hashes = /([\w-]{8})\.[\w-]{43}(?![\w-])/g
+
+const hashNamesIn = ({ body, id, labels }: Change.StoredRecord): ReadonlySet<string> =>
+  new Set([...`${id} ${labels.join(" ")} ${body}`.matchAll(hashes)].flatMap(([, name]) => name ?? []))
+
+const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
+
+const statusOf = Effect.fn("SealedRows.status")(function* (storage: Port, seal: Seal["Service"], kinds: Kinds) {
+  const workspaces = yield* workspacesOf(storage)
+  const sealed = new Map<string, number>()
+  const hashed = new Map<string, number>()
+  yield* eachKindPage(storage, sealedKinds(kinds), workspaces, (page) =>
+    Effect.forEach(
+      page.records,
+      (record) =>
+        Effect.map(keysOf(storage, page, record), (names) => {
+          for (const name of names) add(sealed, name)
+        }),
+      { discard: true }
+    )
+  )
+  const hashing = kinds.all.filter(({ has_hashes }) => has_hashes)
+  yield* eachKindPage(storage, hashing, workspaces, ({ records }) =>
+    Effect.sync(() => {
+      for (const record of records) for (const name of hashNamesIn(record)) add(hashed, name)
+    })
+  )
+  const stored = yield* SealKeysInUse.read(storage)
+  const newest = stored?.newest ?? seal.key_names[0]
+  const known = [...seal.key_names, ...(stored?.in_use ?? []), ...(stored?.given_up ?? [])]
+  const keys = [...new Set([...known, ...sealed.keys()])].map((key_name): SealKeyStatus => {
+    const position = seal.key_names.indexOf(key_name)
+    const count = sealed.get(key_name) ?? 0
+    return {
+      key_name,
+      position: position === -1 ? null : position + 1,
+      sealed: count,
+      hashed: hashed.get(key_name) ?? 0,
+      removable: count === 0 && key_name !== newest && key_name !== seal.key_names[0]
+    }
+  })
+  const status: SealStatus = { keys, workspaces: workspaces.length }
+  return status
+})
+
+/** The results of one pass. */
+class Pass {
+  workspaces_done = 0
+  read = 0
+  resealed = 0
+  /** How many changed before they could be replaced. The next pass finds them again. */
+  missed = 0
+  /** How many could not be opened, by the names of their keys. */
+  readonly left = new Map<string, number>()
+}
+
+/** Reseals what older keys have sealed in a page. */
+const makeReseal = (storage: Port, seal: Seal["Service"]) => {
+  const [newest] = seal.key_names
+  const isOld = (text: string) => (keyNameOf(text) ?? newest) !== newest
+
+  /** The text sealed with the newest key; null if it cannot be opened. */
+  const again = Effect.fnUntraced(function* (pass: Pass, purpose: string, text: string) {
+    const name = keyNameOf(text) ?? ""
+    const opened = seal.key_names.includes(name) ? yield* seal.open(purpose, text) : null
+    if (opened !== null) return yield* seal.seal(purpose, opened)
+    add(pass.left, name)
+    return null
+  })
+
+  const bodies = Effect.fnUntraced(function* (pass: Pass, page: KindPage) {
+    const { kind, workspace_id } = page
+    const rewrites: Array<Rewrite> = []
+    for (const record of page.records) {
+      const versions = yield* versionsOf(storage, page, record)
+      pass.read += versions.length
+      for (const { body: before, id, version } of versions.filter(({ body }) => isOld(body))) {
+        const at = { kind: kind.name, id, version }
+        const body = yield* again(pass, purposeOf(workspace_id, at), before)
+        if (body !== null) rewrites.push({ ...at, before, body })
+      }
+    }
+    if (rewrites.length === 0) return
+    const done = yield* storage.rewrite(workspace_id, rewrites)
+    pass.resealed += done
+    pass.missed += rewrites.length - done
+  })
+
+  // Hosts write back texts as they have read them. A new version makes such an outdated write conflict.
+  const texts = Effect.fnUntraced(function* (pass: Pass, workspace_id: WorkspaceId, found: SealedTexts) {
+    pass.read += found.texts.length
+    const resealed = new Map<string, string>()
+    for (const text of found.texts.filter(isOld)) {
+      const sealed = yield* again(pass, found.purpose, text)
+      if (sealed !== null) resealed.set(text, sealed)
+    }
+    if (resealed.size === 0) return
+    const next = found.resealed((text) => resealed.get(text) ?? text)
+    yield* commit(storage, Change.make(workspace_id, { writes: [next] })).pipe(
+      Effect.match({
+        onSuccess: () => {
+          pass.resealed += resealed.size
+        },
+        onFailure: () => {
+          pass.missed += resealed.size
+        }
+      })
+    )
+  })
+
+  return (pass: Pass, page: KindPage): Effect.Effect<void, StorageUnavailable> => {
+    const { kind, records, workspace_id } = page
+    const { sealed_texts } = kind
+    return sealed_texts === null
+      ? bodies(pass, page)
+      : Effect.forEach(records, (record) => texts(pass, workspace_id, sealed_texts(workspace_id, record)), {
+          discard: true
+        })
+  }
+}
+
+type OnProgress = (progress: SealProgress) => Effect.Effect<void>
+
+/** Reads every sealed item once, and reseals what older keys have sealed. */
+const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress: OnProgress) => {
+  const reseal = makeReseal(storage, seal)
+  return Effect.fnUntraced(function* (number: number, resealed: number) {
+    const pass = new Pass()
+    const workspaces = yield* workspacesOf(storage)
+    const report = Effect.suspend(() =>
+      onProgress({
+        pass: number,
+        workspaces: workspaces.length,
+        workspaces_done: pass.workspaces_done,
+        read: pass.read,
+        resealed: resealed + pass.resealed
+      })
+    )
+    const done = Effect.suspend(() => {
+      pass.workspaces_done += 1
+      return report
+    })
+    const use = (page: KindPage) => Effect.andThen(reseal(pass, page), report)
+    yield* eachKindPage(storage, sealedKinds(kinds), workspaces, use, done)
+    return pass
+  })
+}
+
+/** The keys of the storage, if a rotation to the newest one can begin. */
+const checkedKeys = Effect.fnUntraced(function* (storage: Port, { key_names }: Seal["Service"]) {
+  const stored = yield* SealKeysInUse.read(storage)
+  const missing = stored?.in_use.filter((name) => !key_names.includes(name)) ?? []
+  if (missing.length > 0) {
+    return yield* new SealKeysInUse.SealKeysRefused({ reason: "not_of_storage", missing, given: key_names })
+  }
+  if (stored !== null && stored.newest !== key_names[0]) return yield* new NewestKeyUnused({ key_name: key_names[0] })
+  return stored
+})
+
+const rotate = Effect.fn("SealedRows.rotate")(function* (
+  storage: Port,
+  seal: Seal["Service"],
+  kinds: Kinds,
+  onProgress: OnProgress
+) {
+  const [newest, ...older] = seal.key_names
+  const onePass = makePass(storage, seal, kinds, onProgress)
+  let resealed = 0
+  for (let number = 1; ; number++) {
+    const stored = yield* checkedKeys(storage, seal)
+    const pass = yield* onePass(number, resealed)
+    resealed += pass.resealed
+    const { left } = pass
+    // Resealed items are not read again in the same pass, so only a pass that finds nothing to do shows that nothing is
+    // left. A host that started in the meantime may seal with an older key.
+    const isComplete =
+      pass.resealed === 0 &&
+      pass.missed === 0 &&
+      (stored === null || (yield* SealKeysInUse.keepOnly(storage, stored, [newest, ...left.keys()])))
+    if (!isComplete && number < max_passes) continue
+    const rotation: SealRotation = {
+      key_name: newest,
+      complete: isComplete,
+      resealed,
+      passes: number,
+      left: Array.from(left, ([key_name, sealed]) => ({ key_name, sealed })),
+      removable: isComplete ? older.filter((name) => !left.has(name)) : []
+    }
+    return rotation
+  }
+})

@@ -1,0 +1,121 @@
+import { Clock, Context, Effect, Latch } from "effect"
+import * as Monotonic from "../concurrency/Monotonic.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+
+/*
+ * The time that a call to a carrier takes. What it waits for this service itself, such as a free connection, is not the carrier's.
+ */
+
+/** At most this long, in milliseconds, a call waits for this service itself. With the longest attempt, it is less than a job's lease. */
+export const max_wait_ms = 10 * second_ms
+
+/** How long a call may take, in milliseconds. */
+export interface Limit {
+  /** The carrier's time. Waits for this service itself do not count. */
+  readonly millis: number
+  /** All time, with waits, of which at most half may be spent waiting; unlimited by default. */
+  readonly total_ms?: number
+}
+
+/** The time of one call. Calls within it, such as the requests of an attempt, have times of their own. */
+class CallTime {
+  readonly limit: Limit
+  readonly outer: CallTime | null
+  private readonly clock: Clock.Clock
+  private readonly began: number
+  private readonly going = Latch.makeUnsafe(true)
+  private waits = 0
+  private wait_began = 0
+  private waited_ms = 0
+
+  constructor(limit: Limit, outer: CallTime | null, clock: Clock.Clock) {
+    this.limit = limit
+    this.outer = outer
+    this.clock = clock
+    this.began = this.now
+  }
+
+  private get now(): number {
+    return Monotonic.millisOf(this.clock)
+  }
+
+  private get all_waited_ms(): number {
+    return this.waited_ms + (this.waits > 0 ? this.now - this.wait_began : 0)
+  }
+
+  /** How much of its time is left. */
+  get left_ms(): number {
+    const taken_ms = this.now - this.began
+    const { millis, total_ms = Number.POSITIVE_INFINITY } = this.limit
+    return Math.min(millis - (taken_ms - this.all_waited_ms), total_ms - taken_ms)
+  }
+
+  /** How long it may still wait. */
+  get wait_left_ms(): number {
+    const { total_ms = Number.POSITIVE_INFINITY } = this.limit
+    const own_ms = Math.max(0, Math.min(max_wait_ms, total_ms / 2) - this.all_waited_ms)
+    return this.outer === null ? own_ms : Math.min(own_ms, this.outer.wait_left_ms)
+  }
+
+  /** Waits until its time is over. */
+  readonly over: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    while (true) {
+      yield* this.going.await
+      const { left_ms } = this
+      if (left_ms <= 0) return
+      yield* Effect.sleep(left_ms)
+    }
+  })
+
+  beginWait(): void {
+    if (this.waits === 0) {
+      this.wait_began = this.now
+      this.going.closeUnsafe()
+    }
+    this.waits += 1
+    this.outer?.beginWait()
+  }
+
+  endWait(): void {
+    this.waits -= 1
+    if (this.waits === 0) {
+      this.waited_ms += this.now - this.wait_began
+      this.going.openUnsafe()
+    }
+    this.outer?.endWait()
+  }
+}
+
+const Current = Context.Reference<CallTime | null>("@quotewire/core/CurrentCallTime", { defaultValue: () => null })
+
+/** Makes a call that ends with `orElse` if it takes longer than its limit. */
+export const limited =
+  <A2, E2, R2>(limit: Limit, orElse: () => Effect.Effect<A2, E2, R2>) =>
+  <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
+    Effect.flatMap(Effect.all([Clock.Clock, Current]), ([clock, outer]) => {
+      const time = new CallTime(limit, outer, clock)
+      const late = Effect.as(time.over, null)
+      return Effect.raceFirst(
+        Effect.map(Effect.provideService(call, Current, time), (value) => ({ value })),
+        late
+      ).pipe(
+        Effect.flatMap(
+          (ended): Effect.Effect<A | A2, E2, R2> => (ended === null ? orElse() : Effect.succeed(ended.value))
+        )
+      )
+    })
+
+/** How much time is left of the innermost call, in milliseconds; unlimited outside of one. */
+export const left: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
+
+/** Waits for something of this service itself, in time that does not count. If it takes too long, it ends with `orElse`. */
+export const waiting =
+  <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>
+  <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
+    Effect.flatMap(Current, (time) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => time?.beginWait()),
+        () => Effect.timeoutOrElse(wait, { duration: time?.wait_left_ms ?? max_wait_ms, orElse }),
+        () => Effect.sync(() => time?.endWait())
+      )
+    )

@@ -1,0 +1,23 @@
+import { Context, Effect, type Scope } from "effect"
+
+/** How requests wait for connections. */
+interface Connections {
+  /** Waits until a connection to this host and port is free. It is the caller's until the scope closes. */
+  readonly take: (host: string) => Effect.Effect<void, never, Scope.Scope>
+}
+
+const unlimited: Connections = { take: () => Effect.void }
+
+/**
+ * The connections that a host opens to carriers.
+ *
+ * A host that limits them says here when one is free. Then the wait for one does not count as the carrier's time. By default
+ * connections are unlimited. The HTTP client of adapters takes one for each request.
+ *
+ * @example
+ * const { take } = yield* CarrierConnections
+ */
+export const CarrierConnections: Context.Reference<Connections> = Context.Reference(
+  "@quotewire/core/CarrierConnections",
+  { defaultValue: () => unlimited }
+)

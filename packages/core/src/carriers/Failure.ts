@@ -1,0 +1,51 @@
+import { HttpClientError } from "effect/http"
+import * as Fault from "../concurrency/Fault.ts"
+import { InvalidMoney } from "../wire/Money.ts"
+import type { Unavailable } from "./Carrier.ts"
+import { CarrierHttpError, isRetryableStatus, mayRetryLater } from "./http/CarrierHttpError.ts"
+import * as Reply from "./Reply.ts"
+
+/*
+ * How an error thrown by an adapter counts, and whether asking again may help.
+ */
+
+/** Codes of connections that failed or broke. The next one may succeed. */
+const connection_codes: ReadonlySet<string> = new Set([
+  "EAI_AGAIN",
+  "ECONNABORTED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_SOCKET"
+])
+
+/** The reply that an error stands for. A fault in the adapter's code is final; one of the connection may pass. */
+export const ofThrown = (thrown: unknown): Unavailable => {
+  if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
+  if (thrown instanceof InvalidMoney) return Reply.failed("unreadable_answer")
+  return connectionFailed(thrown) ? Reply.unavailable("carrier_error") : Reply.failed("carrier_error")
+}
+
+const ofHttp = (error: CarrierHttpError): Unavailable =>
+  mayRetryLater(error) ? Reply.unavailable(error.reason, error.retry_after_ms ?? undefined) : Reply.failed(error.reason)
+
+/** Whether an adapter's own client could not reach the carrier. */
+const connectionFailed = (thrown: unknown): boolean => {
+  if (HttpClientError.isHttpClientError(thrown)) {
+    const { status } = thrown.response ?? {}
+    return status === undefined ? thrown.reason._tag === "TransportError" : isRetryableStatus(status)
+  }
+  const { codes, name } = Fault.nameAndCodesOf(thrown)
+  return name === "TimeoutError" || codes.some((code) => connection_codes.has(code))
+}
+
+/** Whether the carrier may have an answer later. */
+export const mayAnswerLater = ({ final = false, reason }: Unavailable): boolean =>
+  !final && reason !== "unreadable_answer"

@@ -1,0 +1,232 @@
+import { Schema } from "effect"
+import * as Kind from "../../storage/Kind.ts"
+import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import { max_attempt_ms, noAnswerReasons } from "../Carrier.ts"
+import type { CircuitChange } from "../recorder/Draft.ts"
+
+/** How many calls there are in each step of real time: the step's moment in milliseconds, and the number. Oldest first. */
+const Counts = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
+type Counts = typeof Counts.Type
+
+/** The outcome of an ask: the carrier answered, or why it did not. */
+const AskOutcome = Schema.Literals(["answered", ...noAnswerReasons])
+export type AskOutcome = typeof AskOutcome.Type
+
+const OpenCircuit = Schema.Struct({
+  /** When it opened. */
+  since: Schema.Int,
+  /** Until when it lets no ask through. */
+  until: Schema.Int,
+  /** Until when one ask may try it alone; null if none does. */
+  trial_until: Schema.NullOr(Schema.Int),
+  /** Why it opened, or stayed open. */
+  why: Schema.String
+})
+
+/** A circuit that is open. In milliseconds of real time. */
+export type OpenCircuit = typeof OpenCircuit.Type
+
+const CarrierHealth = Schema.Struct({
+  /** The calls of the last minute, by when they began. */
+  begun: Counts,
+  /** The calls that run now, by when each counts as ended at the latest, so that a dead host does not keep its room. */
+  running: Counts,
+  /** The outcomes of the last asks since the circuit was closed last, oldest first. */
+  outcomes: Schema.Array(AskOutcome),
+  /** When the circuit was closed last; 0 if it never opened. Only asks that began after that count. */
+  closed_at: Schema.Int,
+  /** The circuit while it is open; null if it is closed. */
+  open: Schema.NullOr(OpenCircuit)
+})
+
+/** What all hosts know of the calls to a carrier, or to one connection, on one line. In milliseconds of real time. */
+export type CarrierHealth = typeof CarrierHealth.Type
+
+/** The stored health. It says how busy a carrier is, so a reset of the sandbox keeps it. */
+export const kind = Kind.make({ name: "carrier_health", schema: CarrierHealth, survives_reset: true })
+
+/** The health of a carrier that was not called yet. */
+export const unknown: CarrierHealth = {
+  begun: [],
+  running: [],
+  outcomes: [],
+  closed_at: 0,
+  open: null
+}
+
+/** The limits that a carrier declares for a line. */
+export interface RateAndConcurrency {
+  readonly rate_per_minute: number
+  readonly max_concurrent: number
+}
+
+/** A call that has begun. */
+export interface Permit {
+  /** The step in which it counts as ended, at the latest. */
+  readonly ends_by: number
+  /** How its result counts for the circuit: with others, alone because it tries an open circuit, or not at all. */
+  readonly counts: "with_others" | "alone" | "not"
+  readonly closed_at: number
+  readonly trial_until: number | null
+}
+
+/** What happens to a carrier: a call wants to begin, or has ended; an operator closes its circuit. */
+export type Step =
+  | {
+      readonly type: "begin"
+      readonly limits: RateAndConcurrency
+      /** Whether it is an ask. Only asks count for the circuit. */
+      readonly is_ask: boolean
+      /** Whether it begins even beyond the limits. */
+      readonly ignores_limits: boolean
+    }
+  | {
+      readonly type: "end"
+      readonly permit: Permit
+      /** What it says about the carrier; null if nothing. */
+      readonly outcome: AskOutcome | null
+    }
+  | { readonly type: "reset" }
+
+/** The health after a step, the permit of a call that may begin, and how the step changed the circuit. */
+export interface AfterStep {
+  readonly health: CarrierHealth
+  readonly permit: Permit | null
+  readonly change: CircuitChange | null
+}
+
+/** How finely calls are counted. A call counts for up to this long beyond its minute. */
+const step_ms = second_ms / 2
+/** How long a call counts as running if nobody says that it has ended: longer than any attempt takes. */
+const lease_ms = 2 * max_attempt_ms
+/** A circuit opens if this many of the last asks failed. */
+const circuit_size = 20
+const circuit_failures = 10
+/** How long an open circuit lets no ask through. */
+const open_ms = minute_ms
+
+/** Applies a step. The health is the same object if nothing changes. */
+export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep => {
+  switch (step.type) {
+    case "begin":
+      return step.ignores_limits || hasRoom(health, step.limits, now)
+        ? begin(health, step.is_ask, now)
+        : { health, permit: null, change: null }
+    case "end":
+      return { permit: null, ...afterEnd(health, step.permit, step.outcome, now) }
+    case "reset":
+      return { permit: null, ...closed(health, "An operator closed it", now) }
+  }
+}
+
+/** The open circuit if it blocks asks now, because its time is not over or another ask is trying it; null otherwise. */
+export const blockingCircuit = ({ open }: CarrierHealth, now: number): OpenCircuit | null =>
+  open !== null && (now < open.until || (open.trial_until !== null && now < open.trial_until)) ? open : null
+
+/** How long until the rate has room for another call; 0 if it has room now, or if only running calls are in the way. */
+export const retryAfter = (
+  health: CarrierHealth,
+  { rate_per_minute }: Pick<RateAndConcurrency, "rate_per_minute">,
+  now: number
+): number => {
+  const begun = recent(health, now)
+  let left = sum(begun)
+  for (const [at, count] of begun) {
+    if (left < rate_per_minute) return 0
+    left -= count
+    if (left < rate_per_minute) return at + minute_ms + step_ms - now
+  }
+  return 0
+}
+
+/** How many calls began in the last minute, and how many run now. */
+export const load = (health: CarrierHealth, now: number): { readonly begun: number; readonly running: number } => ({
+  begun: sum(recent(health, now)),
+  running: sum(underWay(health, now))
+})
+
+/** Counts outcomes in words, the most frequent first: "timeout 7, carrier_error 3". */
+export const tally = (outcomes: ReadonlyArray<AskOutcome>): string =>
+  [...new Set(outcomes)]
+    .map((outcome) => [outcome, outcomes.filter((other) => other === outcome).length] as const)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([outcome, count]) => `${outcome} ${count}`)
+    .join(", ")
+
+const hasRoom = (health: CarrierHealth, limits: RateAndConcurrency, now: number): boolean => {
+  const { begun, running } = load(health, now)
+  return begun < limits.rate_per_minute && running < limits.max_concurrent
+}
+
+const recent = ({ begun }: CarrierHealth, now: number): Counts => begun.filter(([at]) => at > now - minute_ms - step_ms)
+
+const underWay = ({ running }: CarrierHealth, now: number): Counts => running.filter(([until]) => until > now)
+
+const begin = (health: CarrierHealth, is_ask: boolean, now: number): AfterStep => {
+  const ends_by = stepOf(now + lease_ms) + step_ms
+  const counts =
+    !is_ask || blockingCircuit(health, now) !== null ? "not" : health.open === null ? "with_others" : "alone"
+  const open =
+    counts === "alone" && health.open !== null ? { ...health.open, trial_until: now + lease_ms } : health.open
+  const begun = added(recent(health, now), stepOf(now), 1)
+  const running = added(underWay(health, now), ends_by, 1)
+  return {
+    health: { ...health, begun, running, open },
+    permit: { ends_by, counts, closed_at: health.closed_at, trial_until: open?.trial_until ?? null },
+    change: null
+  }
+}
+
+/** The health after the circuit may have changed. */
+type Changed = Pick<AfterStep, "health" | "change">
+
+const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {
+  const ended = { ...health, running: added(underWay(health, now), permit.ends_by, -1) }
+  if (permit.counts === "with_others" && outcome !== null) return withOutcome(ended, permit, outcome, now)
+  return permit.counts === "alone" && ended.open !== null && permit.trial_until === ended.open.trial_until
+    ? afterTrial(ended, ended.open, outcome, now)
+    : { health: ended, change: null }
+}
+
+/** Counts an outcome for the circuit. Outcomes of asks that began before the circuit last opened are ignored. */
+const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
+  if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
+  const outcomes = [...health.outcomes, outcome].slice(-circuit_size)
+  const failures = outcomes.filter((outcome) => outcome !== "answered")
+  return outcomes.length === circuit_size && failures.length >= circuit_failures
+    ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuit_size} asks failed: ${tally(failures)}`)
+    : { health: { ...health, outcomes }, change: null }
+}
+
+const afterTrial = (health: CarrierHealth, open: OpenCircuit, outcome: AskOutcome | null, now: number): Changed => {
+  if (outcome === null) return { health: { ...health, open: { ...open, trial_until: null } }, change: null }
+  if (outcome === "answered") return closed(health, "The ask that tried it was answered", now)
+  const outcomes = [...health.outcomes, outcome].slice(-circuit_size)
+  return opened({ ...health, outcomes }, open.since, now, `The ask that tried it failed: ${outcome}`)
+}
+
+const opened = (health: CarrierHealth, since: number, now: number, why: string): Changed => {
+  const until = now + open_ms
+  const to = health.open === null ? "opened" : "stays_open"
+  return { health: { ...health, open: { since, until, trial_until: null, why } }, change: { to, since, until, why } }
+}
+
+const closed = (health: CarrierHealth, why: string, now: number): Changed =>
+  health.open === null
+    ? { health, change: null }
+    : {
+        health: { ...health, outcomes: [], open: null, closed_at: now },
+        change: { to: "closed", since: health.open.since, until: null, why }
+      }
+
+const stepOf = (at: number): number => at - (at % step_ms)
+
+const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
+
+/** Adds calls to a step, or takes them away if it is still there. */
+const added = (counts: Counts, at: number, calls: number): Counts => {
+  const before = counts.find(([step]) => step === at)?.[1] ?? 0
+  const others = counts.filter(([step]) => step !== at)
+  const count = before + calls
+  return count <= 0 ? others : [...others, [at, count] as const].toSorted(([one], [other]) => one - other)
+}

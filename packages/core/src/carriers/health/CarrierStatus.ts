@@ -1,0 +1,65 @@
+import type { Environment } from "../../access/Caller.ts"
+import type { OrganizationId } from "../../wire/Ids.ts"
+import { fromMillis, type Timestamp } from "../../wire/Timestamp.ts"
+import * as CarrierHealth from "./CarrierHealth.ts"
+
+/** Where the circuit and the limits of a carrier hold. */
+export interface CarrierPlace {
+  readonly carrier_id: string
+  readonly line: string
+  readonly environment: Environment
+  /** The organization, for a carrier with connections; null if the calls of all organizations count together. */
+  readonly organization_id: OrganizationId | null
+}
+
+/** The status of a carrier on one line in one environment, across all hosts. Times are real time. */
+export interface CarrierStatus extends CarrierPlace {
+  /** `half_open`: its time is over, and one ask may try the carrier. */
+  readonly circuit: "closed" | "open" | "half_open"
+  /** When the circuit opened, or closed last; null if it never opened. */
+  readonly since: Timestamp | null
+  /** Until when the open circuit lets no ask through; null if it is closed. */
+  readonly until: Timestamp | null
+  /** Why the circuit opened, or stays open; null if it is closed. */
+  readonly why: string | null
+  /** The outcomes of the last asks since the circuit was closed last, oldest first; at most 20. */
+  readonly outcomes: ReadonlyArray<CarrierHealth.AskOutcome>
+  /** How many calls run now. */
+  readonly in_flight: number
+  readonly max_concurrent: number
+  /** How many more calls may begin within the last minute. */
+  readonly rate_left: number
+  readonly rate_per_minute: number
+}
+
+/** A page of carriers' statuses. */
+export interface CarrierStatusPage {
+  readonly carriers: ReadonlyArray<CarrierStatus>
+  /** Pass it as `after` for the next page; null at the end. */
+  readonly next: string | null
+}
+
+/** The status of a carrier at a place, at a moment in milliseconds of real time. */
+export const statusOf = (
+  place: CarrierPlace,
+  { max_concurrent, rate_per_minute }: CarrierHealth.RateAndConcurrency,
+  health: CarrierHealth.CarrierHealth,
+  now: number
+): CarrierStatus => {
+  const { begun, running } = CarrierHealth.load(health, now)
+  const { closed_at, open, outcomes } = health
+  const circuit = open === null ? "closed" : now < open.until ? "open" : "half_open"
+  const since = open?.since ?? (closed_at === 0 ? null : closed_at)
+  return {
+    ...place,
+    circuit,
+    since: since === null ? null : fromMillis(since),
+    until: open === null ? null : fromMillis(open.until),
+    why: open?.why ?? null,
+    outcomes,
+    in_flight: running,
+    max_concurrent,
+    rate_left: Math.max(0, rate_per_minute - begun),
+    rate_per_minute
+  }
+}

@@ -1,0 +1,212 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import type { Environment } from "../../access/Caller.ts"
+import * as Directory from "../../access/Directory.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import type { OrganizationId } from "../../wire/Ids.ts"
+import { type CarrierAdapter, CarrierAdapters } from "../Carrier.ts"
+import * as Connection from "../Connection.ts"
+import { type CarrierPlace, type CarrierStatus, type CarrierStatusPage, statusOf } from "./CarrierStatus.ts"
+import * as SharedHealth from "./SharedHealth.ts"
+
+export { tally } from "./CarrierHealth.ts"
+
+/** Which statuses to read. */
+export interface CarrierStatusOptions {
+  /** Only this carrier; by default all. */
+  readonly carrier_id?: string | undefined
+  /** Only the connections of this organization; by default all, and the carriers without connections. */
+  readonly organization_id?: OrganizationId | undefined
+  /** `next` of the page before; by default the first page. */
+  readonly after?: string | null | undefined
+}
+
+/** Which circuits of a carrier to close. An omitted field matches all. */
+export interface CircuitsToReset {
+  readonly carrier_id: string
+  readonly line?: string | undefined
+  readonly environment?: Environment | undefined
+  /** Only for a carrier with connections. */
+  readonly organization_id?: OrganizationId | undefined
+}
+
+/** Shows operators the status of carriers, and closes circuits for them. Fictional carriers have no circuits. */
+export class Circuits extends Context.Service<
+  Circuits,
+  {
+    /**
+     * The status of every carrier of this program across all hosts: for each line and environment, and for each connection if
+     * it has connections.
+     *
+     * A page has the connections of 100 records. `invalid_input` names an unknown carrier, `not_found` says that there is no such
+     * organization.
+     */
+    readonly status: (
+      options?: CarrierStatusOptions
+    ) => Effect.Effect<
+      CarrierStatusPage,
+      ApiError.ApiError<"invalid_input"> | ApiError.ApiError<"not_found"> | StorageUnavailable
+    >
+    /**
+     * Closes the circuits of a carrier that are open, for all hosts, and returns their new status. The next asks are made,
+     * and earlier failures no longer count.
+     *
+     * `invalid_input` names the carrier, line or organization that is wrong; `not_found` says that there is no such organization.
+     */
+    readonly reset: (
+      circuits: CircuitsToReset
+    ) => Effect.Effect<
+      ReadonlyArray<CarrierStatus>,
+      ApiError.ApiError<"invalid_input"> | ApiError.ApiError<"not_found"> | StorageUnavailable
+    >
+  }
+>()("@quotewire/core/Circuits") {
+  /** Reads only the ids of connections, which are not sealed. */
+  static readonly layer: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Layer.effect(
+    Circuits,
+    Effect.suspend(() => make)
+  )
+}
+
+/** How many connections a page has. */
+const page_size = 100
+/** How many records are read at once. */
+const read_at_once = 8
+
+/** A place, with what is needed to read its health. */
+interface Found {
+  readonly place: CarrierPlace
+  readonly adapter: CarrierAdapter
+  readonly subject: SharedHealth.Subject
+}
+
+const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const all = yield* CarrierAdapters
+  const adapters = all.filter(({ simulation }) => simulation === undefined)
+  const { apply, read } = yield* SharedHealth.make
+
+  const statusAt = ({ adapter, place, subject }: Found) =>
+    Effect.gen(function* () {
+      const line = adapter.lines[place.line]
+      if (line === undefined) return []
+      const { health } = yield* read(subject)
+      return [statusOf(place, line, health, yield* Clock.currentTimeMillis)]
+    })
+
+  /** The places of connections on a page of their records, and where the next page begins. */
+  const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
+    const { next, records } = yield* storage.page({
+      workspace_id: directoryWorkspace,
+      kind: Connection.kind.name,
+      status: "set",
+      order: "oldest",
+      after: after ?? null,
+      limit: page_size,
+      ...(organization_id !== undefined && { parent: organization_id })
+    })
+    const places = records.map(({ id }) => Connection.placeOfId(id)).filter((place) => place !== null)
+    const found = yield* Effect.forEach(
+      places.filter((place) => carrier_id === undefined || place.carrier_id === carrier_id),
+      Effect.fnUntraced(function* (place) {
+        const adapter = Connection.adapterOf(adapters, place)
+        if (adapter?.connection === undefined) return []
+        const organization = yield* Directory.findOrganization(storage, place.organization_id)
+        const workspace_id = organization?.workspaces[place.environment]
+        return workspace_id === undefined ? [] : placesOf(adapter, { ...place, workspace_id })
+      }),
+      { concurrency: read_at_once }
+    )
+    return { found: found.flat(), next }
+  })
+
+  /** The places of carriers without connections. */
+  const unconnected = ({ carrier_id }: CarrierStatusOptions): ReadonlyArray<Found> =>
+    adapters
+      .filter(({ carrier, connection }) => connection === undefined && (carrier_id ?? carrier.id) === carrier.id)
+      .flatMap((adapter) =>
+        adapter.environments.flatMap((environment) =>
+          placesOf(adapter, { environment, organization_id: null, workspace_id: directoryWorkspace })
+        )
+      )
+
+  const pageOf = Effect.fnUntraced(function* (options: CarrierStatusOptions) {
+    const { after, carrier_id, organization_id } = options
+    if (carrier_id !== undefined) yield* checkKnown(adapters, { carrier_id })
+    if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
+      return yield* ApiError.make("not_found")
+    }
+    const first = (after ?? null) === null && organization_id === undefined ? unconnected(options) : []
+    const { found, next } = yield* connected(options)
+    return { found: [...first, ...found], next }
+  })
+
+  const status = Effect.fn("Circuits.status")(function* (options: CarrierStatusOptions = {}) {
+    const { found, next } = yield* pageOf(options)
+    const statuses = yield* Effect.forEach(found, statusAt, { concurrency: read_at_once })
+    return { carriers: statuses.flat(), next } satisfies CarrierStatusPage
+  })
+
+  const reset = Effect.fn("Circuits.reset")(function* (circuits: CircuitsToReset) {
+    yield* checkKnown(adapters, circuits)
+    const { environment, line, carrier_id, organization_id } = circuits
+    const isMeant = ({ place }: Found) =>
+      (line ?? place.line) === place.line && (environment ?? place.environment) === place.environment
+    const closed: Array<CarrierStatus> = []
+    let after: string | null = null
+    do {
+      const page: { readonly found: ReadonlyArray<Found>; readonly next: string | null } = yield* pageOf({
+        carrier_id,
+        organization_id,
+        after
+      })
+      for (const found of page.found.filter(isMeant)) {
+        if ((yield* apply(found.subject, { type: "reset" })).change !== null) closed.push(...(yield* statusAt(found)))
+      }
+      after = page.next
+    } while (after !== null)
+    return closed
+  })
+
+  return Circuits.of({ status, reset })
+})
+
+/** A carrier's places in an environment, one for each line. */
+const placesOf = (
+  adapter: CarrierAdapter,
+  {
+    environment,
+    organization_id,
+    workspace_id
+  }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<SharedHealth.Subject, "workspace_id">
+): ReadonlyArray<Found> =>
+  Object.keys(adapter.lines).map((line) => ({
+    place: { carrier_id: adapter.carrier.id, line, environment, organization_id },
+    adapter,
+    subject: SharedHealth.subjectOf(adapter, { environment, line, workspace_id })
+  }))
+
+/** Fails if no carrier of the program matches. */
+const checkKnown = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  { carrier_id, line, organization_id }: CircuitsToReset
+) => {
+  const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+  if (adapter === undefined) {
+    return refused(
+      "carrier_id",
+      "There is no such carrier.",
+      adapters.map(({ carrier }) => carrier.id)
+    )
+  }
+  const lines = Object.keys(adapter.lines)
+  if (line !== undefined && !lines.includes(line)) {
+    return refused("line", "The carrier does not offer this line.", lines)
+  }
+  return organization_id !== undefined && adapter.connection === undefined
+    ? refused("organization_id", "This carrier has no connections: its circuit holds for all organizations.", [])
+    : Effect.void
+}
+
+const refused = (path: string, message: string, allowed_values: ReadonlyArray<string>) =>
+  Effect.fail(ApiError.invalidInput([{ path, message, ...(allowed_values.length > 0 && { allowed_values }) }]))

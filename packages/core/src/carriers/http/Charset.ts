@@ -1,0 +1,25 @@
+/** The beginning of a document, in which XML names its encoding. */
+const declaration_bytes = 128
+
+/**
+ * The decoder of a body: by the character set of its `content-type`, or else by its byte order mark or the declaration of an XML
+ * document; UTF-8 by default. `bytes` are the body or its beginning.
+ */
+export const decoderOf = (content_type: string | null | undefined, bytes: Uint8Array): TextDecoder => {
+  const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(content_type ?? "") ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder()
+  }
+}
+
+const markOf = ([first, second]: Uint8Array): string | undefined => {
+  if (first === 0xff && second === 0xfe) return "utf-16le"
+  return first === 0xfe && second === 0xff ? "utf-16be" : undefined
+}
+
+const declaredIn = (bytes: Uint8Array): string | undefined => {
+  const beginning = new TextDecoder("latin1").decode(bytes.subarray(0, declaration_bytes))
+  return /^(?:ï»¿)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(beginning)?.[1]
+}

@@ -1,0 +1,30 @@
+import { Context } from "effect"
+
+/** How many credentials of a carrier are remembered. */
+const max_recent = 32
+
+/**
+ * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat them.
+ *
+ * They are in memory only, in one list for each carrier of the program.
+ */
+export interface RecentlySent {
+  /** Remembers credentials that were sent to a carrier, and returns them with the earlier ones. */
+  readonly remember: (carrier_id: string, secrets: ReadonlyArray<string>) => ReadonlyArray<string>
+}
+
+const make = (): RecentlySent => {
+  const byCarrier = new Map<string, ReadonlyArray<string>>()
+  return {
+    remember: (carrier_id, secrets) => {
+      const known = [...new Set([...secrets, ...(byCarrier.get(carrier_id) ?? [])])]
+      byCarrier.set(carrier_id, known.slice(0, max_recent))
+      return known
+    }
+  }
+}
+
+/** The credentials that were sent last: one store for the process, unless another is provided. */
+export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference("@quotewire/core/RecentSecrets", {
+  defaultValue: make
+})

@@ -1,0 +1,186 @@
+import { identity, Option, Predicate, Result, Schema } from "effect"
+import * as Json from "../../wire/Json.ts"
+import * as Xml from "../../wire/Xml.ts"
+import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
+import * as SecretForms from "./SecretForms.ts"
+import { redacted } from "./SecretForms.ts"
+import { max_levels, parseJson, secret_name } from "./SentSecrets.ts"
+import type { LeftOut } from "./XmlRedaction.ts"
+import * as XmlRedaction from "./XmlRedaction.ts"
+
+/** How the bodies of one carrier are recorded. */
+export interface Redaction {
+  /** Paths of values in JSON and XML bodies that are not recorded, such as `applicant` or `drivers.*.name`. */
+  readonly paths: ReadonlyArray<string>
+  /** Whether bodies that are neither JSON, XML nor forms are recorded. */
+  readonly keeps_text: boolean
+  /** What is never recorded in any place or form, such as an API key. */
+  readonly secrets: SecretForms.SecretForms
+}
+
+/** What an adapter says about its secrets and about the bodies of its exchanges. */
+export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
+
+/**
+ * The redaction of an adapter's exchanges. Secrets are all values of the connection that the adapter does not declare as a
+ * `string`, and all credentials that were sent (`SentSecrets.ofAll`).
+ */
+export const redactionOf = (
+  { connection = {}, keeps_text_bodies = false, redact = [] }: Declared,
+  values: ConnectionValues = {},
+  sent: ReadonlyArray<string> = []
+): Redaction => {
+  const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
+  return { paths: redact, keeps_text: keeps_text_bodies, secrets: SecretForms.make([...given, ...sent]) }
+}
+
+/** One side of an HTTP exchange. */
+export const RecordedMessage = Schema.Struct({
+  /** Only harmless headers: never `authorization` or cookies. */
+  headers: Schema.Record(Schema.String, Schema.String),
+  content_type: Schema.NullOr(Schema.String),
+  /** The length of the body before it was redacted and cut; null if it is not known. */
+  bytes: Schema.NullOr(Schema.Int),
+  /** The redacted body; null if it is not kept. */
+  body: Schema.NullOr(Schema.String),
+  /** Whether the body is whole, cut to length, left out, or was not there (or not read by the adapter). */
+  kept: Schema.Literals(["whole", "cut", "left_out", "none"])
+}).annotate({ identifier: "RecordedMessage" })
+export type RecordedMessage = typeof RecordedMessage.Type
+
+/** A message before it is redacted. */
+export interface RawMessage {
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly content_type: string | null
+  /** Null if the body was not read. */
+  readonly body: RawBody | null
+}
+
+/** A body before it is redacted. */
+export interface RawBody {
+  readonly bytes: number | null
+  /** Null if it is too long, or no text. */
+  readonly text: string | null
+}
+
+/** Bodies above this length are not looked into, because only a whole body can be redacted. */
+export const max_read_characters = 256 * 1_024
+/** Bodies are cut to this length after they are redacted. */
+const max_kept_characters = 16 * 1_024
+
+/** The headers that are recorded. */
+const headers_kept: ReadonlySet<string> = new Set([
+  "content-type",
+  "date",
+  "retry-after",
+  "request-id",
+  "x-request-id",
+  "correlation-id",
+  "x-correlation-id"
+])
+
+/** The recorded form of a message. */
+export const recorded = ({ body, content_type, headers }: RawMessage, redaction: Redaction): RecordedMessage => {
+  const text = body?.text ?? null
+  const kept = text === null || text === "" ? null : bodyOf(text, content_type, redaction)
+  return {
+    headers: headersOf(headers, redaction),
+    content_type: content_type === null ? null : headerText(content_type, redaction),
+    bytes: body?.bytes ?? null,
+    body: kept === null ? null : kept.slice(0, max_kept_characters).toWellFormed(),
+    kept: keptAs(body, kept)
+  }
+}
+
+/** The headers that are recorded, cut to length. */
+export const headersOf = (headers: RawMessage["headers"], redaction: Redaction): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value !== undefined && headers_kept.has(name.toLowerCase())
+        ? [[name.toLowerCase(), headerText(value, redaction)]]
+        : []
+    )
+  )
+
+const headerText = (value: string, { secrets }: Redaction): string =>
+  secrets.without(value).slice(0, max_header_characters)
+
+const max_header_characters = 200
+
+const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kept"] => {
+  if (kept !== null) return kept.length > max_kept_characters ? "cut" : "whole"
+  return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
+}
+
+/** The redacted body, as long as it is; null if it is not kept. */
+export const bodyOf = (
+  text: string,
+  content_type: string | null,
+  { keeps_text, paths, secrets }: Redaction
+): string | null => {
+  if (isForm(content_type)) return secrets.without(namesOnly(text))
+  const write = writerOf(text, content_type)
+  if (write === null) return keeps_text ? secrets.without(text) : null
+  const found = write({ paths: paths.map(steps), clean: identity })
+  if (found === null || !secrets.isIn(found)) return found
+  // Texts are cleaned one by one, so that what is left is still JSON or XML.
+  return secrets.without(write({ paths: paths.map(steps), clean: secrets.without }) ?? "")
+}
+
+/** Makes a writer of the body without what is left out; null if it is neither JSON nor XML. If nested too deep, it writes null. */
+const writerOf = (text: string, content_type: string | null): ((leftOut: LeftOut) => string | null) | null => {
+  const root = isXml(text, content_type) ? Result.getOrNull(Xml.parse(text)) : null
+  if (root !== null) return (leftOut) => Xml.write(XmlRedaction.redact(root, leftOut))
+  const json = parseJson(text)
+  if (Option.isNone(json)) return null
+  return Json.isDeeper(json.value, max_levels) ? () => null : (leftOut) => JSON.stringify(redact(json.value, leftOut))
+}
+
+/** Whether a body is declared as XML. */
+export const isXml = (text: string, content_type: string | null): boolean =>
+  /[/+]xml\b/i.test(content_type ?? "") || text.startsWith("<?xml")
+
+/** Whether a body is declared as a form. */
+export const isForm = (content_type: string | null): boolean => content_type?.includes("x-www-form-urlencoded") === true
+
+/** A form without its values: forms are how tokens are asked for. */
+const namesOnly = (form: string): string =>
+  [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
+
+const steps = (path: string): ReadonlyArray<string> => path.split(".")
+
+/** The value without what is left out and without fields that have secret names. `*` stands for any name or index. */
+const redact = (value: unknown, leftOut: LeftOut): unknown => {
+  if (Array.isArray(value)) return value.map((item: unknown, index) => redactAt(item, `${index}`, leftOut))
+  if (!Predicate.isObject(value)) return cleaned(value, leftOut)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      leftOut.clean(name),
+      secret_name.test(name) && item !== null ? redacted : redactAt(item, name, leftOut)
+    ])
+  )
+}
+
+/** A text without secrets. A number that is a secret becomes text. */
+const cleaned = (value: unknown, { clean }: LeftOut): unknown => {
+  if (typeof value !== "string" && typeof value !== "number") return value
+  const found = clean(`${value}`)
+  return found === `${value}` ? value : found
+}
+
+const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unknown => {
+  const here = paths.filter(([first]) => first === name || first === "*").map(([, ...rest]) => rest)
+  return here.some((rest) => rest.length === 0) ? redacted : redact(item, { clean, paths: here })
+}
+
+/** A URL as it is recorded: its host, and its path with the names of the query's parameters but not their values. */
+export const address = (
+  { host, pathname, searchParams }: Pick<URL, "host" | "pathname" | "searchParams">,
+  { secrets }: Redaction
+): { readonly host: string; readonly path: string } => {
+  const names = [...new Set(searchParams.keys())].join("&")
+  const path = secrets.without(names === "" ? pathname : `${pathname}?${names}`)
+  return { host: secrets.without(host), path: path.slice(0, max_path_characters).toWellFormed() }
+}
+
+const max_path_characters = 500

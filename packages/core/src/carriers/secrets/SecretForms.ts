@@ -1,0 +1,310 @@
+import { Base64, Hex } from "effect/encoding"
+
+/*
+ * The forms in which a secret that was sent can come back: as it is, escaped for a URL, a form, JSON, XML or HTML, in base64, in
+ * base64 of base64, in hex, broken into lines, and in a mixture of these.
+ */
+
+/** Finds secrets in texts, in all of their forms, in time linear in the length of the text. */
+export interface SecretForms {
+  /** The text without the secrets, including one that the end of the text cuts off. */
+  readonly without: (text: string) => string
+  /** Whether a secret is in the text. */
+  readonly isIn: (text: string) => boolean
+}
+
+/** Replaces what is left out. */
+export const redacted = "[redacted]"
+
+/** Shorter secrets occur in other texts by chance. */
+const min_characters = 4
+/** A longer secret is found by its beginning. */
+const max_searched = 128
+/** At the end of a text, a shorter beginning of a secret occurs by chance. */
+const min_cut_characters = 8
+/** How many levels of escapes are undone, such as JSON in a form in JSON. */
+const max_levels = 3
+
+/** Finds nothing, because there are no secrets. */
+export const none: SecretForms = { without: (text) => text, isIn: () => false }
+
+/** Makes a finder of these secrets. */
+export const make = (secrets: Iterable<string>): SecretForms => {
+  const whole = [...new Set(secrets)].map((secret) => secret.toWellFormed()).filter(isLongEnough)
+  if (whole.length === 0) return none
+  const plain = unique(
+    whole.flatMap((secret) => [secret, ...inBase64(secret), ...inBase64Twice(secret), ...inHex(secret)])
+  )
+  // Unescaping a text also unescapes the secrets in it.
+  const unescapedForms = unique(
+    plain.map((form) => viewOf(form)).flatMap((view) => [view, ...levelsOf(view)].map(({ bytes }) => spaced(bytes)))
+  )
+  const findPlain = finderOf(plain)
+  const findUnescaped = finderOf(unescapedForms)
+  const spansIn = (text: string): ReadonlyArray<Span> => {
+    if (text.length < min_characters) return []
+    const view = escapes.test(text) ? viewOf(text) : null
+    const levels = view === null ? [] : [view, ...levelsOf(view)]
+    const spansAt = (level: View) =>
+      findUnescaped(spaced(level.bytes)).map(([from, to]): Span => [level.at(from), level.at(to)])
+    return [
+      ...findPlain(text),
+      ...levels.flatMap(spansAt),
+      ...levels
+        .flatMap(unfolded)
+        .flatMap(spansAt)
+        .map(([from, to]): Span => [from, endOfLine(text, from, to)])
+    ]
+  }
+  return {
+    without: (text) => replaced(text, spansIn(text)),
+    isIn: (text) => spansIn(text).length > 0
+  }
+}
+
+/** The start and the end of a match in a text. */
+type Span = readonly [from: number, to: number]
+
+const isLongEnough = (text: string): boolean => text.length >= min_characters && text.trim() !== ""
+
+const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(forms)].filter(isLongEnough)
+
+/**
+ * Makes a function that finds forms in a text, including one that the end of the text cuts off.
+ *
+ * It reads the text once, however many forms there are, so many short texts cost no more than a long one.
+ */
+const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
+  const byHead = new Map<string, Array<number>>()
+  const heads = new Uint8Array(head_hashes)
+  for (const [index, form] of forms.entries()) {
+    const head = form.slice(0, min_characters)
+    byHead.set(head, [...(byHead.get(head) ?? []), index])
+    heads[headHash(form, 0)] = 1
+  }
+  return (text) => {
+    const spans: Array<Span> = []
+    const ends = new Map<number, number>()
+    for (let at = 0; at + min_characters <= text.length; at++) {
+      if (heads[headHash(text, at)] === 0) continue
+      for (const index of byHead.get(text.slice(at, at + min_characters)) ?? []) {
+        if (at < (ends.get(index) ?? 0)) continue
+        const form = forms[index] ?? ""
+        const length = sharedLength(text, at, form)
+        const end = isFound(form, length) ? at + length : isCut(text, at, length) ? text.length : null
+        if (end === null) continue
+        spans.push([at, end])
+        ends.set(index, end)
+      }
+    }
+    return spans
+  }
+}
+
+const head_hashes = 1 << 16
+
+/** A hash of the first four characters of a form. */
+const headHash = (text: string, at: number): number =>
+  (text.charCodeAt(at) ^
+    (text.charCodeAt(at + 1) << 4) ^
+    (text.charCodeAt(at + 2) << 8) ^
+    (text.charCodeAt(at + 3) * 31)) &
+  (head_hashes - 1)
+
+/** The end of a span without trailing line breaks. */
+const endOfLine = (text: string, from: number, to: number): number =>
+  from + text.slice(from, to).replace(/[\r\n]+[ \t]*$/, "").length
+
+/** How many characters of a form the text repeats from here on. */
+const sharedLength = (text: string, from: number, form: string): number => {
+  let length = 0
+  while (length < form.length && text[from + length] === form[length]) length += 1
+  return length
+}
+
+const isFound = (form: string, length: number): boolean => length === form.length || length >= max_searched
+
+/** An escape that the end of a text cuts off. */
+const cut_escape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
+const max_escape_characters = 8
+
+/** Whether the end of the text, or an escape that it cuts off, comes right after these characters. */
+const isCut = (text: string, from: number, length: number): boolean => {
+  if (length < min_cut_characters) return false
+  if (from + length === text.length) return true
+  const tail = text.slice(-max_escape_characters)
+  return from + length >= text.length - (cut_escape.exec(tail)?.[0].length ?? 0)
+}
+
+const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
+  let rest = ""
+  let end = 0
+  for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
+    if (to <= end) continue
+    if (from > end || end === 0) rest += text.slice(end, from) + redacted
+    end = to
+  }
+  return rest + text.slice(end)
+}
+
+/**
+ * The base64 characters that a text determines by itself, at each of the three offsets at which it can begin in a group of three
+ * bytes, in both alphabets.
+ */
+const inBase64 = (secret: string): ReadonlyArray<string> => unique(writtenForms(secret)).flatMap(encodedForms)
+
+/** The same for base64 of base64. Only the secret as it is is looked for, which keeps the number of forms small. */
+const inBase64Twice = (secret: string): ReadonlyArray<string> => unique(encodedForms(secret)).flatMap(encodedForms)
+
+const encodedForms = (text: string): ReadonlyArray<string> => {
+  const bytes = encoder.encode(text)
+  return [0, 1, 2].flatMap((offset) => {
+    const shifted = new Uint8Array(offset + bytes.length)
+    shifted.set(bytes, offset)
+    const encoded = Base64.encode(shifted).slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6))
+    return [encoded, encoded.replaceAll("+", "-").replaceAll("/", "_")]
+  })
+}
+
+/** The digits of a text in hex, in lower and in upper case. */
+const inHex = (secret: string): ReadonlyArray<string> => {
+  const digits = Hex.encode(secret)
+  return [digits, digits.toUpperCase()]
+}
+
+/** A secret as it is, and escaped for a form, a URL and JSON. */
+const writtenForms = (secret: string): ReadonlyArray<string> => [
+  secret,
+  new URLSearchParams([["", secret]]).toString().slice(1),
+  encodeURIComponent(secret),
+  JSON.stringify(secret).slice(1, -1)
+]
+
+const encoder = new TextEncoder()
+/** One character for each byte, so that positions in text and bytes are the same. */
+const decoder = new TextDecoder("latin1")
+
+/** A text in UTF-8, with the position of each byte in the original text. */
+interface View {
+  readonly bytes: Uint8Array
+  readonly at: (byte: number) => number
+}
+
+/** The bytes as text with each plus as a space, because forms write spaces so. */
+const spaced = (bytes: Uint8Array): string => decoder.decode(bytes).replaceAll("+", " ")
+
+const viewOf = (text: string): View => {
+  const bytes = encoder.encode(text)
+  if (bytes.length === text.length) return { bytes, at: (byte) => byte }
+  const places = new Int32Array(bytes.length + 1)
+  let byte = 0
+  let place = 0
+  for (const character of text) {
+    const size = byteLength(character.codePointAt(0) ?? 0)
+    places.fill(place, byte, byte + size)
+    byte += size
+    place += character.length
+  }
+  places[byte] = place
+  return { bytes, at: (index) => places[index] ?? place }
+}
+
+const byteLength = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4)
+
+/** What a text contains if it has escapes or line breaks. */
+const escapes = /[%\\&+\r\n]/
+
+/** The break between two lines of base64, or of a folded header. */
+const line_break = /[\r\n]+[ \t]*/g
+
+/** The names of XML and HTML for the characters of ASCII. */
+const entities: Readonly<Record<string, string>> = {
+  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", AMP: "&", LT: "<", GT: ">", QUOT: '"' },
+  ...{ Tab: "\t", NewLine: "\n", excl: "!", num: "#", dollar: "$", percnt: "%", lpar: "(", rpar: ")", ast: "*" },
+  ...{ plus: "+", comma: ",", period: ".", sol: "/", colon: ":", semi: ";", equals: "=", quest: "?", commat: "@" },
+  ...{ lsqb: "[", lbrack: "[", bsol: "\\", rsqb: "]", rbrack: "]", Hat: "^", lowbar: "_", UnderBar: "_", grave: "`" },
+  ...{ lcub: "{", lbrace: "{", verbar: "|", vert: "|", rcub: "}", rbrace: "}" }
+}
+
+const escape = new RegExp(
+  [
+    "(?:%|\\\\x)([\\da-fA-F]{2})",
+    "\\\\u([dD][89abAB][\\da-fA-F]{2})\\\\u([dD][c-fC-F][\\da-fA-F]{2})",
+    "\\\\u([\\da-fA-F]{4})",
+    "\\\\([\"'\\\\/bfnrt])",
+    "&#x0*([\\da-fA-F]{1,6});",
+    "&#0*(\\d{1,7});",
+    `&(${Object.keys(entities).join("|")});`
+  ].join("|"),
+  "g"
+)
+
+const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
+
+/** The views of a text after undoing one, two and more levels of escapes. */
+const levelsOf = (view: View): ReadonlyArray<View> => {
+  const levels: Array<View> = []
+  for (let last: View | null = unescaped(view); last !== null && levels.length < max_levels; last = unescaped(last)) {
+    levels.push(last)
+  }
+  return levels
+}
+
+/** The view without one level of escapes; null if it has none. */
+const unescaped = (view: View): View | null => rewritten(view, escape, writeUnescaped)
+
+/** The view without line breaks; empty if it has none. */
+const unfolded = (view: View): ReadonlyArray<View> => {
+  const line = rewritten(view, line_break, () => 0)
+  return line === null ? [] : [line]
+}
+
+/** The view with each match replaced by the fewer bytes that `write` writes and counts; null if nothing matches. */
+const rewritten = (
+  { at, bytes }: View,
+  pattern: RegExp,
+  write: (match: RegExpExecArray, into: Uint8Array) => number
+): View | null => {
+  const text = decoder.decode(bytes)
+  const found = new Uint8Array(bytes.length)
+  const places = new Int32Array(bytes.length + 1)
+  let length = 0
+  let read = 0
+  const copyTo = (end: number) => {
+    found.set(bytes.subarray(read, end), length)
+    for (; read < end; read++, length++) places[length] = read
+  }
+  for (const match of text.matchAll(pattern)) {
+    copyTo(match.index)
+    const written = write(match, found.subarray(length))
+    places.fill(match.index, length, length + written)
+    length += written
+    read += match[0].length
+  }
+  // A replacement is shorter than its match, so equal lengths mean that nothing matched.
+  if (length === read) return null
+  copyTo(bytes.length)
+  places[length] = bytes.length
+  return { bytes: found.subarray(0, length), at: (byte) => at(places[byte] ?? bytes.length) }
+}
+
+/** Writes the bytes that an escape stands for, and returns their number. */
+const writeUnescaped = ([, byte, ...match]: RegExpExecArray, into: Uint8Array): number => {
+  const code = byte === undefined ? codeOf(match) : hexOf(byte)
+  if (byte === undefined && code > 0x7f) return encoder.encodeInto(String.fromCodePoint(code), into).written
+  into[0] = code
+  return 1
+}
+
+/** The code point that an escape names. */
+const codeOf = ([high, low, unit, control, hex, decimal, entity]: ReadonlyArray<string | undefined>): number => {
+  if (high !== undefined && low !== undefined) {
+    return 0x10000 + (hexOf(high) - 0xd800) * 0x400 + (hexOf(low) - 0xdc00)
+  }
+  if (unit !== undefined) return hexOf(unit)
+  if (control !== undefined) return (controls[control] ?? control).charCodeAt(0)
+  if (entity !== undefined) return (entities[entity] ?? "").charCodeAt(0)
+  return Math.min(hex === undefined ? Number(decimal) : hexOf(hex), 0x10ffff)
+}
+
+const hexOf = (digits: string): number => Number.parseInt(digits, 16)

@@ -1,0 +1,14 @@
+import { Clock, Effect } from "effect"
+
+/** The milliseconds of a clock's monotonic time. */
+export const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+/** Monotonic time in milliseconds, for measuring durations: it does not jump when the machine's wall clock is set. */
+export const millis: Effect.Effect<number> = Effect.map(Clock.Clock, millisOf)
+
+/** The whole milliseconds of a duration that began at a moment of a clock's monotonic time. */
+export const sinceOf = (clock: Clock.Clock, began_ms: number): number => Math.round(millisOf(clock) - began_ms)
+
+/** The whole milliseconds of a duration that began at a moment of monotonic time. */
+export const since = (began_ms: number): Effect.Effect<number> =>
+  Effect.map(Clock.Clock, (clock) => sinceOf(clock, began_ms))

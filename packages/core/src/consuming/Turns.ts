@@ -1,0 +1,58 @@
+import { Deferred, Effect, Semaphore } from "effect"
+
+/** When handlers of this process run: together, or alone to find out which of them kills the process. */
+export interface Turns {
+  /** Runs while no handler runs alone. */
+  readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Waits until no handler runs, and runs alone. Handlers that arrive in the meantime wait. */
+  readonly alone: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** When an event that kills processes was last found, in milliseconds of real time; null if there was none. */
+  readonly killer_found_at: () => number | null
+  /** Notes that such an event was found. Events that may have run beside it are no longer suspects. */
+  readonly noteKiller: (at: number) => void
+}
+
+/** Makes the turns of a process. */
+export const make = (): Turns => {
+  const one_alone = Semaphore.makeUnsafe(1)
+  /** How many handlers run together, and how many run alone or wait for it. */
+  let running = 0
+  let solitary = 0
+  let isEmpty: Deferred.Deferred<void> | null = null
+  let found_at: number | null = null
+
+  const leave = Effect.sync(() => {
+    running--
+    if (running === 0 && isEmpty !== null) Deferred.doneUnsafe(isEmpty, Effect.void)
+  })
+  const emptied = Effect.suspend(() => {
+    if (running === 0) return Effect.void
+    isEmpty = Deferred.makeUnsafe<void>()
+    return Deferred.await(isEmpty)
+  })
+  const count = (by: number) =>
+    Effect.sync(() => {
+      solitary += by
+    })
+
+  const together: Turns["together"] = (handler) =>
+    Effect.uninterruptibleMask((restore) => {
+      if (solitary > 0) return restore(Effect.andThen(one_alone.withPermit(Effect.void), together(handler)))
+      running++
+      return Effect.ensuring(restore(handler), leave)
+    })
+
+  return {
+    together,
+    alone: (handler) =>
+      Effect.acquireUseRelease(
+        count(1),
+        () => one_alone.withPermit(Effect.andThen(emptied, handler)),
+        () => count(-1)
+      ),
+    killer_found_at: () => found_at,
+    noteKiller: (at) => {
+      found_at = at
+    }
+  }
+}

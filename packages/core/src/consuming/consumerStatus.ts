@@ -1,0 +1,114 @@
+import { Effect } from "effect"
+import type { Environment } from "../access/Caller.ts"
+import type { Workspaces } from "../access/Workspaces.ts"
+import { directoryWorkspace, eachPage, readAll, type Storage } from "../storage/Storage.ts"
+import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
+import * as Consumer from "./Consumer.ts"
+import { loadConsumer } from "./ConsumerStore.ts"
+import { eachWorkspacePage } from "./eachWorkspacePage.ts"
+import { endOfFeed } from "./endOfFeed.ts"
+import * as ParkedEvent from "./ParkedEvent.ts"
+
+type StorageService = Storage["Service"]
+
+/** The progress of a consumer in one workspace. */
+export interface ConsumerPlace {
+  readonly organization_id: OrganizationId
+  readonly environment: Environment
+  /** The number in the feed up to which every event is done. */
+  readonly position: number
+  /** How many events come after it, of all types. */
+  readonly behind: number
+  /** How many parked events wait for somebody to retry or drop them. */
+  readonly parked: number
+}
+
+/** A consumer, and its progress in all workspaces. */
+export interface ConsumerStatus {
+  readonly name: string
+  /** When the name was first consumed, in real time. */
+  readonly started_at: Timestamp
+  readonly workspaces: number
+  /** How many events are not handled yet, in all workspaces. */
+  readonly behind: number
+  readonly parked: number
+  /** At most 100 workspaces with something to do: first those with parked events, then those furthest behind. */
+  readonly places: ReadonlyArray<ConsumerPlace>
+}
+
+/** Which workspaces to count. */
+export interface ConsumerFilter {
+  readonly organization_id?: OrganizationId
+  readonly environment?: Environment
+}
+
+const max_places = 100
+const page_records = 100
+
+/** Lists the consumers of a storage by name, with their progress. */
+export const list = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspaces: Workspaces["Service"],
+  filter: ConsumerFilter
+) {
+  const starts = yield* readAll(storage, {
+    workspace_id: directoryWorkspace,
+    kind: Consumer.startKind.name,
+    order: "oldest",
+    limit: page_records
+  })
+  const found = new Map(
+    starts.map((start) => [start.id, statusOf(start.id, Consumer.startKind.value(start).started_at)])
+  )
+
+  const look = Effect.fnUntraced(function* (id: WorkspaceId) {
+    const { workspace } = yield* workspaces.cached(id)
+    const { organization_id, environment } = workspace
+    if ((filter.organization_id ?? organization_id) !== organization_id) return
+    if ((filter.environment ?? environment) !== environment) return
+    let end: number | null = null
+    for (const [name, status] of found) {
+      const position = (yield* loadConsumer(storage, id, name))?.position ?? 0
+      const { events, erased_through } = yield* storage.feed({ workspace_id: id, after: position, limit: 1 })
+      if (events.length > 0) end ??= yield* endOfFeed(storage, id)
+      const behind = events.length > 0 ? Math.max(0, (end ?? 0) - Math.max(position, erased_through)) : 0
+      const parked = yield* parkedIn(storage, id, name)
+      found.set(name, withPlace(status, { organization_id, environment, position, behind, parked }))
+    }
+  })
+  yield* eachWorkspacePage(storage, (ids) => Effect.forEach(ids, look, { discard: true }))
+  return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
+})
+
+const statusOf = (name: string, started_at: number): ConsumerStatus => ({
+  name,
+  started_at: fromMillis(started_at),
+  workspaces: 0,
+  behind: 0,
+  parked: 0,
+  places: []
+})
+
+const withPlace = (status: ConsumerStatus, place: ConsumerPlace): ConsumerStatus => ({
+  ...status,
+  workspaces: status.workspaces + 1,
+  behind: status.behind + place.behind,
+  parked: status.parked + place.parked,
+  places:
+    place.behind + place.parked === 0 ? status.places : [...status.places, place].sort(byUrgency).slice(0, max_places)
+})
+
+const byUrgency = (one: ConsumerPlace, other: ConsumerPlace): number =>
+  Number(other.parked > 0) - Number(one.parked > 0) || other.behind - one.behind
+
+const parkedIn = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId, name: string) {
+  let parked = 0
+  const query = { workspace_id, kind: ParkedEvent.kind.name, parent: name, status: "parked", order: "oldest" } as const
+  yield* eachPage(storage, { ...query, limit: page_records }, (records) =>
+    Effect.sync(() => {
+      parked += records.length
+    })
+  )
+  return parked
+})

@@ -1,0 +1,117 @@
+import { Array as Arr, Effect } from "effect"
+import { Access } from "../access/Access.ts"
+import type { ConnectionPlace } from "../carriers/Connection.ts"
+import { Connections } from "../carriers/Connections.ts"
+import { Circuits } from "../carriers/health/Circuits.ts"
+import type { Unbranded } from "../client/inputs.ts"
+import { type CreatedKey, createKey } from "../hosting.ts"
+import type { OrganizationId } from "../wire/Ids.ts"
+import type { Embedded } from "./Embedded.ts"
+import * as given from "./given.ts"
+import { keyId, organizationId } from "./givenIds.ts"
+import type { Lifetime } from "./Lifetime.ts"
+import { snapshot } from "./snapshot.ts"
+import * as views from "./views.ts"
+
+/** The methods of `embed` that manage organizations, keys, connections and circuits. */
+type Administration = Pick<
+  Embedded,
+  | "createOrganization"
+  | "listOrganizations"
+  | "createKey"
+  | "listKeys"
+  | "revokeKey"
+  | "setConnection"
+  | "testConnection"
+  | "listConnections"
+  | "removeConnection"
+  | "carrierStatus"
+  | "resetCarrier"
+>
+
+/** Makes the methods that manage a service. */
+export const administration = (run: Lifetime["call"]): Administration => ({
+  createOrganization: (name) =>
+    run(
+      Effect.map(
+        onAccess((access) => access.createOrganization(name)),
+        views.organization
+      )
+    ),
+  listOrganizations: () =>
+    run(
+      Effect.map(
+        onAccess((access) => access.listOrganizations),
+        Arr.map(views.organization)
+      )
+    ),
+  createKey: async (options) => {
+    const { environment, kind, organization_id: id } = given.createKey(options)
+    const create = (organization_id: OrganizationId) => createKey({ organization_id, environment, kind })
+    return run(Effect.tap(Effect.flatMap(organizationId(id), create), logWarnings))
+  },
+  listKeys: (id) =>
+    run(
+      Effect.map(
+        onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys)),
+        Arr.map(views.key)
+      )
+    ),
+  revokeKey: (id) =>
+    run(
+      Effect.map(
+        onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey)),
+        views.key
+      )
+    ),
+  setConnection: async (connection) => {
+    const values = snapshot(given.setConnection(connection).values)
+    return run(
+      Effect.map(
+        onConnection(connection, (connections, place) => connections.set({ ...place, values })),
+        views.connection
+      )
+    )
+  },
+  testConnection: async (place) =>
+    run(onConnection(given.testConnection(place), (connections, place) => connections.test(place))),
+  listConnections: (id) =>
+    run(
+      Effect.map(
+        Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list)),
+        Arr.map(views.connection)
+      )
+    ),
+  removeConnection: async (place) =>
+    run(onConnection(given.removeConnection(place), (connections, place) => connections.remove(place))),
+  carrierStatus: async (options = {}) => {
+    const { organization_id, ...rest } = given.carrierStatus(options)
+    return run(onCircuits(organization_id, (circuits, id) => circuits.status({ ...rest, organization_id: id })))
+  },
+  resetCarrier: async (which) => {
+    const { organization_id, ...rest } = given.resetCarrier(which)
+    return run(onCircuits(organization_id, (circuits, id) => circuits.reset({ ...rest, organization_id: id })))
+  }
+})
+
+const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
+
+const onConnection = <A, E>(
+  { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
+  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Connections, (connections) =>
+    Effect.flatMap(organizationId(organization_id), (id) =>
+      use(connections, { organization_id: id, environment, carrier_id })
+    )
+  )
+
+const onCircuits = <A, E>(
+  id: string | undefined,
+  use: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Circuits, (circuits) =>
+    id === undefined ? use(circuits, id) : Effect.flatMap(organizationId(id), (found) => use(circuits, found))
+  )
+
+const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))

@@ -1,0 +1,16 @@
+import { Effect, Schema } from "effect"
+import * as ApiError from "../wire/ApiError.ts"
+import { EventId, KeyId, OrganizationId } from "../wire/Ids.ts"
+
+/** Reads an id from text. Text that is not an id is refused with `not_found`, like an unknown id. */
+const idOf =
+  <Id>(schema: Schema.Decoder<Id>) =>
+  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
+    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
+
+/** Reads the id of an organization. */
+export const organizationId = idOf(OrganizationId)
+/** Reads the id of a key. */
+export const keyId = idOf(KeyId)
+/** Reads the id of an event. */
+export const eventId = idOf(EventId)

@@ -1,0 +1,43 @@
+import type { ApiKey, Organization } from "../access/Directory.ts"
+import type { ConnectionSummary, LastTest } from "../carriers/Connection.ts"
+import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
+
+/*
+ * What `embed` returns about organizations, keys and connections. Times are texts, as everywhere in the API.
+ */
+
+/** An organization, with a workspace in each environment. */
+export interface EmbeddedOrganization extends Omit<Organization, "created_at"> {
+  readonly created_at: Timestamp
+}
+
+/** The metadata of a key, never the key itself. */
+export interface EmbeddedKey extends Omit<ApiKey, "created_at" | "revoked_at"> {
+  readonly created_at: Timestamp
+  /** Null while the key is valid. */
+  readonly revoked_at: Timestamp | null
+}
+
+/** A connection as it is listed, never its secrets. */
+export interface EmbeddedConnection extends Omit<ConnectionSummary, "set_at" | "last_test"> {
+  readonly set_at: Timestamp
+  /** When the connection was last tested, and the result; null if it has not been tested since it was set. */
+  readonly last_test: (Omit<LastTest, "at"> & { readonly at: Timestamp }) | null
+}
+
+export const organization = (of: Organization): EmbeddedOrganization => ({
+  ...of,
+  created_at: fromMillis(of.created_at)
+})
+
+export const key = (of: ApiKey): EmbeddedKey => ({
+  ...of,
+  created_at: fromMillis(of.created_at),
+  revoked_at: of.revoked_at === null ? null : fromMillis(of.revoked_at)
+})
+
+export const connection = (of: ConnectionSummary): EmbeddedConnection => ({
+  ...of,
+  set_at: fromMillis(of.set_at),
+  last_test: of.last_test === null ? null : { ...of.last_test, at: fromMillis(of.last_test.at) }
+})

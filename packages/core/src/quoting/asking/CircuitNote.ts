@@ -1,0 +1,60 @@
+import { Schema } from "effect"
+import type { CircuitChange } from "../../carriers/recorder/Draft.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { QuoteRequestId } from "../../wire/Ids.ts"
+import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
+
+/**
+ * How a carrier's circuit and a quote request met: the circuit kept the request out, or the request changed the
+ * circuit.
+ */
+const CircuitNote = Schema.Struct({
+  quote_request_id: QuoteRequestId,
+  carrier_id: Schema.String,
+  /** In workspace time. */
+  at: Timestamp,
+  circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]),
+  /** When the circuit opened, in real time. */
+  since: Timestamp,
+  /** Until when it lets no ask through, in real time; null if it is closed. */
+  until: Schema.NullOr(Timestamp),
+  why: Schema.String
+})
+export type CircuitNote = typeof CircuitNote.Type
+
+/** Notes in storage, listed by quote request. They hold nothing about a person. */
+export const kind = Kind.make({
+  name: "circuit_note",
+  schema: CircuitNote,
+  kept_for: { period: "quotes", clock: "workspace" },
+  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
+})
+
+/** Which ask a note is about, and its moment in milliseconds of workspace time. */
+interface About {
+  readonly quote_request_id: QuoteRequestId
+  readonly carrier_id: string
+  /** Which try of the ask; 0 if it was not asked. */
+  readonly attempt: number
+  readonly at: number
+}
+
+/** The stored note of a request that a circuit kept out, or that changed the circuit. */
+export const toStored = (
+  { at, attempt, carrier_id, quote_request_id }: About,
+  circuit: CircuitNote["circuit"],
+  { since, until, why }: Pick<CircuitChange, "since" | "until" | "why">
+): StoredRecord =>
+  kind.record(
+    {
+      quote_request_id,
+      carrier_id,
+      at: fromMillis(at),
+      circuit,
+      since: fromMillis(since),
+      until: until === null ? null : fromMillis(until),
+      why
+    },
+    { id: `${quote_request_id} ${carrier_id} ${attempt}`, version: 1, created_at: at, updated_at: at }
+  )

@@ -1,0 +1,22 @@
+import { Effect } from "effect"
+import * as ClockHold from "../../runner/ClockHold.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import { Storage } from "../../storage/Storage.ts"
+import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
+
+/**
+ * Finds the real carriers of a sandbox's request whose first ask no host has begun, by their ids.
+ *
+ * An advance closes a request at its deadline even if no host runs jobs. After the deadline, no host asks them.
+ */
+export const make = Effect.map(
+  Storage,
+  (storage) => (workspace_id: WorkspaceId, quote_request_id: QuoteRequestId) =>
+    Effect.map(storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: ClockHold.lane.limit }), (jobs) => {
+      const asks = jobs.flatMap((job) =>
+        job.kind === "ask_carrier" && job.lease === 0 ? [JobPayload.read(job, "ask_carrier")] : []
+      )
+      const first = asks.filter((ask) => ask.quote_request_id === quote_request_id && ask.attempt === 1)
+      return new Set(first.map(({ carrier_id }) => carrier_id))
+    })
+)

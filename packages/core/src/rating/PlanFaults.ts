@@ -1,0 +1,35 @@
+import type { FieldError } from "../wire/ApiError.ts"
+import type { BrokenRule } from "../wire/BrokenRule.ts"
+
+const max_listed = 100
+const max_path = 200
+
+/** Collects faults, in the order in which they are found: a hundred in full, the rest as a number. */
+export class PlanFaults {
+  readonly #listed: Array<BrokenRule> = []
+  #more = 0
+
+  /** Adds a fault. */
+  add(path: string, message: string): void {
+    if (this.#listed.length < max_listed) this.#listed.push({ path: path.slice(0, max_path), message })
+    else this.#more += 1
+  }
+
+  /** Adds the fault of a field. `path` is put before the field's own path. */
+  addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
+    this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
+  }
+
+  /** Adds a fault unless a rule holds. Returns whether the rule holds. */
+  require(holds: boolean, path: string, message: string): boolean {
+    if (!holds) this.add(path, message)
+    return holds
+  }
+
+  /** The faults. The last one says how many more there are. */
+  all(): ReadonlyArray<BrokenRule> {
+    return this.#more === 0
+      ? this.#listed
+      : [...this.#listed, { path: "", message: `There are ${this.#more} more faults.` }]
+  }
+}

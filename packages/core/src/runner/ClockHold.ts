@@ -1,0 +1,30 @@
+import { max_wait_ms } from "../carriers/CallTime.ts"
+import { max_attempt_ms } from "../carriers/Carrier.ts"
+import type { JobLane, NewJob } from "../storage/Job.ts"
+import type { LaneJob } from "../storage/Storage.ts"
+
+/*
+ * How far the clock of a sandbox may jump. Real carriers live in real time, so no jump passes a call to one of them.
+ */
+
+/** The lane of the calls to real carriers in a sandbox. Jobs that wait for a callback are in it, too. */
+export const lane: JobLane = { name: "real_carriers", limit: 1_000, urgent: false }
+
+/** Whether a job holds the clock. */
+export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === lane.name
+
+/**
+ * The latest moment to which the clock may jump from `now`, given the calls that hold it; infinity without any. All in
+ * milliseconds of workspace time.
+ *
+ * An ask, a poll or an expected callback holds the clock where it is, even before it is due, because a pause that the
+ * carrier requests is real time. The time until an offer is refreshed is the service's own: the clock jumps to the
+ * refresh, and waits there as long as an attempt may take, including its wait for a connection.
+ */
+export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, now: number): number =>
+  calls.reduce((least, call) => Math.min(least, reachOf(call, now)), Number.POSITIVE_INFINITY)
+
+const reachOf = ({ due_at, kind }: Pick<LaneJob, "kind" | "due_at">, now: number): number => {
+  if (kind !== "refresh_quote") return now
+  return now > due_at + max_attempt_ms + max_wait_ms ? Number.POSITIVE_INFINITY : Math.max(now, due_at)
+}

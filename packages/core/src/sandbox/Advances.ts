@@ -1,0 +1,92 @@
+import { Clock, Effect, Ref } from "effect"
+import { Workspaces } from "../access/Workspaces.ts"
+import { makeKeyedMutex } from "../concurrency/KeyedMutex.ts"
+import * as Monotonic from "../concurrency/Monotonic.ts"
+import { Retention } from "../runner/Retention.ts"
+import { wokenByJobs } from "../runner/WorkLoop.ts"
+import { Storage } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as Advance from "./Advance.ts"
+import * as Progress from "./Progress.ts"
+
+/** Advances clocks of sandboxes to their targets, and reports the progress. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const retention = yield* Retention
+  const advance = yield* Advance.make
+  // The steps of concurrent advances take turns within a process. Otherwise each would read a clock that another one
+  // moves.
+  const inTurn = yield* makeKeyedMutex<WorkspaceId>()
+
+  /** Logs the progress of an advance: not before `first_ms`, and then at most every ten seconds. */
+  const logging = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    progress: Ref.Ref<Progress.Progress>,
+    message: string,
+    first_ms: number
+  ) {
+    let due_at = (yield* Clock.currentTimeMillis) + first_ms
+    return Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      if (now < due_at) return
+      due_at = now + log_every_ms
+      const fields = Progress.fields(yield* Ref.get(progress), yield* Monotonic.millis)
+      yield* Effect.annotateLogs(Effect.logInfo(message), { workspace_id, ...fields })
+    })
+  })
+
+  const toTarget = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    target: Advance.Goal,
+    progress: Ref.Ref<Progress.Progress>
+  ) {
+    const signal = yield* wokenByJobs(storage, workspace_id)
+    const step = inTurn(workspace_id, advance.step(workspace_id, target, progress))
+    const log = yield* logging(workspace_id, progress, "The clock of a sandbox is still advancing", log_every_ms)
+    const waiting = "The clock of a sandbox waits for carriers, which answer in real time"
+    const logWait = yield* logging(workspace_id, progress, waiting, log_wait_after_ms)
+    for (let done = yield* step; done !== "reached"; done = yield* step) {
+      if (done === "held") yield* advance.whileHeld(workspace_id, target, signal, progress, logWait)
+      yield* log
+    }
+  }, Effect.scoped)
+
+  /**
+   * Advances the clock, and returns when it has reached the target. The target is decided once, under the key.
+   *
+   * Refuses with `conflict` (`wait`) if that takes too long, and reports the progress.
+   */
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, key: string | null, seconds: number) {
+    const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
+    const all = Effect.gen(function* () {
+      const target = yield* advance.accept(workspace_id, key, seconds)
+      yield* toTarget(workspace_id, target, progress)
+      yield* retention.sweep(workspace_id)
+      return (yield* workspaces.moment(workspace_id)).workspace
+    })
+    return yield* Effect.timeoutOrElse(all, { duration: longest_advance_ms, orElse: () => stillAdvancing(progress) })
+  })
+})
+
+/**
+ * How long an advance may take before it is refused. Longer than a lease, so that it can take over work of a dead host;
+ * shorter than the timeouts of callers and proxies.
+ */
+const longest_advance_ms = 45 * second_ms
+
+/** How often a long advance is logged. */
+const log_every_ms = 10 * second_ms
+
+/** An advance that carriers delay by less than this is not logged, such as one in a test whose clock stands still. */
+const log_wait_after_ms = second_ms
+
+const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<Progress.Progress>) {
+  const sentences = Progress.sentences(yield* Ref.get(progress), yield* Monotonic.millis)
+  return yield* ApiError.make("conflict", {
+    message: `${sentences} Send the call again, with the same Idempotency-Key.`,
+    retry_action: "wait"
+  })
+})

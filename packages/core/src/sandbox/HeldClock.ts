@@ -1,0 +1,74 @@
+import { Effect, Option } from "effect"
+import { Workspaces } from "../access/Workspaces.ts"
+import type { CarrierName } from "../carriers/Carrier.ts"
+import * as QuoteRequest from "../quoting/QuoteRequest.ts"
+import * as ClockHold from "../runner/ClockHold.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
+import { type LaneJob, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+
+/** How far the clock of a sandbox may be moved, and what holds it. Times in milliseconds of workspace time. */
+export interface Hold {
+  readonly now: number
+  /** The latest moment to which the clock may be moved. */
+  readonly reach: number
+  /** When the first call that holds the clock is due. */
+  readonly first_due_at: number
+  /** The carriers whose answers it waits for, each once. */
+  readonly carriers: ReadonlyArray<CarrierName>
+}
+
+/** Whether the clock must not be moved now. */
+export const isHeld = ({ now, reach }: Hold): boolean => reach <= now
+
+/** How many calls are looked at. If there are more, the clock is not moved beyond the last of them. */
+const max_calls = 100
+
+/** A call that a request still waits for. The carrier is null if an offer is refreshed. */
+interface AwaitedCall {
+  readonly job: LaneJob
+  readonly carrier: CarrierName | null
+}
+
+/** Reads what holds the clock of a sandbox. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+
+  const awaited = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    job: LaneJob
+  ): Effect.fn.Return<AwaitedCall | null, StorageUnavailable> {
+    const of = JobPayload.carrierOf(job)
+    if (of === null) return { job, carrier: null }
+    const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id: of.quote_request_id })
+    if (Option.isNone(stored)) return null
+    const request = QuoteRequest.kind.value(stored.value)
+    const result = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)
+    return result !== undefined && QuoteRequest.isPending(request, of.carrier_id)
+      ? { job, carrier: result.carrier }
+      : null
+  })
+
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+    const jobs = yield* storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: max_calls })
+    const found = yield* Effect.forEach(jobs, (job) => awaited(workspace_id, job), { concurrency: "unbounded" })
+    const calls = found.filter((call) => call !== null)
+    const { now } = yield* workspaces.moment(workspace_id)
+    const seen_until = jobs.length < max_calls ? Number.POSITIVE_INFINITY : Math.max(now, jobs.at(-1)?.due_at ?? now)
+    const carriers = new Map(calls.flatMap(({ carrier }) => (carrier === null ? [] : [[carrier.id, carrier]])))
+    const hold: Hold = {
+      now,
+      reach: Math.min(
+        seen_until,
+        ClockHold.reach(
+          calls.map(({ job }) => job),
+          now
+        )
+      ),
+      first_due_at: calls.reduce((first, { job }) => Math.min(first, job.due_at), Number.POSITIVE_INFINITY),
+      carriers: [...carriers.values()]
+    }
+    return hold
+  })
+})

@@ -1,0 +1,53 @@
+import type { CarrierName } from "../carriers/Carrier.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+
+/** How far a call has advanced the clock of a sandbox. Times in milliseconds. */
+export interface Progress {
+  /** In monotonic time, as the moment of each look. */
+  readonly began_at: number
+  /** How far the clock was ahead of real time at the last look, and how far it must be at the end. */
+  readonly clock_offset_ms: number
+  readonly clock_target_ms: number
+  /** How many jobs the call has run. */
+  readonly jobs: number
+  /** The carriers whose answers it waits for. */
+  readonly carriers: ReadonlyArray<CarrierName>
+}
+
+/** The progress of a call that has done nothing yet. */
+export const begin = (began_at: number): Progress => ({
+  began_at,
+  clock_offset_ms: 0,
+  clock_target_ms: 0,
+  jobs: 0,
+  carriers: []
+})
+
+const leftSeconds = ({ clock_offset_ms, clock_target_ms }: Progress): number =>
+  Math.max(0, Math.ceil((clock_target_ms - clock_offset_ms) / second_ms))
+
+const jobsPerSecond = ({ began_at, jobs }: Progress, now_ms: number): number =>
+  Math.round((10 * jobs) / Math.max(1, (now_ms - began_at) / second_ms)) / 10
+
+const numeral = (value: number): string => value.toLocaleString("en-US")
+
+const counted = (jobs: number): string => `${numeral(jobs)} ${jobs === 1 ? "job" : "jobs"}`
+
+const secondsAreLeft = (seconds: number): string =>
+  seconds === 1 ? "1 second is left" : `${numeral(seconds)} seconds are left`
+
+/** The progress as sentences: what is left, how fast it goes, and whom it waits for. */
+export const sentences = (progress: Progress, now_ms: number): string => {
+  const left = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
+  const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, now_ms))} a second.`
+  const names = progress.carriers.map(({ id, name }) => `${name} (${id})`)
+  return [left, pace, ...(names.length === 0 ? [] : [`It waits for the answers of ${names.join(", ")}.`])].join(" ")
+}
+
+/** The progress as fields of a log line. */
+export const fields = (progress: Progress, now_ms: number) => ({
+  left_seconds: leftSeconds(progress),
+  jobs: progress.jobs,
+  jobs_per_second: jobsPerSecond(progress, now_ms),
+  carrier_ids: progress.carriers.map(({ id }) => id)
+})

@@ -1,0 +1,116 @@
+import { Cause, Data, Effect, Fiber, Result } from "effect"
+import type { HttpClient } from "effect/http"
+import { CarrierHttpMistake } from "../../carriers/http/CarrierHttpError.ts"
+import * as Tokens from "../../carriers/http/Tokens.ts"
+import * as Fault from "../../concurrency/Fault.ts"
+import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
+import { NotOnCassette } from "../Cassette.ts"
+import * as Time from "./time.ts"
+
+/** An adapter breaks a rule of the contract. The message says what to do, and repeats neither a fact nor a secret. */
+export class ContractBroken extends Data.TaggedError("ContractBroken")<{
+  /** The rules that an answer breaks, by their paths in it. */
+  readonly broken_rules: ReadonlyArray<BrokenRule>
+  readonly message: string
+}> {}
+
+/** One rule of the contract, and the program that checks it. */
+export interface Case {
+  readonly name: string
+  /** Rejects with a `ContractBroken` if the rule is broken. */
+  readonly run: () => Promise<void>
+  /** The same as an Effect. It sends through the `CarrierTransport` of the fiber that runs it. */
+  readonly effect: Effect.Effect<void, ContractBroken>
+}
+
+/** What all cases of a contract share. */
+export interface Stage {
+  /** When each case begins, in milliseconds; null for now. */
+  readonly now: number | null
+  /** Answers in place of the carrier; null for the network. */
+  readonly standIn: HttpClient.HttpClient | null
+  /** The requests that the stand-in could not answer. */
+  readonly missing: ReadonlyArray<NotOnCassette>
+}
+
+/** Makes a case. It has tokens of its own, so that none of a stand-in is used for a real carrier. */
+export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void, ContractBroken>): Case => {
+  const effect = Effect.gen(function* () {
+    const tokens = yield* Tokens.make
+    const missed = stage.missing.length
+    const missing = Effect.suspend(() => {
+      const first = stage.missing[missed]
+      return first === undefined ? Effect.void : broken(first.message)
+    })
+    // The adapter may have caught the error, or have broken another rule because of it.
+    const checked = Effect.matchEffect(Effect.suspend(body), {
+      onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
+      onSuccess: () => missing
+    })
+    yield* Time.withOwnTime(Effect.provideService(checked, Tokens.CarrierTokens, tokens), stage)
+  })
+  return { name, effect, run: () => Effect.runPromise(effect) }
+}
+
+/** Fails with a sentence, and the broken rules on lines of their own. */
+export const broken = (
+  sentence: string,
+  broken_rules: ReadonlyArray<BrokenRule> = []
+): Effect.Effect<never, ContractBroken> => {
+  const lines = broken_rules.map((rule) => `- ${ruleText(rule)}`)
+  return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
+}
+
+/** Fails unless there are no broken rules. */
+export const expectNone = (
+  sentence: string,
+  broken_rules: ReadonlyArray<BrokenRule>
+): Effect.Effect<void, ContractBroken> => (broken_rules.length === 0 ? Effect.void : broken(sentence, broken_rules))
+
+/** An answer that can be read. Fails with the rules that it breaks. */
+export const expectRead = <A>(
+  sentence: string,
+  read: Result.Result<A, ReadonlyArray<BrokenRule>>
+): Effect.Effect<A, ContractBroken> =>
+  Result.match(read, {
+    onSuccess: (answer): Effect.Effect<A, ContractBroken> => Effect.succeed(answer),
+    onFailure: (broken_rules) => broken(sentence, broken_rules)
+  })
+
+/** Runs code of an adapter in a fiber of its own, so that code that ignores an interrupt does not block the case. */
+export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Effect.forkDetach(call), (fiber) =>
+    Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
+  )
+
+/** Calls a function of an adapter. Fails if it throws or takes too long. */
+export const called = <A>(
+  what: string,
+  call: () => Effect.Effect<A>,
+  timeout_ms: number
+): Effect.Effect<A, ContractBroken> =>
+  beside(Effect.suspend(call)).pipe(
+    Effect.catchCause((cause) => thrown(what, cause)),
+    Effect.timeoutOrElse({
+      duration: timeout_ms,
+      orElse: () =>
+        broken(
+          `${what} gave no answer within ${timeout_ms} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
+        )
+    })
+  )
+
+const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never, ContractBroken> => {
+  const error = Cause.squash(cause)
+  if (error instanceof NotOnCassette) return broken(error.message)
+  if (error instanceof CarrierHttpMistake) return broken(`${what} misuses its HTTP client: ${error.message}`)
+  return broken(
+    `${what} throws ${Fault.classOf(error)}${placeOf(error)}. Return failures as values: Reply.decline, Reply.unavailable, or null from callback.`
+  )
+}
+
+/** Where an error was thrown: ` at file:line:column`. Empty if that is not known. */
+const placeOf = (error: unknown): string => {
+  const [, place] = /\n\s+(at .+)/.exec(Fault.redacted(error).stack ?? "") ?? []
+  return place === undefined ? "" : ` ${place}`
+}

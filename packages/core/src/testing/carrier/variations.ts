@@ -1,0 +1,203 @@
+import {
+  Arbitrary,
+  Effect,
+  Hash,
+  JsonSchema,
+  Option,
+  Predicate,
+  References,
+  Schema,
+  SchemaRepresentation
+} from "effect"
+import type { HttpClient } from "effect/http"
+import type { CarrierAdapter } from "../../carriers/Carrier.ts"
+import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
+import * as CalendarDay from "../../wire/CalendarDay.ts"
+import { canonical } from "../../wire/Json.ts"
+import * as Cassette from "../Cassette.ts"
+import { broken } from "./carrierRule.ts"
+import * as Subject from "./subject.ts"
+import { passing } from "./time.ts"
+import { refusing } from "./transports.ts"
+
+/*
+ * Other facts than the given ones, drawn at random from the line's schema: a price that is right for one person can break a rule
+ * for the next.
+ */
+
+/** How many applications are drawn. A fault that shows in one application of ten is missed once in 40,000 runs. */
+const draws = 100
+const at_once = 50
+const max_shrinks = 200
+/** A fixed seed, so that a case that fails once fails again. */
+const seed = 1
+/** Days are drawn from this many years, up to the end of the year in which the case begins. */
+const years = 90
+
+type Path = ReadonlyArray<string>
+
+/** One fact of an application that can be varied. */
+interface Place {
+  readonly path: Path
+  readonly drawn: Arbitrary.Arbitrary<unknown>
+}
+
+/** A fact with another value than the given one. */
+interface Change {
+  readonly path: Path
+  readonly value: unknown
+}
+
+/** A subject with other facts, and how they differ from the given ones. */
+interface Changed {
+  readonly subject: Subject.Subject
+  readonly changes: ReadonlyArray<Change>
+}
+
+/** Answers in place of the carrier, and lists what it could not answer. */
+interface StandIn {
+  readonly transport: HttpClient.HttpClient
+  readonly missing: ReadonlyArray<unknown>
+}
+
+/**
+ * Asks with other facts; every answer must keep the rules.
+ *
+ * Nothing is sent to the carrier: a cassette answers each request with what it recorded at that place, whatever the body.
+ * Without a cassette or a stand-in, requests are refused, so only prices that the adapter computes are checked.
+ */
+export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
+  Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
+    const { adapter, line, options } = subject
+    const given = sent ?? line.example
+    const standIn = standInFor(adapter, cassette, options)
+    const places = placesIn(line.facts_schema, given, CalendarDay.yearOf(CalendarDay.dayOf(subject.now)))
+    const identifying = new Set(line.identifying_paths)
+    const varied = places.filter(({ path }) => !identifying.has(starred(path)))
+    const property = Effect.fnUntraced(function* (changes: ReadonlyArray<Change>) {
+      const { transport, missing } = standIn()
+      const { subject: other } = yield* changed(subject, given, changes)
+      const ask = Subject.askOf(other, `facts-${Hash.string(canonical(changes))}`)
+      const asked = Effect.provideService(Subject.polled(other, ask), CarrierTransport, transport)
+      yield* Effect.catch(asked, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
+      return true
+    })
+    const found = yield* passing(
+      Arbitrary.checkEffect(changesOf(varied), property, {
+        runs: draws,
+        concurrency: at_once,
+        maxShrinks: max_shrinks,
+        seed
+        // A hundred asks that are refused would log a hundred failures.
+      }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
+    )
+    if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
+    const { changes } = yield* changed(subject, given, found.shrunkInput)
+    const { broken_rules, message } = found.failure.error
+    yield* broken(`${factsOf(changes)} ${message.split("\n")[0]}`, broken_rules)
+  })
+
+/** Drawn values belong to nobody, so the message may show them. */
+const factsOf = (changes: ReadonlyArray<Change>): string =>
+  changes.length === 0
+    ? "With the given facts:"
+    : `With other facts (${changes.map(({ path, value }) => `${path.join(".")}: ${JSON.stringify(value)}`).join(", ")}):`
+
+const standInFor =
+  (adapter: CarrierAdapter, cassette: Cassette.Cassette | null, { connection, transport }: Subject.Options) =>
+  (): StandIn =>
+    cassette === null
+      ? { transport: transport ?? refusing, missing: [] }
+      : Cassette.replay(cassette, adapter, connection, { compares: "places" })
+
+/** Some of the places, each with a drawn value. Shrinks to fewer places. */
+const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
+  Arbitrary.all(
+    places.map(({ path, drawn }) =>
+      Arbitrary.map(Arbitrary.all([isChanged, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
+    )
+  ).pipe(Arbitrary.map((changes) => changes.flat()))
+
+const isChanged = Arbitrary.schema(Schema.Boolean)
+
+/**
+ * The subject with as many of these changes as still lead to an ask. The rest contradict another fact, the calendar or the law,
+ * or lead to a state that the carrier does not serve.
+ */
+const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArray<Change>): Effect.Effect<Changed> => {
+  const { adapter, line, options } = subject
+  let kept: Changed = { subject, changes: [] }
+  const add = Effect.fnUntraced(function* (more: ReadonlyArray<Change>): Effect.fn.Return<void> {
+    if (more.length === 0) return
+    const all = [...kept.changes, ...more]
+    const facts = all.reduce((facts, { path, value }) => set(facts, path, value), given)
+    const made = yield* Effect.option(Subject.subjectOf(adapter, line.name, facts, options))
+    if (Option.isSome(made)) {
+      kept = { subject: made.value, changes: all }
+    } else if (more.length > 1) {
+      const middle = Math.ceil(more.length / 2)
+      yield* add(more.slice(0, middle))
+      yield* add(more.slice(middle))
+    }
+  })
+  return Effect.map(add(changes), () => kept)
+}
+
+const set = (value: unknown, [name, ...rest]: Path, fact: unknown): unknown => {
+  if (name === undefined) return fact
+  if (Array.isArray(value)) return value.map((item, index) => (`${index}` === name ? set(item, rest, fact) : item))
+  const members = Predicate.isObject(value) ? value : {}
+  return { ...members, [name]: set(Reflect.get(members, name), rest, fact) }
+}
+
+const starred = (path: Path): string => path.map((name) => (/^\d+$/.test(name) ? "*" : name)).join(".")
+
+/** The facts that can be varied: those of the items that a list has, and those that were not sent. */
+const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []): ReadonlyArray<Place> => {
+  if (!Predicate.isObject(schema)) return []
+  if (Predicate.isObject(schema.properties)) {
+    return Object.entries(schema.properties).flatMap(([name, member]) =>
+      placesIn(member, Predicate.isObject(value) ? value[name] : undefined, year, [...path, name])
+    )
+  }
+  if (schema.items !== undefined) {
+    const items = Array.isArray(value) ? value : []
+    return items.flatMap((item: unknown, index) => placesIn(schema.items, item, year, [...path, `${index}`]))
+  }
+  return Option.match(drawnFrom(schema, year), { onNone: () => [], onSome: (drawn) => [{ path, drawn }] })
+}
+
+/** Values that a fact's JSON Schema accepts; none if the schema is too vague. */
+const drawnFrom = (schema: object, year: number): Option.Option<Arbitrary.Arbitrary<unknown>> => {
+  if (Predicate.hasProperty(schema, "format")) {
+    return schema.format === "date" ? Option.some(dayUpTo(year)) : Option.none()
+  }
+  const { maximum, minimum, multipleOf: step = 1 } = Option.getOrElse(asNumber(schema), () => no_number)
+  if (minimum !== undefined && maximum !== undefined) {
+    const steps = Schema.Int.check(Schema.isBetween({ minimum: Math.ceil(minimum / step), maximum: maximum / step }))
+    return Option.some(Arbitrary.map(Arbitrary.schema(steps), (count) => count * step))
+  }
+  return imported(schema)
+}
+
+const no_number = { minimum: undefined, maximum: undefined, multipleOf: undefined }
+const asNumber = Schema.decodeUnknownOption(
+  Schema.Struct({
+    type: Schema.Literal("integer"),
+    minimum: Schema.optionalKey(Schema.Finite),
+    maximum: Schema.optionalKey(Schema.Finite),
+    multipleOf: Schema.optionalKey(Schema.Finite)
+  })
+)
+
+const dayUpTo = (year: number): Arbitrary.Arbitrary<unknown> =>
+  Arbitrary.map(Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: -365 * years, maximum: 0 }))), (days) =>
+    CalendarDay.addDays(`${year}-12-31`, days)
+  )
+
+/** None if Effect cannot read the schema: such a fact is not varied. */
+const imported = Option.liftThrowable((schema: object) =>
+  Arbitrary.schema(
+    SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12({ ...schema }), { patterns: "apply" })
+  )
+)

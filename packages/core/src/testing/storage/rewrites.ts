@@ -1,0 +1,104 @@
+import { Effect, Option } from "effect"
+import type { Rewrite } from "../../storage/Storage.ts"
+import { expectSame } from "./expect.ts"
+import * as Sample from "./samples.ts"
+import { type Case, rule, type StorageService } from "./storageRule.ts"
+
+const at = (place: number, version: number) => ({ kind: "quote", id: Sample.quoteId(place), version })
+
+/** The versions of a quote in these tests have bodies that name their version. */
+const write = (storage: StorageService, place: number, version: number) =>
+  storage.commit(Sample.change({ writes: [Sample.quote(place, 1, { version, body: `"${place}.${version}"` })] }))
+
+const rewriting = (place: number, version: number, before: string): Rewrite => ({
+  ...at(place, version),
+  before,
+  body: `"again ${place}.${version}"`
+})
+
+const bodyOf = (storage: StorageService, place: number, version: number) =>
+  Effect.map(storage.get({ workspace_id: Sample.home, ...at(place, version) }), (found) =>
+    Option.getOrNull(Option.map(found, ({ body }) => body))
+  )
+
+/** Bodies that are replaced where they are. */
+export const rewrites: ReadonlyArray<Case> = [
+  rule(
+    "replaces the bodies of the newest and of older versions, and nothing else of them",
+    Effect.fnUntraced(function* (storage) {
+      for (const version of [1, 2, 3]) yield* write(storage, 1, version)
+      yield* write(storage, 2, 1)
+      const key = { workspace_id: Sample.home, ...at(1, 3) }
+      const before = Option.getOrThrow(yield* storage.get(key))
+      const sent = [rewriting(1, 1, '"1.1"'), rewriting(1, 3, '"1.3"')]
+      expectSame("how many", yield* storage.rewrite(Sample.home, sent), 2)
+      expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
+        '"again 1.1"',
+        '"1.2"',
+        '"again 1.3"'
+      ])
+      expectSame("another record", yield* bodyOf(storage, 2, 1), '"2.1"')
+      const after = Option.getOrThrow(yield* storage.get(key))
+      expectSame("its other fields", { ...after, body: "" }, { ...before, body: "" })
+      const page = yield* storage.page(Sample.pageOf({ kind: "quote", parent: Sample.requestId(1) }))
+      expectSame(
+        "its list",
+        page.records.map(({ body }) => body),
+        ['"again 1.3"', '"2.1"']
+      )
+      yield* write(storage, 1, 4)
+      expectSame("after the next version", yield* bodyOf(storage, 1, 3), '"again 1.3"')
+    })
+  ),
+  rule(
+    "leaves a body alone that is no longer the one that was read, and makes no version, event or workspace",
+    Effect.fnUntraced(function* (storage) {
+      for (const version of [1, 2]) yield* write(storage, 1, version)
+      const sent = [
+        rewriting(1, 1, '"1.2"'),
+        rewriting(1, 2, '"other"'),
+        rewriting(1, 3, '"1.3"'),
+        rewriting(9, 1, '"9.1"')
+      ]
+      expectSame("how many", yield* storage.rewrite(Sample.home, sent), 0)
+      expectSame("elsewhere", yield* storage.rewrite(Sample.elsewhere, [rewriting(1, 2, '"1.2"')]), 0)
+      expectSame("none", yield* storage.rewrite(Sample.home, []), 0)
+      expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
+        '"1.1"',
+        '"1.2"',
+        null
+      ])
+      expectSame("an unknown record", yield* bodyOf(storage, 9, 1), null)
+      expectSame("the feed", (yield* storage.feed(Sample.feedOf())).events, [])
+      expectSame("the workspaces", yield* storage.workspaces(null, 10), [Sample.home])
+      const both = [rewriting(1, 2, '"1.2"'), rewriting(1, 1, '"other"')]
+      expectSame("one of two", yield* storage.rewrite(Sample.home, both), 1)
+    })
+  ),
+  rule(
+    "replaces bodies beside changes of the same records, and brings back nothing that was erased",
+    Effect.fnUntraced(function* (storage) {
+      const places = Sample.range(1, 20)
+      for (const place of places) yield* write(storage, place, 1)
+      const sent = places.map((place) => rewriting(place, 1, `"${place}.1"`))
+      yield* Effect.all(
+        [
+          ...sent.map((one) => storage.rewrite(Sample.home, [one])),
+          storage.rewrite(Sample.home, sent),
+          ...places.map((place) => write(storage, place, 2))
+        ],
+        { concurrency: "unbounded", discard: true }
+      )
+      // What became an older version meanwhile may have been missed. The next attempt finds it there.
+      yield* storage.rewrite(Sample.home, sent)
+      for (const place of places) {
+        expectSame(`version 1 of ${place}`, yield* bodyOf(storage, place, 1), `"again ${place}.1"`)
+        expectSame(`version 2 of ${place}`, yield* bodyOf(storage, place, 2), `"${place}.2"`)
+      }
+      const children = { what: "children", workspace_id: Sample.home, kind: "quote", versions: "all" } as const
+      yield* storage.erase({ ...children, parent: Sample.requestId(1) })
+      expectSame("erased", yield* storage.rewrite(Sample.home, [rewriting(1, 2, '"1.2"')]), 0)
+      expectSame("it stays erased", yield* bodyOf(storage, 1, 2), null)
+    })
+  )
+]

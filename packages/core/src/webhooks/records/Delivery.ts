@@ -1,0 +1,322 @@
+import { Schema } from "effect"
+import { TypeName } from "../../events/Event.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import type { ClaimedJob, JobLane, NewJob } from "../../storage/Job.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
+import { day_ms, fromMillis, hour_ms, minute_ms, second_ms, Timestamp } from "../../wire/Timestamp.ts"
+import type { KeptSubscription } from "./EventSubscription.ts"
+
+/** The states of a delivery (api.md, Deliveries). */
+export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelled"] as const
+
+/** One attempt to deliver. */
+export const Attempt = Schema.Struct({
+  attempted_at: Timestamp,
+  status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]),
+  response_status_code: Schema.NullOr(Schema.Int).annotate({
+    description: "Null when the endpoint gave no HTTP answer"
+  }),
+  response_duration_ms: Schema.Int,
+  trigger: Schema.String.annotate({
+    description: "`manual` for a test or replay, `scheduled` for the first attempt and each retry"
+  })
+}).annotate({ identifier: "DeliveryAttempt" })
+export type Attempt = typeof Attempt.Type
+
+const fields = {
+  event_id: Schema.String,
+  event_type: TypeName,
+  status: Schema.Literals(statuses),
+  created_at: Timestamp,
+  next_attempt_at: Schema.NullOr(Timestamp)
+}
+
+/** A delivery as the log lists it. */
+export const DeliveryEntry = Schema.Struct(fields).annotate({ identifier: "DeliveryEntry" })
+export type DeliveryEntry = typeof DeliveryEntry.Type
+
+/** A delivery with its attempts, newest first. */
+export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attempt) }).annotate({
+  identifier: "Delivery"
+})
+export type Delivery = typeof Delivery.Type
+
+/** The wait before each retry, counted from the end of the attempt before it (api.md, Retry schedule). */
+const retries_after_ms: ReadonlyArray<number> = [
+  5 * second_ms,
+  5 * minute_ms,
+  30 * minute_ms,
+  2 * hour_ms,
+  5 * hour_ms,
+  10 * hour_ms,
+  10 * hour_ms
+]
+/** At most this many attempts are shown, the newest (api.md, Deliveries). */
+const max_attempts_shown = 20
+/** After this time of failures delivery to a subscription turns off (api.md, Shut-off). */
+export const shut_off_after_ms = 5 * day_ms
+
+/** A delivery as stored. Times are milliseconds of workspace time. */
+export const KeptDelivery = Schema.Struct({
+  subscription_id: SubscriptionId,
+  version: Schema.Int,
+  /** Counts the steps of its schedule. An attempt that belongs to an earlier step is not made. */
+  schedule_step: Schema.Int,
+  event_id: Schema.String,
+  event_type: Schema.String,
+  status: Schema.Literals(statuses),
+  created_at: Schema.Int,
+  next_attempt_at: Schema.NullOr(Schema.Int),
+  /** Newest first. */
+  attempts: Schema.Array(Attempt),
+  /** The body of every attempt. */
+  payload: Schema.String,
+  /** How many retries have been used since the event was queued or replayed. */
+  retries: Schema.Int,
+  /** When it was replayed, in milliseconds of real time; five replays a day are allowed. */
+  replays: Schema.Array(Schema.Int)
+})
+export type KeptDelivery = typeof KeptDelivery.Type
+
+/** Deliveries in storage, listed by subscription in the order of their events. */
+export const kind = Kind.make({
+  name: "delivery",
+  schema: KeptDelivery,
+  kept_for: { period: "events", clock: "workspace" },
+  listing: (delivery) => ({ parent: delivery.subscription_id, status: isOpen(delivery) ? "open" : "closed" })
+})
+
+/** A new delivery of an event to a subscription. */
+export const make = (options: {
+  readonly subscription_id: SubscriptionId
+  readonly event_id: string
+  readonly event_type: string
+  readonly payload: string
+  readonly at: number
+  /** When its first attempt is due; at once by default. */
+  readonly due_at?: number
+}): KeptDelivery => ({
+  subscription_id: options.subscription_id,
+  version: 1,
+  schedule_step: 1,
+  event_id: options.event_id,
+  event_type: options.event_type,
+  status: "pending",
+  created_at: options.at,
+  next_attempt_at: options.due_at ?? options.at,
+  attempts: [],
+  payload: options.payload,
+  retries: 0,
+  replays: []
+})
+
+/** Whether more attempts will follow. */
+export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending" || status === "retrying"
+
+/** The result of an attempt. */
+export interface AttemptOutcome {
+  readonly attempted_at: number
+  /** When it ended. Waits for retries count from here. */
+  readonly ended_at: number
+  /** Whether a complete 2xx came in time. Everything else is a failure, also a redirect (api.md, Confirmation). */
+  readonly confirmed: boolean
+  readonly response_status_code: number | null
+  readonly response_duration_ms: number
+  /** Whether the endpoint accepted the connection and then timed out. */
+  readonly hung: boolean
+  readonly trigger: "manual" | "scheduled"
+}
+
+/** The delivery with the attempt recorded and nothing else changed. */
+export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
+  const attempt: Attempt = {
+    attempted_at: fromMillis(outcome.attempted_at),
+    status: outcome.confirmed ? "succeeded" : "failed",
+    response_status_code: outcome.response_status_code,
+    response_duration_ms: outcome.response_duration_ms,
+    trigger: outcome.trigger
+  }
+  return {
+    ...delivery,
+    version: delivery.version + 1,
+    attempts: [attempt, ...delivery.attempts].slice(0, max_attempts_shown)
+  }
+}
+
+/** The delivery after an attempt: succeeded, to be retried, or failed. */
+export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
+  const after = { ...withAttempt(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
+  if (outcome.confirmed) return finished(after, "succeeded")
+  const wait_ms = retries_after_ms[delivery.retries]
+  if (wait_ms === undefined) return finished(after, "failed")
+  return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
+}
+
+/** The delivery with its attempt moved to a later time. Nothing was sent. */
+export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  next_attempt_at: until
+})
+
+/** The delivery with a final status, in the same version. */
+export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
+  ...delivery,
+  status,
+  next_attempt_at: null
+})
+
+/** The replays that count against the limit per day. `real_now` in milliseconds. */
+export const recentReplays = ({ replays }: KeptDelivery, real_now: number): ReadonlyArray<number> =>
+  replays.filter((replay) => replay > real_now - day_ms)
+
+/** The delivery of an event that is replayed now, with a new retry schedule. */
+export const replayed = (delivery: KeptDelivery, at: number, real_now: number): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  schedule_step: delivery.schedule_step + 1,
+  status: "pending",
+  next_attempt_at: at,
+  retries: 0,
+  replays: [...recentReplays(delivery, real_now), real_now]
+})
+
+/** The delivery after its cancellation. No attempt follows. */
+export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
+
+/** The delivery after its attempts were given up. */
+export const abandoned = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "failed")
+
+const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  schedule_step: delivery.schedule_step + 1
+})
+
+/** The delivery as the log lists it. */
+export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
+  event_id: delivery.event_id,
+  event_type: delivery.event_type,
+  status: delivery.status,
+  created_at: fromMillis(delivery.created_at),
+  next_attempt_at: delivery.next_attempt_at === null ? null : fromMillis(delivery.next_attempt_at)
+})
+
+const body_characters = 26
+
+/** The storage id of a delivery. Ids sort in the order of the events, also of test events. */
+export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
+  `${idPrefixOf(event_id)}${subscription_id}`
+
+/** The common prefix of the storage ids of all deliveries of an event. */
+export const idPrefixOf = (event_id: string): string => `${event_id.slice(-body_characters)} `
+
+/** The stored record. */
+export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
+  kind.record(delivery, {
+    id: idOf(delivery.subscription_id, delivery.event_id),
+    version: delivery.version,
+    created_at: delivery.created_at,
+    updated_at: at
+  })
+
+/**
+ * The lanes of one subscription. Each runs at most `limit` attempts at a time; together that is sixteen.
+ *
+ * After a few attempts an endpoint is known to hang. From then on only `trials` sends to it, a few at a time. Attempts
+ * that a sandbox's clock jumped over are made one by one, in due order.
+ */
+const lanes = {
+  fresh: { name: "fresh", limit: 8, urgent: true },
+  retries: { name: "retries", limit: 4, urgent: false },
+  trials: { name: "trials", limit: 2, urgent: true },
+  one_by_one: { name: "one by one", limit: 1, urgent: false },
+  replays: { name: "replays", limit: 1, urgent: false }
+} as const satisfies { readonly [name: string]: JobLane }
+
+/** The parts of a subscription that decide the lane. */
+type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
+
+/** An attempt in a sandbox that is overdue by more than this was jumped over by the clock. */
+const jumped_ms = 5 * minute_ms
+
+/**
+ * The next scheduled attempt of a delivery. Fresh events do not wait behind retries.
+ *
+ * While a sandbox's clock advances, `now` is its target: attempts that are due before it count as jumped over.
+ */
+export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
+  jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
+
+/** The attempt of a test or a manual replay. It goes with the fresh events, because someone is waiting for it. */
+export const manualJob = (delivery: KeptDelivery): NewJob =>
+  jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
+
+/** The lane of an attempt at a time that the clock has reached or will jump to. */
+const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
+  const isJumped = environment === "sandbox" && next_attempt_at !== null && next_attempt_at < now
+  if (isJumped || (hangs && retries > 0)) return lanes.one_by_one
+  if (hangs) return lanes.trials
+  return retries === 0 ? lanes.fresh : lanes.retries
+}
+
+/**
+ * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is there already. The lane changes
+ * when the endpoint begins or stops to hang, or when the clock jumps over the attempt.
+ *
+ * An attempt that is only some minutes late was not jumped over. In a sandbox, one-by-one attempts keep their lane.
+ */
+export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob | null => {
+  const { subscription_id } = delivery
+  const oneByOne = laneFor(subscription_id, lanes.one_by_one)
+  if (endpoint.environment === "sandbox" && job.lane?.name === oneByOne.name) return null
+  const lane = laneFor(subscription_id, laneOf(delivery, endpoint, now - jumped_ms))
+  return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
+}
+
+/** The same attempt at a later time. Nothing was sent. */
+export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
+  JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
+
+const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob => ({
+  kind,
+  due_at,
+  ordered,
+  payload,
+  ...(lane !== undefined && { lane })
+})
+
+/**
+ * An attempt of a sandbox's replay. They run one after another, so that they arrive in the order of the replay.
+ *
+ * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
+ */
+export const replayJob = (delivery: KeptDelivery, schedule_step: number | null, due_at: number): NewJob =>
+  jobOf({ ...delivery, next_attempt_at: due_at }, schedule_step, "manual", lanes.replays)
+
+const jobOf = (
+  { subscription_id, event_id, next_attempt_at, created_at }: KeptDelivery,
+  schedule_step: number | null,
+  trigger: "manual" | "scheduled",
+  lane: JobLane
+): NewJob =>
+  JobPayload.make(
+    "deliver",
+    { subscription_id, event_id, schedule_step, trigger },
+    { due_at: next_attempt_at ?? created_at, ordered: false, lane: laneFor(subscription_id, lane) }
+  )
+
+const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
+  ...lane,
+  name: `${subscription_id} ${lane.name}`
+})
+
+/** The job that cancels the open deliveries of a subscription that was turned off at that time. */
+export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
+  JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
+
+/** The job that drops a subscription if it is still unfinished at that time. In a sandbox it is ordered. */
+export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
+  JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })

@@ -1,0 +1,42 @@
+import { Effect, Layer, Schema } from "effect"
+import manifest from "effect/package.json" with { type: "json" }
+
+/*
+ * Values of Effect work only with the copy of the package that made them: a schema of another copy silently checks
+ * something else. So a program, Quotewire and its storages must share one copy.
+ */
+
+/** The releases of Effect that this release is tested with: the range of `effect` in `peerDependencies`. */
+export const tested_range = "~4.1.0"
+
+const tested = tested_range.replace(/^~(\d+\.\d+)\..*/, "$1.")
+
+/** The message about a value that another copy of Effect made. */
+export const other_copy =
+  "Comes from a second copy of effect. Your program and Quotewire must share one: run npm ls effect, and keep a single copy."
+
+const nodePrototype: object = Object.getPrototypeOf(Object.getPrototypeOf(Schema.String.ast))
+const layerPrototype: object = Object.getPrototypeOf(Layer.empty)
+
+const inherits = (value: object, prototype: object): boolean => Object.prototype.isPrototypeOf.call(prototype, value)
+
+/** Whether a value is a schema that another copy of Effect made. */
+export const isForeignSchema = (value: unknown): boolean =>
+  Schema.isSchema(value) && !inherits(value.ast, nodePrototype)
+
+/** Whether a value is a layer that another copy of Effect made. */
+export const isForeignLayer = (value: unknown): boolean => Layer.isLayer(value) && !inherits(value, layerPrototype)
+
+/** The program loads a release of Effect that this release is not tested with. */
+export class UnsupportedEffect extends Error {
+  constructor(version: string) {
+    super(
+      `Quotewire is tested with effect ${tested}x, and this program loads effect ${version}: install effect@${tested_range}.`
+    )
+    this.name = "UnsupportedEffect"
+  }
+}
+
+/** Checks a release of Effect; the one that this package loads by default. Dies with `UnsupportedEffect`. */
+export const checkVersion = (version: string = manifest.version): Effect.Effect<void> =>
+  version.startsWith(tested) ? Effect.void : Effect.die(new UnsupportedEffect(version))

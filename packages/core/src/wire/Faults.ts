@@ -1,0 +1,347 @@
+import {
+  Array as Arr,
+  Exit,
+  Predicate,
+  Result,
+  Schema,
+  SchemaAST,
+  SchemaIssue,
+  SchemaParser,
+  SchemaTransformation
+} from "effect"
+import { max_counted, max_listed } from "./FieldError.ts"
+
+/*
+ * Finds the faults of a value, up to a bound. A decoder makes several objects for each fault, so a list of wrong items
+ * would cost a hundred times its size. Here, a schema is rebuilt so that items of lists and members of records are
+ * decoded only until enough of them are wrong.
+ */
+
+/** The faults of a wrong value, up to a bound. */
+export interface Found {
+  /** All faults if there are few; otherwise those of the first hundred wrong items. */
+  readonly issue: SchemaIssue.Issue
+  /** How many further items are wrong; 0 if they are not counted. */
+  readonly more: number
+}
+
+/**
+ * What is decoded. In a caller's `input`, unknown fields are wrong, undefined ones count as absent, and further wrong
+ * items are counted at a cost for each. In any other `value`, such as a carrier's answer, unknown fields are dropped.
+ */
+type Source = "input" | "value"
+
+/** For a wrong value with more items and members than this, only the first fault is reported. */
+const max_members = 50_000
+
+/**
+ * Compiles a schema into a function that finds the faults of a wrong value that is not an input, about a hundred at
+ * most. For a large value it reports only the first fault, which the caller knows: looking at all of it would cost as
+ * much as reading it.
+ */
+export const finder = (
+  schema: Schema.Decoder<unknown>
+): ((value: unknown, first: SchemaIssue.Issue) => SchemaIssue.Issue) => {
+  const budget = new Budget()
+  const bounded = schemaOf(new Bounding(budget, "value").rebuild(schema.ast))
+  const look = Schema.decodeUnknownResult(bounded, { errors: "all" })
+  return (value, first) => {
+    if (isLarge(value)) return first
+    budget.reset()
+    const looked = look(value)
+    // The description of the faults may decode parts of the value again.
+    budget.reset()
+    return Result.isFailure(looked) ? looked.failure.issue : first
+  }
+}
+
+/** Whether the lists and plain objects of a value have more than fifty thousand items and members in all. */
+export const isLarge = (value: unknown): boolean => {
+  const found = [value]
+  // Grows while it is read.
+  for (const one of found) {
+    if (!isListOrRecord(one)) continue
+    // The members of a large object are counted before they are read, which takes longer.
+    const members = Array.isArray(one) ? one.length : Object.keys(one).length
+    if (found.length + members > max_members) return true
+    for (const member of Object.values(one)) found.push(member)
+  }
+  return false
+}
+
+/** Whether a value is an object of data, not of a class. */
+export const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> => {
+  if (!Predicate.isReadonlyObject(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // Objects of other realms have a prototype of their own.
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+}
+
+const isListOrRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
+  Array.isArray(value) || isRecord(value)
+
+/** Compiles a schema into a decoder of inputs that stops looking for faults after about a hundred. */
+export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Result.Result<A, Found>) => {
+  const onExcessProperty = "error"
+  const budget = new Budget()
+  const bounded = new Bounding(budget, "input").rebuild(schema.ast)
+  const decode = firstFault(schema, { onExcessProperty })
+  const look = Schema.decodeUnknownResult(Schema.make<Schema.Decoder<A>>(bounded), { errors: "all", onExcessProperty })
+  return (value) => {
+    budget.reset()
+    const looked = look(value)
+    const { is_spent, more } = budget
+    // The description of the faults may decode parts of the value again.
+    budget.reset()
+    // A member of a union can look valid because the faults of another member have spent the budget.
+    const decoded = Result.isSuccess(looked) && is_spent ? decode(value) : looked
+    return Result.mapError(decoded, ({ issue }) => ({ issue, more }))
+  }
+}
+
+/**
+ * Compiles a schema into a decoder that stops at the first fault. A recursive schema is followed at most some thousand
+ * times: if members of its unions have fields in common, every level of a value multiplies the tries.
+ */
+export const firstFault = <A>(
+  schema: Schema.Decoder<A>,
+  options: SchemaAST.ParseOptions = {}
+): ((value: unknown) => Result.Result<A, Schema.SchemaError>) => {
+  if (!isRecursive(schema.ast)) return Schema.decodeUnknownResult(schema, options)
+  const budget = new Budget()
+  const bounded = Schema.make<Schema.Decoder<A>>(new Bounding(budget, "value").rebuild(schema.ast))
+  const decode = Schema.decodeUnknownResult(bounded, options)
+  return (value) => {
+    budget.resetForFirst()
+    return decode(value)
+  }
+}
+
+const isRecursive = (ast: SchemaAST.AST, visited = new Set<SchemaAST.AST>()): boolean => {
+  if (visited.has(ast)) return false
+  visited.add(ast)
+  return ast._tag === "Suspend" || partsOf(ast).some((part) => isRecursive(part, visited))
+}
+
+const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
+  const encoded = ast.encoding?.map(({ to }) => to) ?? []
+  switch (ast._tag) {
+    case "Objects":
+      return [
+        ...encoded,
+        ...ast.propertySignatures.map(({ type }) => type),
+        ...ast.indexSignatures.map(({ type }) => type)
+      ]
+    case "Arrays":
+      return [...encoded, ...ast.elements, ...ast.rest]
+    case "Union":
+      return [...encoded, ...ast.types]
+    default:
+      return encoded
+  }
+}
+
+/** How often a recursive schema is followed in one value, up to the first fault and for all faults. */
+const max_visits = { first: 20_000, all: 1_000 }
+
+/** How many faults this decode still looks for, and how many it left out. */
+class Budget {
+  items = 0
+  unknown_fields = 0
+  more = 0
+  visits = 0
+
+  /** Call before all faults of a value are looked for. */
+  reset(): void {
+    this.items = max_listed
+    this.unknown_fields = max_listed
+    this.more = 0
+    this.visits = max_visits.all
+  }
+
+  /** Call before a value is decoded up to its first fault. */
+  resetForFirst(): void {
+    this.items = Number.POSITIVE_INFINITY
+    this.unknown_fields = Number.POSITIVE_INFINITY
+    this.visits = max_visits.first
+  }
+
+  get is_spent(): boolean {
+    return this.items <= 0
+  }
+}
+
+const originals = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
+
+/** The original of a rebuilt part of a schema, which issues of `decoder` and `finder` refer to. */
+export const originalOf = (ast: SchemaAST.AST): SchemaAST.AST => originals.get(ast) ?? ast
+
+const too_many_ways = { message: "Is nested too deeply: there are too many ways to read it." }
+
+const schemaOf = (ast: SchemaAST.AST) => Schema.make<Schema.Decoder<unknown>>(ast)
+
+/** Rebuilds schemas so that they look for faults within a budget. */
+class Bounding {
+  readonly #budget: Budget
+  readonly #is_input: boolean
+  readonly #known = new Map<SchemaAST.AST, SchemaAST.AST>()
+
+  constructor(budget: Budget, source: Source) {
+    this.#budget = budget
+    this.#is_input = source === "input"
+  }
+
+  readonly rebuild = (ast: SchemaAST.AST): SchemaAST.AST => {
+    const before = this.#known.get(ast)
+    if (before !== undefined) return before
+    const after = this.#rebuilt(ast)
+    this.#known.set(ast, after)
+    originals.set(after, ast)
+    return after
+  }
+
+  #rebuilt(ast: SchemaAST.AST): SchemaAST.AST {
+    const { annotations, checks, context } = ast
+    const encoding = this.#linked(ast)
+    switch (ast._tag) {
+      case "Objects":
+        return this.#object(ast, encoding ?? (this.#is_input ? this.#kept(ast) : undefined))
+      case "Arrays": {
+        const { elements, rest } = this.#items(ast)
+        return new SchemaAST.Arrays(
+          ast.isMutable,
+          elements,
+          rest,
+          annotations,
+          checks,
+          encoding,
+          context,
+          ast.encodingChecks
+        )
+      }
+      case "Union": {
+        // Effect tells the members of a union of objects apart by their fields, so these stay outermost.
+        const isMany = ast.types.filter(SchemaAST.isObjects).length > 1
+        const types = ast.types.map((type) =>
+          isMany && SchemaAST.isObjects(type) ? this.#object(type, this.#linked(type)) : this.rebuild(type)
+        )
+        return new SchemaAST.Union(types, ast.options, annotations, checks, encoding, context, ast.encodingChecks)
+      }
+      case "Suspend":
+        return new SchemaAST.Suspend(() => this.#visited(ast.thunk()), annotations, undefined, encoding, context)
+      case "Declaration": {
+        const { encodingChecks, encodingRun, run, typeParameters } = ast
+        if (encoding === undefined) return ast
+        return new SchemaAST.Declaration(
+          typeParameters,
+          run,
+          annotations,
+          checks,
+          encoding,
+          context,
+          encodingChecks,
+          encodingRun
+        )
+      }
+      default:
+        return ast
+    }
+  }
+
+  /** What a schema refers to, unless it was already followed too often. */
+  #visited(ast: SchemaAST.AST): SchemaAST.AST {
+    const budget = this.#budget
+    const run = () => {
+      const decode = SchemaParser.decodeUnknownExit(schemaOf(this.rebuild(ast)))
+      return (sent: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
+        budget.visits -= 1
+        return budget.visits < 0 ? Exit.fail(new SchemaIssue.InvalidValue(too_many_ways)) : decode(sent, options)
+      }
+    }
+    return new SchemaAST.Declaration([], run)
+  }
+
+  #linked({ encoding }: SchemaAST.AST): SchemaAST.Encoding | undefined {
+    const links = encoding?.map(({ to, transformation }) => new SchemaAST.Link(this.rebuild(to), transformation)) ?? []
+    return Arr.isReadonlyArrayNonEmpty(links) ? links : undefined
+  }
+
+  #object(ast: SchemaAST.Objects, encoding: SchemaAST.Encoding | undefined): SchemaAST.Objects {
+    const { annotations, checks, context, encodingChecks, indexSignatures, propertySignatures } = ast
+    const fields = propertySignatures.map(({ name, type }) => new SchemaAST.PropertySignature(name, this.rebuild(type)))
+    const members = indexSignatures.map(
+      ({ parameter, type }) => new SchemaAST.IndexSignature(parameter, this.#item(type))
+    )
+    return new SchemaAST.Objects(fields, members, annotations, checks, encoding, context, encodingChecks)
+  }
+
+  /** A step before an object is decoded, which removes undefined fields, and unknown ones beyond the budget. */
+  #kept({ context, indexSignatures, propertySignatures }: SchemaAST.Objects): SchemaAST.Encoding {
+    const names = indexSignatures.length > 0 ? null : new Set(propertySignatures.map(({ name }) => name))
+    const isKept = (name: string, value: unknown): boolean => {
+      if (value === undefined) return false
+      if (names === null || names.has(name)) return true
+      if (this.#budget.unknown_fields > 0) {
+        this.#budget.unknown_fields -= 1
+        return true
+      }
+      this.#budget.more += 1
+      return false
+    }
+    const keep = (value: unknown): unknown => {
+      if (!Predicate.isReadonlyObject(value)) return value
+      const sent = Object.keys(value)
+      const kept = sent.filter((name) => isKept(name, value[name]))
+      return kept.length === sent.length ? value : Object.fromEntries(kept.map((name) => [name, value[name]]))
+    }
+    const { ast } = context?.isOptional === true ? Schema.optionalKey(Schema.Unknown) : Schema.Unknown
+    return [new SchemaAST.Link(ast, SchemaTransformation.transform({ decode: keep, encode: keep }))]
+  }
+
+  /**
+   * The items of a list. Those beyond the bound of a bounded list are not decoded, because the list is wrong anyway.
+   */
+  #items(list: SchemaAST.Arrays): Pick<SchemaAST.Arrays, "elements" | "rest"> {
+    const elements = list.elements.map(this.rebuild)
+    const [first, ...others] = list.rest
+    if (first === undefined) return { elements, rest: [] }
+    const bound = boundOf(list)
+    if (bound === undefined || elements.length > 0 || others.length > 0) {
+      return { elements, rest: [this.#item(first), ...others.map(this.rebuild)] }
+    }
+    const item = Schema.optionalKey(schemaOf(this.#item(first))).ast
+    return { elements: Arr.makeBy(bound, () => item), rest: [Schema.Unknown.ast] }
+  }
+
+  /** An item of a list or a member of a record, which is not decoded if the budget is spent. */
+  #item(ast: SchemaAST.AST): SchemaAST.AST {
+    const budget = this.#budget
+    const run = () => {
+      const decode = SchemaParser.decodeUnknownExit(schemaOf(this.rebuild(ast)))
+      const isValid = this.#is_input ? validatorOf(ast) : null
+      return (sent: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
+        // JSON writes an undefined item as null.
+        const item = sent === undefined && this.#is_input ? null : sent
+        if (budget.is_spent) {
+          if (isValid !== null && budget.more <= max_counted && !isValid(item)) budget.more += 1
+          return Exit.succeed(item)
+        }
+        const before = budget.items
+        const decoded = decode(item, options)
+        // An item whose own items are wrong is already counted with them.
+        if (Exit.isFailure(decoded) && budget.items === before) budget.items -= 1
+        return decoded
+      }
+    }
+    return new SchemaAST.Declaration([], run)
+  }
+}
+
+const validatorOf = (ast: SchemaAST.AST): ((item: unknown) => boolean) => {
+  const decode = firstFault(schemaOf(ast), { onExcessProperty: "error" })
+  return (item) => Result.isSuccess(decode(item))
+}
+
+/** The bound of a list (`max_items`). A longer list is wrong anyway, so items beyond the bound are not checked. */
+export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
+  checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)

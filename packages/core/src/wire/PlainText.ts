@@ -1,0 +1,58 @@
+/*
+ * Text from outside, such as a carrier's message or a name, made safe to show to a person or a model. Such text can
+ * contain invisible characters that hide, reorder or command something: terminal sequences, bidirectional controls,
+ * tags, joiners.
+ */
+
+/**
+ * Invisible characters that are not text: control characters and line separators; characters that Unicode lets a
+ * program ignore, such as bidirectional controls, tags, zero-width characters and variation selectors; annotation
+ * marks; lone surrogates.
+ */
+const invisible = String.raw`\p{Cc}\u2028\u2029\p{DI}\ufff9-\ufffb\p{Cs}`
+
+/** Letters that joiners shape: those of scripts without case, such as Arabic and Devanagari, and their marks. */
+const shaped = String.raw`[[\p{Lo}\p{M}]--[\p{DI}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]]`
+
+/**
+ * Invisible characters where writing needs them: joiners of letters and of emoji, and one variation selector per
+ * character.
+ */
+const needed = [
+  String.raw`(?<=${shaped})[\u200c\u200d](?=${shaped})`,
+  String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\p{Emoji}\ufe0f)\u200d(?=\p{Extended_Pictographic})`,
+  String.raw`(?<=\p{Emoji})[\ufe0e\ufe0f]`,
+  String.raw`(?<=\p{Script=Han})[\u{e0100}-\u{e01ef}]`,
+  String.raw`(?<=[\p{Script=Mongolian}&&\p{Lo}])[\u180b-\u180d\u180f]`
+].join("|")
+
+const hidden = new RegExp(`(${needed})|[${invisible}]`, "gv")
+
+/** Whether a character separates words, so that a space must replace it. */
+const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(character)
+
+/**
+ * The text on one line, without characters that hide, reorder or command something. Lone surrogates become `\ufffd`.
+ */
+export const plain = (text: string): string =>
+  text.replaceAll(hidden, (character: string, kept: string | undefined) => {
+    if (kept !== undefined) return kept
+    return separates(character) ? " " : character.isWellFormed() ? "" : "\ufffd"
+  })
+
+/** JSON text with such characters as escapes: it reads back the same, and a terminal or a log shows them. */
+export const escapedInJson = (json: string): string =>
+  json.replaceAll(hidden, (character: string, kept: string | undefined) => kept ?? unitsOf(character))
+
+const unitsOf = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+  ).join("")
+
+/** The text with such characters shown as `\u{1b}`, for terminals and logs, where people must see what is there. */
+export const escaped = (text: string): string =>
+  text.replaceAll(
+    hidden,
+    (character: string, kept: string | undefined) => kept ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+  )

@@ -1,0 +1,99 @@
+import { type Array as Arr, Data, Effect, Option, Result, Stream } from "effect"
+import { Xml } from "effect/encoding"
+
+/*
+ * XML as trees of elements. A document with a DOCTYPE is refused, so it can define no entities, external or its own.
+ */
+
+/** An element: its name and attributes as written, and its texts and elements in order. */
+export type XmlElement = Xml.Element
+
+/**
+ * A text is not XML, or exceeds the limits. The message names the reason and the place, and repeats none of the text.
+ */
+export class InvalidXml extends Data.TaggedError("InvalidXml")<{ readonly message: string }> {}
+
+/** The deepest nesting of elements. */
+export const max_depth = 64
+/** The most elements of a document. Each takes memory, however short it is written. */
+export const max_elements = 20_000
+/** How much of a text is read at a time, in characters. */
+const chunk_characters = 16 * 1_024
+
+/**
+ * Reads a document as a tree. Comments and processing instructions are dropped, and CDATA is text like any other.
+ *
+ * Fails if it is not well-formed, has a DOCTYPE, uses entities of its own, or exceeds `max_elements` or `max_depth`.
+ */
+export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
+  let elements = 0
+  const allowed = (events: Arr.NonEmptyReadonlyArray<Xml.Event>) => {
+    if (events.some(({ _tag }) => _tag === "Doctype")) {
+      return Effect.fail(invalid("It has a DOCTYPE, which is not read."))
+    }
+    elements += events.filter(({ _tag }) => _tag === "StartElement").length
+    return elements > max_elements
+      ? Effect.fail(invalid(`It has more than ${max_elements} elements.`))
+      : Effect.succeed(events)
+  }
+  const tree = Stream.fromIterable(chunksOf(text)).pipe(
+    Stream.pipeThroughChannel(Xml.decodeString({ maxDepth: max_depth })),
+    Stream.mapArrayEffect(allowed),
+    Stream.pipeThroughChannel(Xml.elements(["*"])),
+    Stream.runLast,
+    Effect.mapError((error) =>
+      error instanceof InvalidXml ? error : invalid(`It is not well-formed XML${placeOf(error)}.`)
+    )
+  )
+  return Result.flatMap(
+    Effect.runSync(Effect.result(tree)),
+    Option.match({ onNone: () => Result.fail(invalid("It has no element.")), onSome: (root) => Result.succeed(root) })
+  )
+}
+
+const invalid = (message: string) => new InvalidXml({ message })
+
+const placeOf = ({ column, line }: Xml.XmlError): string =>
+  line === undefined ? "" : `, at line ${line}, column ${column}`
+
+function* chunksOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += chunk_characters) yield text.slice(at, at + chunk_characters)
+}
+
+/** Writes a document. Throws an `InvalidXml` if a name or a character is not allowed in XML. */
+export const write = (root: XmlElement): string =>
+  Stream.fromIterable(eventsOf(root)).pipe(
+    Stream.pipeThroughChannel(Xml.encodeString()),
+    Stream.mkString,
+    // The encoder's messages name elements and attributes, and no values.
+    Effect.mapError(({ message }) => invalid(`It cannot be written: ${message}.`)),
+    Effect.result,
+    Effect.runSync,
+    Result.getOrThrow
+  )
+
+function* eventsOf({ attributes, children, name }: XmlElement): Generator<Xml.Event> {
+  yield { _tag: "StartElement", name, attributes }
+  for (const child of children) {
+    if (typeof child === "string") yield { _tag: "Text", text: child }
+    else yield* eventsOf(child)
+  }
+  yield { _tag: "EndElement", name }
+}
+
+/** A name without the prefix of its namespace. */
+export const localName = (name: string): string => name.slice(name.indexOf(":") + 1)
+
+/** Whether an attribute declares a namespace. */
+export const isDeclaration = (attribute: string): boolean => /^xmlns(?::|$)/.test(attribute)
+
+/** The elements in an element. */
+export const elementsOf = ({ children }: XmlElement): ReadonlyArray<XmlElement> =>
+  children.filter((child) => typeof child !== "string")
+
+/** The text directly in an element, without blanks around it. */
+export const textOf = ({ children }: XmlElement): string =>
+  children
+    .filter((child) => typeof child === "string")
+    .join("")
+    .trim()

@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Mailboxes } from "../../src/calls/Mailboxes.ts"
+import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
+import { World } from "../../src/testing/World.ts"
+import { second_ms } from "../../src/wire/Timestamp.ts"
+import { all, onRecord } from "../carriers/onRecord.ts"
+import { carriers, slow } from "../quoting/carriers.ts"
+import { beginning, type InWorld, live, pass, read, start, startOf, work, world } from "../quoting/support.ts"
+import { requests } from "./support.ts"
+
+/** A test in a world whose wall clock is set: `jump` sets it, and neither monotonic time nor what sleeps notices. */
+const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>) =>
+  it.effect.each([-20, 20])(`${name}: by %i s`, (seconds) =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      let ahead_ms = 0
+      const clock = yield* Clock.Clock
+      const millis = () => clock.currentTimeMillisUnsafe() + ahead_ms
+      const jumping: Clock.Clock = {
+        ...clock,
+        currentTimeMillisUnsafe: millis,
+        currentTimeMillis: Effect.sync(millis),
+        currentTimeNanosUnsafe: () => BigInt(millis()) * 1_000_000n,
+        currentTimeNanos: Effect.sync(() => BigInt(millis()) * 1_000_000n)
+      }
+      const jump = () => {
+        ahead_ms += seconds * second_ms
+      }
+      const acme = slow("acme", 4 * second_ms)
+      const surroundings = Layer.succeed(ExchangeRecording, all)
+      const layer = world({ ...carriers(acme), surroundings })
+      yield* body(jump).pipe(Effect.scoped, Effect.provide(layer), Effect.provideService(Clock.Clock, jumping))
+    })
+  )
+
+describe("a wall clock that is set while something runs", () => {
+  testJumping("changes no duration: of a call, its wait, and an exchange with a carrier", (jump) =>
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      const waiting = yield* Effect.forkChild(read(id, live, { wait_seconds: 7, since_version: 3 }))
+      yield* pass(second_ms)
+      jump()
+      yield* pass(3 * second_ms)
+      const [exchange] = yield* onRecord()
+      assert.strictEqual(exchange?.duration_ms, 4 * second_ms)
+      yield* pass(4 * second_ms)
+      const [entry] = (yield* requests({ operation: "get_quote_request" }, live)).requests
+      assert.isDefined(waiting.pollUnsafe())
+      assert.strictEqual(entry?.duration_ms, 4 * second_ms)
+    })
+  )
+
+  testJumping("neither shortens nor lengthens a long poll and the wait for a message", (jump) =>
+    Effect.gen(function* () {
+      const { organization } = yield* World
+      const { id } = yield* start(startOf({ scenario: "waits_in_queue" }))
+      const poll = yield* Effect.forkChild(read(id, {}, { wait_seconds: 7 }))
+      const box = { workspace_id: organization.workspaces.sandbox, name: "one" }
+      const message = yield* Effect.forkChild((yield* Mailboxes).receive(box, 7 * second_ms))
+      yield* pass(second_ms)
+      jump()
+      yield* pass(5 * second_ms)
+      assert.isUndefined(poll.pollUnsafe())
+      assert.isUndefined(message.pollUnsafe())
+      yield* pass(second_ms)
+      assert.strictEqual((yield* Fiber.join(poll)).quote_request.id, id)
+      assert.isNull(yield* Fiber.join(message))
+    })
+  )
+})

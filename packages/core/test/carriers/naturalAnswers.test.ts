@@ -1,0 +1,306 @@
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import * as fc from "fast-check"
+import * as AnswerRules from "../../src/carriers/AnswerRules.ts"
+import { type CarrierReply, declineReasons } from "../../src/carriers/Carrier.ts"
+import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
+import * as Reply from "../../src/carriers/Reply.ts"
+import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
+import { logOfRequest, only } from "../quoting/log.ts"
+import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+/*
+ * Values that an adapter returns without a thought, such as an undefined field of the carrier's answer. None may lose the answer.
+ */
+
+const bare = { offer_ref: "1", premium: offer().premium, term_months: 12 } as const
+
+/** A value whose optional fields are present but undefined, as plain JavaScript makes it. */
+const withUndefined = <A extends object>(value: A, ...names: ReadonlyArray<string>): A =>
+  Object.assign({ ...value }, Object.fromEntries(names.map((name) => [name, undefined])))
+
+/** Replies as an adapter of its own returns them: what the type says, and what plain JavaScript adds. */
+const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> = [
+  ["an offer", Reply.offers([{ ...bare, product: undefined, expires_at: undefined, fees: undefined }]), "quoted"],
+  [
+    "what an offer may leave out",
+    Reply.offers([{ ...bare, refresh_after_ms: undefined, extra_actions: undefined, reason: undefined }]),
+    "quoted"
+  ],
+  ["what an offer may leave out, given as null", Reply.offers([JSON.parse('{"offer_ref":"1","fees":null}')]), "quoted"],
+  [
+    "an offer without `Reply`",
+    { kind: "offers", offers: [withUndefined(offer(), "refresh_after_ms", "extra_actions")] },
+    "quoted"
+  ],
+  [
+    "an assumption and an action",
+    {
+      kind: "offers",
+      offers: [
+        offer({
+          assumptions: [withUndefined({ path: "a", value: 1, source: "carrier" }, "label")],
+          extra_actions: [withUndefined({ type: "call_agent" }, "phone_number")]
+        })
+      ]
+    },
+    "quoted"
+  ],
+  ["the words of a decline", Reply.decline("prior_claims", undefined), "declined prior_claims"],
+  ["the words of a decline, given as null", Reply.decline("prior_claims", null), "declined prior_claims"],
+  [
+    "the words of a decline without `Reply`",
+    withUndefined({ kind: "declined", reason: "prior_claims" }, "message"),
+    "declined prior_claims"
+  ],
+  [
+    "the choices of a question",
+    Reply.question(withUndefined({ path: "a", label: "A?" }, "allowed_values")),
+    "needs_information"
+  ],
+  ["a wait, given as null", Reply.unavailable("maintenance", null), "no_answer maintenance"]
+]
+
+describe("undefined counts as absent in", () => {
+  for (const [what, reply, outcome] of undefinedMembers) {
+    for (const [by, scripted] of [
+      ["adapter of its own", prompt("own", reply)],
+      [
+        "definition",
+        {
+          adapter: defineCarrier({
+            id: "naic:12345",
+            name: "Acme Mutual",
+            lines: { renters: { states: ["NY"] } },
+            handoff_hosts: ["carrier.example"],
+            ask: () => reply
+          }),
+          asks: []
+        }
+      ]
+    ] as const) {
+      testInWorld(
+        `${what}, returned by an ${by}`,
+        Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          assert.deepStrictEqual(yield* outcomes(id), [`${scripted.adapter.carrier.id} ${outcome}`])
+        }),
+        carriers(scripted)
+      )
+    }
+  }
+
+  {
+    const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minute_ms }]), {
+      rest: {
+        refresh: () =>
+          Effect.succeed(
+            Reply.refreshed("price_updated", {
+              ...bare,
+              premium: offer().premium,
+              product: undefined,
+              reason: undefined
+            })
+          )
+      }
+    })
+    testInWorld(
+      "a refreshed offer",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* pass(minute_ms)
+        const [quote] = (yield* read(id, live)).quotes
+        assert.strictEqual(quote?.version, 2)
+      }),
+      carriers(refreshing)
+    )
+  }
+
+  it("the type of an offer, which takes undefined from an optional field of an answer", () => {
+    expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
+    expectTypeOf<{ offer_ref: undefined }>().not.toExtend<Reply.PartialOffer>()
+  })
+})
+
+describe("a wait in fractions of a millisecond", () => {
+  it("is rounded up wherever an answer has one, whatever its size", () => {
+    const sizes = fc.double({ noNaN: true, noDefaultInfinity: true })
+    fc.assert(
+      fc.property(sizes, (millis) => {
+        const waits = [
+          Reply.pending("1", { poll_after_ms: millis }),
+          Reply.unavailable("rate_limited", millis),
+          Reply.offers([{ ...bare, refresh_after_ms: millis }]),
+          { kind: "pending", ref: "1", poll_after_ms: null, callback_after_ms: millis }
+        ]
+        for (const reply of waits) assert.isTrue(Result.isSuccess(AnswerRules.readReply(reply)), `${millis}`)
+        const refreshed = Reply.refreshed("rechecked", { ...bare, refresh_after_ms: millis })
+        for (const found of [refreshed, Reply.unavailable("timeout", millis)]) {
+          assert.isTrue(Result.isSuccess(AnswerRules.readRefresh(found)), `${millis}`)
+        }
+        const read = Result.getOrThrow(AnswerRules.readReply(Reply.unavailable("timeout", millis)))
+        const wait = read.kind === "unavailable" ? read.retry_after_ms : undefined
+        if (Math.abs(millis) < 1e9) assert.strictEqual(wait, Math.ceil(millis))
+      })
+    )
+  })
+
+  it("must be a number, and is named if it is none", () => {
+    for (const millis of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const broken = Result.getOrThrow(
+        Result.flip(AnswerRules.readReply(Reply.pending("1", { poll_after_ms: millis })))
+      )
+      assert.deepStrictEqual(
+        broken.map(({ path }) => path),
+        ["poll_after_ms"]
+      )
+    }
+  })
+
+  {
+    const scripted = carrier(
+      "own",
+      (_, nth) =>
+        Effect.succeed(
+          nth === 1
+            ? Reply.unavailable("rate_limited", 2.3 * 1_000.001)
+            : Reply.pending("1", { poll_after_ms: 2.01 * 1_000 })
+        ),
+      { rest: { poll: () => Effect.succeed(offers()) } }
+    )
+    testInWorld(
+      "repeats the ask and polls after the next whole one",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(2_301)
+        assert.deepStrictEqual(
+          scripted.asks.map(({ at }) => at - beginning),
+          [0, 2_301]
+        )
+        yield* pass(2_010)
+        assert.deepStrictEqual(yield* outcomes(id), ["own quoted"])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  for (const millis of [9e15, 1e300]) {
+    const scripted = prompt("own", offers(offer({ refresh_after_ms: minute_ms, expires_at: null })), {
+      rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
+    })
+    testInWorld(
+      `of ${millis} ms to the next refresh leaves the quote as it is`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* pass(minute_ms)
+        const { quotes } = yield* read(id, live)
+        assert.deepStrictEqual(
+          quotes.map(({ status, version }) => [status, version]),
+          [["active", 1]]
+        )
+      }),
+      carriers(scripted)
+    )
+  }
+})
+
+describe("an expiry", () => {
+  const expiring = (expires_at: string | Date) => [
+    [`${JSON.stringify(expires_at)} by Reply`, Reply.offers([{ ...bare, expires_at }])] as const,
+    [
+      `${JSON.stringify(expires_at)} by hand`,
+      { kind: "offers", offers: [Object.assign(offer(), { expires_at })] } as const
+    ] as const
+  ]
+  const taken: ReadonlyArray<string | Date> = [
+    new Date("2027-01-31T12:00:00.000Z"),
+    "2027-01-31T12:00:00Z",
+    "2027-01-31T12:00Z",
+    "2027-01-31 12:00:00Z",
+    "2027-01-31T07:00:00.000000-05:00",
+    "2027-01-31T13:00+01:00"
+  ]
+  for (const [what, reply] of taken.flatMap(expiring)) {
+    const own = prompt("own", reply)
+    testInWorld(
+      `${what} is taken in UTC`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const [quote] = (yield* read(id, live)).quotes
+        assert.strictEqual(quote?.availability.expires_at, "2027-01-31T12:00:00.000Z")
+      }),
+      carriers(own)
+    )
+  }
+
+  const refused = [
+    "12/31/2027",
+    "2027-12-31",
+    "2027-12-31T12:00:00",
+    "2027-02-30T12:00:00Z",
+    "2027-12-31T25:00:00Z",
+    "2027-12-31T12:00:00+25:00",
+    "2027-12-31T12:00:00 EST",
+    "Fri, 31 Dec 2027 12:00:00 GMT",
+    new Date(Number.NaN)
+  ]
+  for (const [what, reply] of refused.flatMap(expiring)) {
+    const own = prompt("own", reply)
+    testInWorld(
+      `${what} says no moment, so the answer is dropped, and the log says why`,
+      Effect.gen(function* () {
+        const { id, lines } = yield* logOfRequest()
+        assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
+        assert.strictEqual(
+          only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules,
+          "offers.0.expires_at: Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
+        )
+      }),
+      carriers(own)
+    )
+  }
+})
+
+describe("a choice that is none", () => {
+  {
+    const own = prompt("own", Object.assign(Reply.decline("prior_claims"), { reason: "UW_42" }))
+    testInWorld(
+      "is logged with the choices",
+      Effect.gen(function* () {
+        const { lines } = yield* logOfRequest()
+        assert.strictEqual(
+          only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules,
+          `reason: Must be one of ${declineReasons.join(", ")}.`
+        )
+      }),
+      carriers(own)
+    )
+  }
+})
+
+describe("a reply with more members than any valid one has", () => {
+  const items = { objects: () => ({}), "objects without a prototype": () => Object.create(null), lists: () => [] }
+
+  it.each(Object.entries(items))("is refused without being copied: %s", (_, make) => {
+    fc.assert(
+      fc.property(fc.integer({ min: 50_001, max: 150_000 }), fc.constantFrom("offers", "questions"), (length, list) => {
+        let reads = 0
+        const last = Object.defineProperty({}, "label", { enumerable: true, get: () => void reads++ })
+        const kind = list === "offers" ? "offers" : "question"
+        const read = AnswerRules.readReply({ kind, [list]: [...Array.from({ length }, make), last] })
+        assert.deepStrictEqual([Result.isFailure(read), reads], [true, 0])
+      }),
+      { numRuns: 8 }
+    )
+  })
+})

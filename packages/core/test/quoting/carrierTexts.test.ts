@@ -1,0 +1,25 @@
+import { describe } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Change from "../../src/storage/Change.ts"
+import type { Storage } from "../../src/storage/Storage.ts"
+import { options, story } from "./carrierTextStory.ts"
+import { testInWorld } from "./support.ts"
+
+describe("text from carriers", () => {
+  const texts: Array<string> = []
+  /** Memory that stores texts, as a database does, and notes those of records, events and jobs. */
+  const around = (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    commit: (change) =>
+      Effect.suspend(() => {
+        const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
+        texts.push(JSON.stringify({ ...change, writes }))
+        return storage.commit({ ...change, writes })
+      })
+  })
+  testInWorld(
+    "is sealed in storage, whichever field it is in, and erased completely",
+    story(Effect.sync(() => texts.join("\n"))),
+    { ...options, around }
+  )
+})

@@ -1,0 +1,133 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import type { Storage } from "../../src/storage/Storage.ts"
+import { Timelines } from "../../src/timeline/Timelines.ts"
+import { carrier, carriers, offers, type ScriptedCarrier } from "./carriers.ts"
+import { live, outcomes, pass, read, runDue, start, testInWorld } from "./support.ts"
+
+/* A dead host holds its jobs until their leases expire; then another host finds that they were cut off. */
+
+const lease_ms = 30_000
+const longest_pause_ms = 10_000
+
+/** A host that runs what is due and dies while it waits for a carrier. It releases nothing. */
+const workAndDie = Effect.gen(function* () {
+  const host = yield* Effect.forkChild(runDue)
+  yield* pass(0)
+  yield* Fiber.interrupt(host)
+  yield* pass(lease_ms)
+})
+
+const inWorldOfDeaths = (...all: ReadonlyArray<ScriptedCarrier>) => ({
+  ...carriers(...all),
+  around: (storage: Storage["Service"]) => ({ ...storage, release: () => Effect.void })
+})
+
+/** A carrier whose answers to the first asks end the process. */
+const deadly = (id: string, times: number) =>
+  carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
+
+describe("an ask that was cut off by the end of its process", () => {
+  {
+    const scripted = carrier("once", () => Effect.never, { idempotent: false })
+    testInWorld(
+      "is not made again if the carrier recognizes no repeats, and the timeline says so",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* workAndDie
+        yield* runDue
+        yield* pass(longest_pause_ms)
+        yield* runDue
+        assert.lengthOf(scripted.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["once no_answer timeout"])
+        const { entries } = yield* Effect.flatMap(Timelines, (timelines) => timelines.read(id))
+        const faults = entries.flatMap((entry) => (entry.what === "exchange" ? [entry.details.fault] : []))
+        assert.deepStrictEqual(faults, ["ProcessEnded"])
+      }),
+      inWorldOfDeaths(scripted)
+    )
+  }
+  {
+    const scripted = deadly("deadly", Number.POSITIVE_INFINITY)
+    testInWorld(
+      "is made once more after a pause, and then fails with a reason in the timeline",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* workAndDie
+        yield* runDue
+        assert.lengthOf(scripted.asks, 1)
+        yield* pass(longest_pause_ms)
+        yield* workAndDie
+        assert.lengthOf(scripted.asks, 2)
+        assert.strictEqual(scripted.asks[0]?.ask.idempotency_key, scripted.asks[1]?.ask.idempotency_key)
+        yield* runDue
+        yield* pass(longest_pause_ms)
+        yield* runDue
+        assert.lengthOf(scripted.asks, 2)
+        assert.deepStrictEqual(yield* outcomes(id), ["deadly no_answer carrier_error"])
+        const { entries } = yield* Effect.flatMap(Timelines, (timelines) => timelines.read(id))
+        const told = entries.flatMap((entry) =>
+          entry.what === "exchange" ? [[entry.details.attempt, entry.details.fault]] : []
+        )
+        assert.deepStrictEqual(told, [
+          [1, "ProcessEnded"],
+          [2, "ProcessEnded"]
+        ])
+      }),
+      inWorldOfDeaths(scripted)
+    )
+  }
+
+  {
+    const innocent = deadly("innocent", 1)
+    testInWorld(
+      "is answered if it did not end the process itself",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* workAndDie
+        yield* runDue
+        yield* pass(longest_pause_ms)
+        yield* runDue
+        assert.lengthOf(innocent.asks, 2)
+        assert.deepStrictEqual(yield* outcomes(id), ["innocent quoted"])
+      }),
+      inWorldOfDeaths(innocent)
+    )
+  }
+
+  for (const [what, deaths, outcome] of [
+    ["has ended two processes", 2, "accepts no_answer carrier_error"],
+    ["has ended one process", 1, "accepts quoted"]
+  ] as const) {
+    let polls = 0
+    const accepts = carrier("accepts", () => Effect.succeed({ kind: "pending", ref: "ref-1", poll_after_ms: 2_000 }), {
+      mode: "poll",
+      rest: {
+        poll: () =>
+          Effect.suspend(() => {
+            polls += 1
+            return polls <= deaths ? Effect.never : Effect.succeed(offers())
+          })
+      }
+    })
+    testInWorld(
+      `is ${deaths === 2 ? "a failure" : "polled again after a pause"} if its poll ${what}`,
+      Effect.gen(function* () {
+        polls = 0
+        const { id } = yield* start({}, live)
+        yield* runDue
+        yield* pass(2_000)
+        yield* workAndDie
+        yield* runDue
+        assert.strictEqual(polls, 1)
+        yield* pass(longest_pause_ms)
+        if (deaths === 2) yield* workAndDie
+        yield* runDue
+        assert.strictEqual(polls, 2)
+        assert.deepStrictEqual(yield* outcomes(id), [outcome])
+        assert.lengthOf((yield* read(id, live)).quotes, deaths === 2 ? 0 : 1)
+      }),
+      inWorldOfDeaths(accepts)
+    )
+  }
+})

@@ -1,0 +1,33 @@
+import { Schema } from "effect"
+import { FromText } from "../../src/wire/Money.ts"
+import * as FakeCarrier from "../carriers/fakeCarrier.ts"
+
+/* How calls to carriers fail in tests. */
+
+export const thrown = (error: Error) => () => {
+  throw error
+}
+export const withCode = (code: string) =>
+  thrown(new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code }) }))
+
+/** How a call fails; the reason with which a poll ends its carrier, or null if it is retried; and the same for an ask. */
+export type Failing<Call> = readonly [what: string, call: Call, poll: string | null, ask?: string]
+
+export const Priced = Schema.Struct({ premium: FromText })
+
+/** What the carrier's API answers. */
+export const answers: ReadonlyArray<Failing<FakeCarrier.Script>> = [
+  ["400", () => FakeCarrier.status(400), "carrier_error"],
+  ["401", () => FakeCarrier.status(401), "carrier_error"],
+  ["404, as its number may not be known yet", () => FakeCarrier.status(404), null],
+  ["302", () => FakeCarrier.status(302, { location: "/elsewhere" }), "carrier_error"],
+  ["429 without a wait", () => FakeCarrier.status(429), null, "rate_limited"],
+  ["500", () => FakeCarrier.status(500), null],
+  ["503", () => FakeCarrier.status(503), null],
+  ["other JSON", () => FakeCarrier.json({ premium: "1.171,10" }), "unreadable_answer"],
+  ["no JSON", () => new Response("<p>Sorry</p>"), "unreadable_answer"],
+  ["nothing, as the connection breaks", () => ({ code: "ECONNRESET" }), null],
+  ["nothing", () => "silence", null],
+  ["with a certificate that is not trusted", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
+  ["from an address that is refused", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
+]

@@ -1,0 +1,324 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
+import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
+import * as Reply from "../../src/carriers/Reply.ts"
+import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { dollars } from "../../src/wire/Money.ts"
+import * as FakeCarrier from "../carriers/fakeCarrier.ts"
+import { onRecord } from "../carriers/onRecord.ts"
+import { callbackOf, callingBack, carrier, carriers, offer, offers, prompt } from "./carriers.ts"
+import { answers, type Failing, Priced, thrown, withCode } from "./failing.ts"
+import { logOf, only } from "./log.ts"
+import { beginning, live, outcomes, pass, start, testInWorld, work } from "./support.ts"
+
+const request = HttpClientRequest.get("https://api.acme.example")
+
+/** An ask that has no reason of its own does what a poll does. One that is made again is a `carrier_error` if it may not be. */
+const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
+  ["throws a TypeError", thrown(new TypeError("no")), "carrier_error"],
+  ["dies", () => Effect.die("no"), "carrier_error"],
+  ["throws an InvalidMoney", () => Effect.sync(() => offers(offer({ premium: dollars(10 / 3) }))), "unreadable_answer"],
+  [
+    "offers a fraction of a cent",
+    () => Effect.succeed(offers(offer({ premium: { amount_minor: 0.5, currency: "USD" } }))),
+    "unreadable_answer"
+  ],
+  ["offers a term of five months", () => Effect.succeed(offers(offer({ term_months: 5 }))), "unreadable_answer"],
+  ["makes no offer", () => Effect.succeed({ kind: "offers", offers: [] }), "unreadable_answer"],
+  // As a JavaScript program can return it.
+  ["returns no reply", () => Effect.succeed(JSON.parse("{}")), "unreadable_answer"],
+  [
+    "says that the answer is unreadable",
+    () => Effect.succeed(Reply.unavailable("unreadable_answer")),
+    "unreadable_answer"
+  ],
+  ["says that it has failed for good", () => Effect.succeed(Reply.failed("maintenance")), "maintenance"],
+  ["waits for a callback that nothing reads", () => Effect.succeed(Reply.pending("r")), "unreadable_answer"],
+  ["declines", () => Effect.succeed(Reply.decline("prior_claims")), "prior_claims"],
+  ["never answers", () => Effect.never, null],
+  ["says that it timed out", () => Effect.succeed(Reply.unavailable("timeout")), null],
+  ["says that the carrier has an error", () => Effect.succeed(Reply.unavailable("carrier_error")), null],
+  ["says that it is limited", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), null],
+  ["says that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), null, "maintenance"],
+  ["loses the connection of a client of its own", withCode("ECONNRESET"), null],
+  ["cannot look up the name with a client of its own", withCode("EAI_AGAIN"), null],
+  ["runs into a time-out of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), null],
+  [
+    "cannot reach the carrier with Effect's client",
+    thrown(new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request }) })),
+    null
+  ],
+  [
+    "gets a status for good with Effect's client",
+    () =>
+      Effect.die(
+        new HttpClientError.HttpClientError({
+          reason: new HttpClientError.StatusCodeError({
+            request,
+            response: HttpClientResponse.fromWeb(request, new Response(null, { status: 400 }))
+          })
+        })
+      ),
+    "carrier_error"
+  ]
+]
+
+/** A carrier that is accepted, fails its first poll in this way, and would answer the next. */
+const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
+  let count = 0
+  const scripted = prompt(
+    "polled",
+    { kind: "pending", ref: "r", poll_after_ms: 2_000 },
+    { rest: { poll: () => (++count === 1 ? poll() : Effect.succeed(offers())) } }
+  )
+  return { ...scripted, polls: () => count }
+}
+
+describe("a poll that", () => {
+  for (const [what, poll, reason] of failures) {
+    const scripted = failingOnce(poll)
+    testInWorld(
+      `${what} ${reason === null ? "is made again" : "ends its carrier at once"}`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(3_000)
+        const outcome = reason === "prior_claims" ? "declined" : "no_answer"
+        const after = reason === null ? "polled pending" : `polled ${outcome} ${reason}`
+        assert.deepStrictEqual(yield* outcomes(id), [after])
+        for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
+        assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "polled quoted" : after])
+        assert.strictEqual(scripted.polls(), reason === null ? 2 : 1)
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const closed = prompt(
+      "polled",
+      { kind: "pending", ref: "r", poll_after_ms: 2_000 },
+      { rest: { poll: () => Effect.succeed(Reply.unavailable("maintenance", 600_000)) } }
+    )
+    testInWorld(
+      "cannot be made again before the deadline ends its carrier with the reason of its failure",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(3_000)
+        assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer maintenance"])
+      }),
+      carriers(closed)
+    )
+  }
+})
+
+describe("a poll over HTTP that is answered", () => {
+  for (const [what, script, reason] of answers) {
+    let failed = false
+    const { client } = FakeCarrier.make((got, count) => {
+      if (got.method === "POST") return FakeCarrier.json({})
+      if (failed) return FakeCarrier.json({ premium: "1,171.10" })
+      return script(got, count)
+    })
+    const acme = defineCarrier({
+      id: "naic:12345",
+      name: "Acme Mutual",
+      lines: { renters: { states: ["NY"], mode: "poll", attempt_timeout_ms: 5_000 } },
+      http: { base_url: "https://api.acme.example" },
+      ask: () => Reply.pending("r", { poll_after_ms: 2_000 }),
+      poll: async ({ http }) =>
+        Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
+    })
+    testInWorld(
+      `${what} ${reason === null ? "is made again" : "ends its carrier at once"}`,
+      Effect.provideService(
+        Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(2_000)
+          for (let seconds = 0; seconds < 6; seconds++) yield* pass(1_000)
+          failed = true
+          const after = reason === null ? "naic:12345 pending" : `naic:12345 no_answer ${reason}`
+          assert.deepStrictEqual(yield* outcomes(id), [after])
+          for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
+          assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "naic:12345 quoted" : after])
+        }),
+        CarrierTransport,
+        client
+      ),
+      { carriers: [acme] }
+    )
+  }
+})
+
+/** The outcome of an ask that fails in this way, if the carrier recognizes repeats, and if it does not. */
+const endsOf = (reason: string | null, once: string) => ({
+  idempotent: reason === null ? "quoted" : reason === "prior_claims" ? `declined ${reason}` : `no_answer ${reason}`,
+  other: `${reason === "prior_claims" ? "declined" : "no_answer"} ${reason ?? once}`
+})
+
+describe("an ask that", () => {
+  for (const [what, call, polled, asked] of failures) {
+    const reason = asked ?? polled
+    const isLimited = what === "says that it is limited"
+    const { idempotent, other } = endsOf(reason, /never|timed out/.test(what) ? "timeout" : "carrier_error")
+    for (const recognizes of [true, false]) {
+      const again = reason === null && (recognizes || isLimited)
+      const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
+        idempotent: recognizes,
+        attempt_timeout_ms: 5_000
+      })
+      testInWorld(
+        `${what} ${again ? "is made once more" : "ends its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+          assert.deepStrictEqual(yield* outcomes(id), [`asked ${again ? "quoted" : recognizes ? idempotent : other}`])
+          assert.lengthOf(scripted.asks, again ? 2 : 1)
+        }),
+        carriers(scripted)
+      )
+    }
+  }
+
+  for (const recognizes of [true, false]) {
+    const scripted = carrier(
+      "asked",
+      (_, nth) => Effect.succeed(nth === 1 ? Reply.unavailable("maintenance", 5_000) : offers()),
+      { idempotent: recognizes }
+    )
+    testInWorld(
+      `says when the carrier opens again ${recognizes ? "is made then" : "ends it if it recognizes no repeats"}`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+        assert.deepStrictEqual(yield* outcomes(id), [`asked ${recognizes ? "quoted" : "no_answer maintenance"}`])
+        assert.deepStrictEqual(
+          scripted.asks.map(({ at }) => at - beginning),
+          recognizes ? [0, 5_000] : [0]
+        )
+      }),
+      carriers(scripted)
+    )
+  }
+})
+
+describe("an ask over HTTP that is answered", () => {
+  for (const [what, script, polled, asked] of answers) {
+    const reason = asked ?? polled
+    const { idempotent, other } = endsOf(reason, what === "nothing" ? "timeout" : "carrier_error")
+    for (const recognizes of [true, false]) {
+      let fails = true
+      const { client } = FakeCarrier.make((got, count) =>
+        fails ? script(got, count) : FakeCarrier.json({ premium: "1,171.10" })
+      )
+      const acme = defineCarrier({
+        id: "naic:12345",
+        name: "Acme Mutual",
+        lines: { renters: { states: ["NY"], idempotent: recognizes, attempt_timeout_ms: 5_000 } },
+        http: { base_url: "https://api.acme.example" },
+        ask: async ({ http }) =>
+          Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
+      })
+      testInWorld(
+        `${what} ${reason === null && recognizes ? "is made again" : "ends its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        Effect.provideService(
+          Effect.gen(function* () {
+            yield* work
+            const { id } = yield* start({}, live)
+            // The client's own repeat comes within this time, and that of the ask after it.
+            for (let tenths = 0; tenths < 4; tenths++) yield* pass(100)
+            fails = false
+            for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+            assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 ${recognizes ? idempotent : other}`])
+          }),
+          CarrierTransport,
+          client
+        ),
+        { carriers: [acme] }
+      )
+    }
+  }
+})
+
+const callbacks: ReadonlyArray<readonly [string, CarrierReply, string]> = [
+  ["a fraction of a cent", offers(offer({ premium: { amount_minor: 0.5, currency: "USD" } })), "unreadable_answer"],
+  ["a term of five months", offers(offer({ term_months: 5 })), "unreadable_answer"],
+  ["an answer that cannot be read", Reply.unavailable("unreadable_answer"), "unreadable_answer"],
+  ["an error of the carrier", Reply.unavailable("carrier_error"), "carrier_error"]
+]
+
+describe("a genuine callback with", () => {
+  for (const [what, reply, reason] of callbacks) {
+    const scripted = callingBack("calls")
+    testInWorld(
+      `${what} ends its carrier at once`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(1_000)
+        const service = yield* Carriers
+        assert.isTrue(yield* service.callback("calls", callbackOf("no. 1", reply)))
+        assert.deepStrictEqual(yield* outcomes(id), [`calls no_answer ${reason}`])
+        assert.isBelow((yield* Clock.currentTimeMillis) - beginning, 10_000)
+      }),
+      carriers(scripted)
+    )
+  }
+
+  const throwing = callingBack("calls", { rest: { callback: thrown(new TypeError("no")) } })
+  testInWorld(
+    "code that throws is refused, and its carrier may call again",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(1_000)
+      const service = yield* Carriers
+      assert.isFalse(yield* service.callback("calls", callbackOf("no. 1", offers())))
+      assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
+    }),
+    carriers(throwing)
+  )
+})
+
+describe("a price that is not an amount of money", () => {
+  const computing = defineCarrier({
+    id: "naic:12345",
+    name: "Acme Mutual",
+    lines: { renters: { states: ["NY"] } },
+    ask: () => Reply.offers([{ offer_ref: "1", premium: dollars(10 / 3) }])
+  })
+  testInWorld(
+    "is logged with its rule and its place in the adapter",
+    Effect.gen(function* () {
+      let id = ""
+      const lines = yield* logOf(
+        Effect.gen(function* () {
+          yield* work
+          id = (yield* start({}, live)).id
+          yield* pass(10)
+        })
+      )
+      assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer unreadable_answer"])
+      const line = only(lines, "A carrier's answer breaks the rules and was dropped")
+      assert.match(
+        String(line.annotations.broken_rules),
+        /^Money\.dollars was given no amount of money\. Must be whole cents/
+      )
+      assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id })
+      const [exchange] = yield* onRecord()
+      assert.deepStrictEqual(
+        exchange?.broken_rules.map(({ message }) => message),
+        [String(line.annotations.broken_rules)]
+      )
+      assert.match(line.cause, /failures\.test\.ts:\d+:\d+/)
+    }),
+    { carriers: [computing] }
+  )
+})

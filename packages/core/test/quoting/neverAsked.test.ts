@@ -1,0 +1,54 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Storage } from "../../src/storage/Storage.ts"
+import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { carriers, prompt } from "./carriers.ts"
+import { live, pass, read, runDue, start, testInWorld, work } from "./support.ts"
+
+/** Storage from which nothing is claimed after the first job, while `isHeld`: as if every host had stopped right after it had collected. */
+const holding = () => {
+  const hold = { isHeld: true }
+  let hasCollected = false
+  const around = (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    claim: (query) =>
+      hold.isHeld && hasCollected
+        ? Effect.succeed({ jobs: [], next_due_at: null, busy: false })
+        : Effect.tap(storage.claim(query), ({ jobs }) =>
+            Effect.sync(() => {
+              hasCollected ||= jobs.some(({ kind }) => kind === "collect")
+            })
+          )
+  })
+  return { around, hold }
+}
+
+describe("a live carrier that nobody asked before the deadline", () => {
+  for (const [how, run] of [
+    ["one after the other", runDue],
+    ["side by side", Effect.asVoid(work)]
+  ] as const) {
+    const never = prompt("never")
+    const { around, hold } = holding()
+    testInWorld(
+      `has no asked_at, if jobs run ${how} afterwards`,
+      Effect.gen(function* () {
+        const stop = yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* stop
+        yield* pass(2 * minute_ms)
+        hold.isHeld = false
+        yield* run
+        yield* pass(5_000)
+        const { quote_request } = yield* read(id, live)
+        assert.deepStrictEqual(
+          quote_request.carriers.map(({ asked_at, outcome, reason }) => [asked_at, outcome, reason]),
+          [[null, "no_answer", "timeout"]]
+        )
+        assert.lengthOf(never.asks, 0)
+      }),
+      { ...carriers(never), around }
+    )
+  }
+})

@@ -1,0 +1,274 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { Runner } from "../../src/runner/Runner.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { offer, offers, silent, slow } from "../quoting/carriers.ts"
+import { logOf } from "../quoting/log.ts"
+import {
+  advance,
+  anotherHost,
+  feed,
+  type InWorld,
+  pass,
+  read,
+  refusal,
+  reset,
+  start,
+  testInWorld,
+  work
+} from "../quoting/support.ts"
+import { advanceInRealTime, connected, kinds, type RealCarrier, real } from "./realTime.ts"
+
+const carriers = (...all: ReadonlyArray<Pick<RealCarrier, "adapter">>) => ({
+  carriers: all.map(({ adapter }) => adapter)
+})
+
+/** How many seconds of real time something takes. */
+const secondsOf = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const before = yield* Clock.currentTimeMillis
+    yield* body
+    return ((yield* Clock.currentTimeMillis) - before) / 1_000
+  })
+
+/** The carriers' outcomes of a request. */
+const outcomesOf = (id: string) =>
+  Effect.map(read(id), ({ quote_request }) =>
+    quote_request.carriers.map(({ carrier, outcome, reason }) => [carrier.id, outcome, reason].join(" ").trim())
+  )
+
+/** A test in which jobs run in the background. */
+const test = (name: string, body: InWorld<unknown>, ...all: ReadonlyArray<Pick<RealCarrier, "adapter">>) =>
+  testInWorld(name, Effect.andThen(work, body), carriers(...all))
+
+describe("an advance of the clock", () => {
+  {
+    const takes_its_time = slow("slow", 6_000, offers(), { idempotent: false })
+    test(
+      "waits in real time for the answer of a carrier that is asked on the way",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 6)
+        assert.isBelow(took, 8)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["slow quoted"])
+        assert.lengthOf(takes_its_time.asks, 1)
+        const [created] = (yield* feed()).filter(({ type }) => type === "quote.created")
+        assert.strictEqual(created?.occurred_at, "2026-11-20T12:00:07.000Z")
+      }),
+      takes_its_time
+    )
+  }
+
+  {
+    const never = silent("silent", { attempt_timeout_ms: 5_000, idempotent: false })
+    test(
+      "waits at most as long as an attempt may take",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        assert.isBelow(yield* secondsOf(advanceInRealTime(3_600)), 7)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["silent no_answer timeout"])
+      }),
+      never
+    )
+  }
+
+  {
+    const accepts = real(
+      "accepts",
+      (_, { idempotency_key }) => ({
+        after_ms: 0,
+        reply: { kind: "pending", ref: idempotency_key, poll_after_ms: null }
+      }),
+      { mode: "callback", attempt_timeout_ms: 4_000, typical_ms: 1_000 }
+    )
+    test(
+      "waits for a callback as long as an attempt may take, and then passes the deadline",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 4)
+        assert.isBelow(took, 7)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["accepts no_answer timeout"])
+      }),
+      accepts
+    )
+  }
+
+  {
+    const calls_back = kinds["calls back"]?.("calls-back", 3_000)
+    if (calls_back === undefined) throw new Error("There is no such kind of carrier")
+    test(
+      "continues as soon as a carrier has called back",
+      Effect.gen(function* () {
+        yield* connected([calls_back])
+        const { id } = yield* start()
+        assert.isBelow(yield* secondsOf(advanceInRealTime(3_600)), 6)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["calls-back quoted"])
+      }),
+      calls_back
+    )
+  }
+
+  {
+    const refreshed: Array<string> = []
+    const refreshes = real(
+      "refreshes",
+      () => ({ after_ms: 1_000, reply: offers(offer({ refresh_after_ms: 600_000 })) }),
+      {
+        rest: {
+          refresh: (ask) => {
+            refreshed.push(new Date(ask.now).toISOString())
+            return Effect.delay(Effect.succeed({ kind: "withdrawn" } as const), 2_000)
+          }
+        }
+      }
+    )
+    test(
+      "stops when a carrier is to be asked about its offer, and waits for that answer",
+      Effect.gen(function* () {
+        yield* start()
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 3)
+        assert.isBelow(took, 6)
+        assert.deepStrictEqual(refreshed, ["2026-11-20T12:10:02.000Z"])
+        const withdrawn = (yield* feed()).find(({ type }) => type === "quote.updated")
+        assert.strictEqual(withdrawn?.occurred_at, "2026-11-20T12:10:02.000Z")
+      }),
+      refreshes
+    )
+  }
+
+  {
+    const polled = real(
+      "polled",
+      (_, { idempotency_key }) => ({
+        after_ms: 0,
+        reply: { kind: "pending", ref: idempotency_key, poll_after_ms: 5_000 }
+      }),
+      { mode: "poll" }
+    )
+    test(
+      "is refused with `wait` after a while, naming the time left and the carriers, and a retry continues it",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const asking = yield* Effect.forkChild(refusal(advance(3_600, { idempotency_key: "an-hour" })))
+        yield* pass(46_000)
+        const { _tag, message, retry_action } = yield* Fiber.join(asking)
+        assert.deepStrictEqual([_tag, retry_action], ["conflict", "wait"])
+        assert.include(message, "3,599 seconds are left")
+        assert.include(message, "The polled (polled)")
+        const again = yield* Effect.forkChild(advance(3_600, { idempotency_key: "an-hour" }))
+        yield* pass(30_000)
+        const { workspace } = yield* Fiber.join(again)
+        assert.strictEqual(workspace.clock_offset_seconds, 3_600)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["polled no_answer timeout"])
+      }),
+      polled
+    )
+  }
+
+  {
+    const takes_its_time = slow("slow", 14_000)
+    test(
+      "logs the carriers that it waits for, and again while it still waits",
+      Effect.gen(function* () {
+        yield* start()
+        const lines = yield* logOf(advanceInRealTime(60))
+        const waits = lines.filter(({ text }) => text.includes("waits for carriers"))
+        assert.isAbove(waits.length, 1)
+        for (const { annotations } of waits) assert.deepStrictEqual(annotations.carrier_ids, ["slow"])
+      }),
+      takes_its_time
+    )
+  }
+
+  {
+    const quick = slow("quick", 500)
+    test(
+      "logs nothing about a carrier that answers within a second",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const lines = yield* logOf(advanceInRealTime(60))
+        assert.deepStrictEqual(yield* outcomesOf(id), ["quick quoted"])
+        assert.deepStrictEqual(lines, [])
+      }),
+      quick
+    )
+  }
+
+  {
+    const orphaned = slow("orphaned", 2_000, offers(), { idempotent: false })
+    testInWorld(
+      "waits for the ask of a host that has died until its lease has ended, and for that of the next host",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        yield* advance(1)
+        const storage = yield* Storage
+        const now = yield* Clock.currentTimeMillis
+        assert.lengthOf((yield* storage.claim({ now, lease_ms: 30_000, limit: 100 })).jobs, 1)
+        yield* work
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 30)
+        assert.isBelow(took, 40)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["orphaned quoted"])
+        assert.lengthOf(orphaned.asks, 1)
+      }),
+      carriers(orphaned)
+    )
+  }
+
+  {
+    const takes_its_time = slow("slow", 9_000, offers(), { idempotent: false })
+    testInWorld(
+      "waits for an ask that another host makes",
+      Effect.gen(function* () {
+        const there = yield* anotherHost(carriers(takes_its_time))
+        yield* (yield* there(Runner.use(Effect.succeed))).forever
+        const { id } = yield* start()
+        yield* pass(3_000)
+        assert.lengthOf(takes_its_time.asks, 1)
+        yield* advanceInRealTime(3_600)
+        assert.deepStrictEqual(yield* outcomesOf(id), ["slow quoted"])
+        assert.lengthOf(takes_its_time.asks, 1)
+      }),
+      carriers(takes_its_time)
+    )
+  }
+
+  {
+    const never = silent("silent")
+    test(
+      "ends with a reset while it waits",
+      Effect.gen(function* () {
+        yield* start()
+        const advancing = yield* Effect.forkChild(advance(3_600))
+        yield* pass(3_000)
+        yield* reset()
+        yield* pass(2_000)
+        assert.strictEqual((yield* Fiber.join(advancing)).workspace.clock_offset_seconds, 0)
+      }),
+      never
+    )
+  }
+
+  {
+    const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
+    testInWorld(
+      "passes the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 59)
+        assert.isBelow(took, 63)
+        const { quote_request } = yield* read(id)
+        assert.deepStrictEqual(
+          quote_request.carriers.map(({ asked_at, outcome }) => [asked_at, outcome]),
+          [[null, "no_answer"]]
+        )
+        assert.lengthOf(untried.asks, 0)
+      }),
+      carriers(untried)
+    )
+  }
+})

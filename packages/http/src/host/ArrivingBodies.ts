@@ -1,0 +1,117 @@
+import { ApiError } from "@quotewire/core"
+import { Effect } from "effect"
+import * as Body from "./Body.ts"
+import type { Read } from "./Route.ts"
+
+/** Limits the memory for bodies that are still arriving. */
+export interface Limits {
+  /**
+   * The most bytes that the arriving bodies of all callers may occupy together. Above that, the body that began to
+   * arrive first is refused with `service_unavailable`. At least 256 KiB, the size of one body; 64 MiB by default.
+   */
+  readonly max_arriving_bytes?: number
+}
+
+/** Reports the outcome of reading a body. */
+type Settle = (outcome: Read) => void
+
+/**
+ * The bodies that are arriving at a handler, oldest first.
+ *
+ * They share one limit. Above it the oldest body is refused: it is the slowest, so slow senders cannot keep out the
+ * others.
+ */
+export class ArrivingBodies {
+  private readonly bodies = new Set<ArrivingBody>()
+  private readonly max_bytes: number
+  private bytes = 0
+
+  constructor({ max_arriving_bytes = 64 * 1024 * 1024 }: Limits) {
+    this.max_bytes = max_arriving_bytes
+  }
+
+  /** Begins a body of at most `limit` bytes. `settle` is called once, with the body or a refusal. */
+  begin(limit: number, settle: Settle): ArrivingBody {
+    const body = new ArrivingBody(limit, this, settle)
+    this.bodies.add(body)
+    return body
+  }
+
+  /** Counts the growth of a body, and refuses the oldest bodies while the total exceeds the limit. */
+  grow(bytes: number): void {
+    this.bytes += bytes
+    for (const oldest of this.bodies) {
+      if (this.bytes <= this.max_bytes) return
+      oldest.finish(busy)
+    }
+  }
+
+  remove(body: ArrivingBody, bytes: number): void {
+    if (this.bodies.delete(body)) this.bytes -= bytes
+  }
+}
+
+const busy = Effect.fail(
+  ApiError.make("service_unavailable", {
+    message: "Too many bodies are arriving at once, and nothing was done. Send the request again.",
+    retry_after_seconds: 1
+  })
+)
+
+/**
+ * A body that arrives in pieces. The pieces are copied into one buffer, because a piece of one byte occupies a hundred
+ * times its size and may keep its whole chunk in memory.
+ */
+export class ArrivingBody {
+  private readonly limit: number
+  private readonly all: ArrivingBodies
+  private readonly settle: Settle
+  private buffer = Body.nothing
+  private length = 0
+  isOver = false
+
+  constructor(limit: number, all: ArrivingBodies, settle: Settle) {
+    this.limit = limit
+    this.all = all
+    this.settle = settle
+  }
+
+  /** Adds a piece. Above the limit the body is refused with `request_too_large`. */
+  add(piece: Uint8Array): void {
+    if (this.isOver) return
+    const length = this.length + piece.length
+    if (length > this.limit) {
+      this.finish(Body.tooLarge(this.limit))
+      return
+    }
+    if (length > this.buffer.length) {
+      const buffer = new Uint8Array(Math.min(this.limit, Math.max(length, this.buffer.length * 2)))
+      buffer.set(this.buffer.subarray(0, this.length))
+      const before = this.buffer.length
+      this.buffer = buffer
+      this.all.grow(buffer.length - before)
+      if (this.isOver) return
+    }
+    this.buffer.set(piece, this.length)
+    this.length = length
+  }
+
+  /** Ends the body after its last piece. */
+  end(): void {
+    this.finish(Effect.succeed(this.buffer.subarray(0, this.length)))
+  }
+
+  /** Ends the body with this outcome. Later outcomes are ignored. */
+  finish(outcome: Read): void {
+    if (this.isOver) return
+    this.forget()
+    this.settle(outcome)
+  }
+
+  /** Drops the body because its reader is gone. */
+  forget(): void {
+    this.isOver = true
+    this.all.remove(this, this.buffer.length)
+    this.buffer = Body.nothing
+  }
+}

@@ -1,0 +1,183 @@
+import type { IncomingMessage, Server } from "node:http"
+import type { Server as SecureServer } from "node:https"
+import type { Socket } from "node:net"
+import { performance } from "node:perf_hooks"
+
+/** The size of a chunk that is parsed at once, without waiting for a turn. Most requests are smaller. */
+const small_bytes = 4 * 1024
+
+/** How many bytes of a larger chunk are parsed in one turn of the event loop. */
+const slice_bytes = 2 * 1024
+
+/** The same for a connection whose requests had to wait, because each waiting request takes memory. */
+const held_slice_bytes = 1024
+
+/** How many connections get a slice parsed in one turn. */
+const slices_per_turn = 32
+
+/** How long after a suspicious connection new ones are read in slices from the start, in milliseconds. */
+const wary_ms = 60_000
+
+/** A request with more header fields takes long to parse. Browsers send about twenty. */
+const usual_headers = 100
+
+/**
+ * Makes a server parse incoming data in slices of 2 KiB, from up to 32 connections in each turn of the event loop.
+ * Chunks of up to 4 KiB are parsed at once. A connection that had too many requests at a time gets smaller slices.
+ *
+ * By default Node reads up to 64 KiB at once, and creates all requests in it before any code can close the connection:
+ * 61 KB can contain 1,700 requests, which take 5 MB in Node. Here, at most one such chunk waits for each connection.
+ * Call this before the server listens.
+ *
+ * @example
+ * const server = createServer(nodeHandler(quotewire))
+ * readInSlices(server)
+ */
+export const readInSlices = (server: Server | SecureServer): void => {
+  // A TLS server parses the decrypted connection.
+  const connected = "setSecureContext" in server ? "secureConnection" : "connection"
+  server.on(connected, (socket: Socket) => void inlets.set(socket, new Inlet(socket)))
+}
+
+/**
+ * Leaves reading to Node until one connection is suspicious, then reads all connections of the server in slices. Slices
+ * make a read a tenth more expensive. If many connections send bursts, Node parses only one chunk of one of them.
+ *
+ * All requests of the server must be passed to `look`. For a connection with too many requests at a time, call `hold`.
+ */
+export const readInSlicesIfNeeded = (server: Server): void => {
+  const watch = new Watch()
+  server.on("connection", (socket: Socket) => watch.add(socket))
+}
+
+/** Reads a connection in slices from now on if its request has a chunked body or many headers, which take long to parse. */
+export const look = ({ headers, rawHeaders, socket }: IncomingMessage): void => {
+  if (headers["transfer-encoding"] !== undefined || rawHeaders.length > 2 * usual_headers) {
+    watches.get(socket)?.beware()
+  }
+}
+
+/** Stops parsing a connection until it is released, if its server reads in slices. */
+export const hold = (socket: Socket): void => {
+  watches.get(socket)?.beware()
+  inlets.get(socket)?.hold()
+}
+
+/** Resumes parsing a connection. */
+export const release = (socket: Socket): void => inlets.get(socket)?.release()
+
+/** The connections of a server that Node reads by itself. */
+class Watch {
+  private readonly sockets = new Set<Socket>()
+  private wary_until_ms = 0
+
+  add(socket: Socket): void {
+    watches.set(socket, this)
+    if (performance.now() < this.wary_until_ms) return void inlets.set(socket, new Inlet(socket))
+    this.sockets.add(socket)
+    socket.once("close", () => this.sockets.delete(socket))
+  }
+
+  /** Reads all open connections in slices from now on, and new ones for a while. */
+  beware(): void {
+    this.wary_until_ms = performance.now() + wary_ms
+    for (const socket of this.sockets) inlets.set(socket, new Inlet(socket))
+    this.sockets.clear()
+  }
+}
+
+/**
+ * The data that a connection has received and Node has not parsed yet.
+ *
+ * It stands between the connection and its stream. Pausing the stream is not enough: Node resumes it after each request.
+ */
+class Inlet {
+  private readonly socket: Socket
+  private readonly push: Socket["push"]
+  /** Null marks the end. */
+  private readonly waiting: Array<Uint8Array | null> = []
+  private isHeld = false
+  private isScheduled = false
+  private small_bytes = small_bytes
+  private slice_bytes = slice_bytes
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    this.push = socket.push.bind(socket)
+    const read = socket._read.bind(socket)
+    // Node bypasses the stream until something else has listened on it.
+    socket.on("data", ignore).off("data", ignore)
+    socket.push = (chunk: Uint8Array | null) => this.take(chunk)
+    socket._read = (bytes) => {
+      if (this.waiting.length === 0) read(bytes)
+    }
+  }
+
+  hold(): void {
+    this.isHeld = true
+    this.small_bytes = held_slice_bytes
+    this.slice_bytes = held_slice_bytes
+  }
+
+  release(): void {
+    this.isHeld = false
+    this.schedule()
+  }
+
+  /** Takes data that was read. If false, nothing more is read until the stream asks for it. */
+  private take(chunk: Uint8Array | null): boolean {
+    const isFirst = this.waiting.length === 0 && !this.isHeld
+    if (isFirst && (chunk === null || chunk.length <= this.small_bytes)) return this.passThrough(chunk)
+    this.waiting.push(chunk)
+    this.schedule()
+    return false
+  }
+
+  /**
+   * Bypasses a stream that is flowing and empty: it would only pass the chunk on, which takes about two microseconds.
+   */
+  private passThrough(chunk: Uint8Array | null): boolean {
+    const { socket } = this
+    return chunk !== null && socket.readableFlowing === true && socket.readableLength === 0
+      ? socket.emit("data", chunk)
+      : this.push(chunk)
+  }
+
+  /** Lets the next slice be parsed. */
+  passOn(): void {
+    this.isScheduled = false
+    const { slice_bytes, socket, waiting } = this
+    const [first] = waiting
+    if (first === undefined || this.isHeld || socket.destroyed) return
+    if (first !== null && first.length > slice_bytes) waiting[0] = first.subarray(slice_bytes)
+    else waiting.shift()
+    this.push(first?.subarray(0, slice_bytes) ?? null)
+    this.schedule()
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.isHeld || this.waiting.length === 0) return
+    this.isScheduled = true
+    ready.push(this)
+    if (!isTurning) setImmediate(turn)
+    isTurning = true
+  }
+}
+
+/** The inlets with a slice to pass on, of all servers, in the order of their turns. */
+const ready: Array<Inlet> = []
+let isTurning = false
+
+const turn = (): void => {
+  try {
+    for (let left = slices_per_turn; left > 0; left--) ready.shift()?.passOn()
+  } finally {
+    isTurning = ready.length > 0
+    if (isTurning) setImmediate(turn)
+  }
+}
+
+const inlets = new WeakMap<Socket, Inlet>()
+const watches = new WeakMap<Socket, Watch>()
+
+const ignore = (): void => {}

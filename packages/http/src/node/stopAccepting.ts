@@ -1,0 +1,40 @@
+import { Server as Listener } from "node:net"
+import { performance } from "node:perf_hooks"
+import { Effect } from "effect"
+
+/** After a turn of the event loop longer than this, in milliseconds, the kernel's queue may hold a connection. */
+const quiet_ms = 1
+
+/** After this many turns the socket is closed, quiet or not. */
+const max_turns = 200
+
+/**
+ * Closes the listening socket of a server but keeps its open connections.
+ *
+ * The kernel resets connections that it has accepted but the server has not. Therefore the socket is closed only after
+ * a turn of the event loop in which no connection arrived.
+ */
+export const stopAccepting = (server: Listener): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    let turns = 0
+    let began_ms = Number.NEGATIVE_INFINITY
+    let isQuiet = false
+    const onConnection = () => {
+      isQuiet = false
+    }
+    const look = () => {
+      turns += 1
+      if (turns < max_turns && !(isQuiet && performance.now() - began_ms < quiet_ms)) {
+        isQuiet = true
+        began_ms = performance.now()
+        setImmediate(look)
+        return
+      }
+      // An HTTP server's own `close` would also end idle connections.
+      Listener.prototype.close.call(server)
+      server.off("connection", onConnection)
+      resume(Effect.void)
+    }
+    server.on("connection", onConnection)
+    setImmediate(look)
+  })

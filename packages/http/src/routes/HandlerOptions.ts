@@ -1,0 +1,202 @@
+import { Allowance, InvalidArgument, type Limits, PublicUrl, type Quotewire } from "@quotewire/core"
+import { Effect, Predicate, Result, Schema } from "effect"
+import * as Addresses from "../host/Addresses.ts"
+import type * as Answering from "../host/Answering.ts"
+import type * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as BasePath from "../host/BasePath.ts"
+import * as Body from "../host/Body.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { MessageEndpoint } from "../messages/MessageRoute.ts"
+import * as OAuthOptions from "../oauth/OAuthOptions.ts"
+import type * as Api from "./Api.ts"
+import * as ServiceApi from "./ServiceApi.ts"
+
+/** Options of a handler inside another program, as plain values. */
+export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, ArrivingBodies.Limits {
+  /**
+   * The path that requests arrive below, such as `/api/insurance`. Set it if your framework passes on the whole URL, as
+   * Next and Fastify do. Express removes its mount path and reports it.
+   */
+  readonly base_path?: string
+  /**
+   * The address at which callers reach the handler, with its path: links in answers begin with it. By default the `public_url`
+   * of `embed`. It is never taken from the `Host` header, which any caller can write.
+   */
+  readonly base_url?: string
+  /** The address of the documentation; `{base_url}/docs` by default. */
+  readonly docs_url?: string
+  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`; none by default. */
+  readonly cors_origins?: ReadonlyArray<string>
+  /**
+   * The proxies that are trusted to report a caller's address: the number of consecutive hops, such as 1, or their
+   * networks, such as `10.0.0.0/8,fd00::/8`. None by default.
+   */
+  readonly proxies?: number | string
+  /** The header in which these proxies pass on the caller's address; `x-forwarded-for` by default. */
+  readonly proxy_header?: RequestInfo.ProxyHeader
+  /** Serves agents: `mcp` of `@quotewire/mcp`. */
+  readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
+  /** The origins whose web pages may call the agent endpoint; none by default. */
+  readonly mcp_origins?: ReadonlyArray<string>
+  /**
+   * The organization that agents without a key act for, at `/v1/mcp` only, and their environment, by default the
+   * sandbox. Without this option agents need a key.
+   */
+  readonly keyless?: Quotewire.Keyless
+  /**
+   * The OAuth issuer whose tokens the agent endpoint accepts besides keys, so that users can sign in from their agent
+   * programs; none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
+   */
+  readonly oauth?: OAuthOptions.OAuthOptions
+  /**
+   * The rate limits of outside callers; by default those of `embed`, or else of the contract. Your own calls do not
+   * count.
+   */
+  readonly limits?: Limits
+  /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
+  readonly grace_ms?: number
+}
+
+/** Options that were checked. */
+export interface Checked {
+  /** Encoded and without a trailing slash; an empty text for the root. */
+  readonly base_path: string
+  readonly base_url: string | null
+  readonly docs_url: string | null
+  readonly answering: Omit<Answering.Settings, "docs_url"> & ArrivingBodies.Limits
+  readonly proxies: RequestInfo.Proxies | null
+  /** Null to use the limits of the service. */
+  readonly limits: Limits | null
+  readonly grace_ms: number
+  readonly keyless: Quotewire.Keyless | null
+  readonly service: Omit<Api.Settings<ServiceApi.Services>, "base_url">
+}
+
+/** Checks the options. The error is a sentence that names the option and the rule. */
+export const check = (options: HandlerOptions): Result.Result<Checked, InvalidArgument> =>
+  Result.gen(function* () {
+    yield* checkTypes(options)
+    const {
+      base_path,
+      base_url = null,
+      cors_origins = [],
+      docs_url = null,
+      max_arriving_bytes,
+      mcp,
+      mcp_origins = [],
+      onAnswered
+    } = yield* Addresses.read(options)
+    return {
+      base_path: yield* Result.mapError(
+        BasePath.read(base_path ?? "/"),
+        (rule) => new InvalidArgument({ message: `base_path ${rule}.` })
+      ),
+      base_url,
+      docs_url,
+      answering: {
+        cors_origins,
+        ...(onAnswered !== undefined && { onAnswered }),
+        ...(max_arriving_bytes !== undefined && {
+          max_arriving_bytes: yield* atLeast(Body.max_bytes, "max_arriving_bytes", max_arriving_bytes)
+        })
+      },
+      proxies: yield* proxiesOf(options),
+      limits: options.limits ?? null,
+      grace_ms: yield* atLeast(0, "grace_ms", options.grace_ms ?? 8_000),
+      keyless: yield* keylessOf(options),
+      service: ServiceApi.of({
+        ...(mcp !== undefined && { mcp }),
+        mcp_origins: { allowed: mcp_origins, loopback: false },
+        oauth: yield* oauthOf(options)
+      })
+    }
+  })
+
+const refused = (message: string) => Result.fail(new InvalidArgument({ message }))
+
+const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(Predicate.isString)
+
+const origins = 'a list of origins, such as ["https://shop.example"]'
+
+/** The types of the options that nothing else checks, because a JavaScript program has no compiler to check them. */
+const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boolean, what: string]> = [
+  ["base_path", Predicate.isString, "a path, such as /insurance"],
+  ["base_url", Predicate.isString, "an address, such as https://shop.example/insurance"],
+  ["docs_url", Predicate.isString, "an address, such as https://shop.example/docs"],
+  ["cors_origins", isListOfText, origins],
+  ["mcp_origins", isListOfText, origins],
+  ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
+  ["onAnswered", Predicate.isFunction, "a function"],
+  ["address", Predicate.isFunction, "a function"],
+  ["limits", Allowance.isLimits, "limits that have all that Allowance.standardLimits has"]
+]
+
+const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
+  if (!Predicate.isReadonlyObject(options)) {
+    return refused("The options of a handler must be an object, such as { base_path: '/insurance' }.")
+  }
+  const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
+  return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
+}
+
+const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
+  if (oauth === undefined) return Result.succeed(null)
+  return mcp === undefined
+    ? refused("oauth needs mcp: its tokens are for the agent endpoint.")
+    : OAuthOptions.check(oauth)
+}
+
+const keylessOf = ({ keyless, mcp }: HandlerOptions): Result.Result<Quotewire.Keyless | null, InvalidArgument> => {
+  if (keyless === undefined) return Result.succeed(null)
+  if (mcp === undefined) return refused("keyless needs mcp: only agents can call without a key.")
+  return isKeyless(keyless)
+    ? Result.succeed(keyless)
+    : refused('keyless must be { organization_id, environment }, and environment "sandbox" or "live" if it is given.')
+}
+
+const isKeyless = Schema.is(
+  Schema.Struct({
+    organization_id: Schema.String,
+    environment: Schema.optionalKey(Schema.Literals(["sandbox", "live"]))
+  })
+)
+
+/** Checks a number. The error names the option. */
+export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, InvalidArgument> =>
+  typeof value === "number" && value >= lowest
+    ? Result.succeed(value)
+    : refused(`${name} must be a number, at least ${lowest}.`)
+
+const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
+  if (proxies === undefined) return Result.succeed(null)
+  const trusted = RequestInfo.readTrusted(String(proxies))
+  if (trusted === null) {
+    return refused("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
+  }
+  return RequestInfo.proxyHeaders.includes(proxy_header)
+    ? Result.succeed({ trusted, header: proxy_header })
+    : refused(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`)
+}
+
+/** Where callers reach a handler. */
+export interface Place {
+  readonly base_url: string
+  readonly docs_url: string
+  /** The path of `base_url`; undefined if it is not set. Then it is taken from each request. */
+  readonly public_path: string | undefined
+}
+
+/** The place of a handler, from its options or from the public address of the service. Warns if neither is set. */
+export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given, docs_url }: Checked) {
+  const shared = yield* yield* PublicUrl.PublicUrl
+  const isKnown = given !== null || shared !== PublicUrl.default_address
+  if (!isKnown) yield* Effect.logWarning(unknown_address)
+  const base_url = given ?? (isKnown ? shared : `${shared}${base_path}`)
+  return {
+    base_url,
+    docs_url: docs_url ?? `${base_url}/docs`,
+    public_path: isKnown ? Addresses.pathOf(base_url) : undefined
+  } satisfies Place
+})
+
+const unknown_address = `Links in answers begin with ${PublicUrl.default_address}: set public_url of embed to the address at which callers reach the handler, with its path.`

@@ -1,0 +1,23 @@
+import type { Quotewire } from "@quotewire/core"
+import { Effect } from "effect"
+import { html, page } from "../documents/Page.ts"
+import type { Answer } from "../host/Answer.ts"
+import * as Route from "../host/Route.ts"
+
+/**
+ * `GET /go/{token}`: redirects a person to the carrier's site, or shows a small page that says why the link no longer
+ * works.
+ */
+export const route = <R>(
+  destination: (token: string) => Effect.Effect<Quotewire.Destination, never, R>
+): Route.Route<R> =>
+  Route.make("GET", "/go/{token}", ({ params }) => Effect.map(destination(params.token ?? ""), answerOf))
+
+const answerOf = (to: Quotewire.Destination): Answer => {
+  if (to._tag === "page") return page(to.status, to.title, html`<p>${to.message}</p>`)
+  return {
+    status: 302,
+    headers: { location: new URL(to.url).href, "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    body: null
+  }
+}

@@ -1,0 +1,49 @@
+import { ApiError } from "@quotewire/core"
+import { Effect } from "effect"
+import type { Answer } from "../host/Answer.ts"
+import * as Route from "../host/Route.ts"
+
+/** Whether calls for a cell's workspaces can be answered now. */
+export interface CellReadiness {
+  readonly name: string
+  readonly ready: boolean
+}
+
+/**
+ * Health checks for process supervisors and load balancers.
+ *
+ * `/health/live` succeeds as long as the process answers. `/health/ready` evaluates `ready` and refuses with
+ * `service_unavailable` unless it is true; a sentence becomes the message. `environments` lists the environments that
+ * have carriers: without `live` in it, live calls get no quotes. `cells` lists the cells of the storage, if it has any,
+ * and whether each is usable.
+ */
+export const routes = <R>(
+  ready: Effect.Effect<boolean | string, never, R>,
+  environments: Effect.Effect<ReadonlyArray<string>, never, R> | null,
+  cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, R> = Effect.succeed([])
+): ReadonlyArray<Route.Route<R>> => {
+  const details = Effect.gen(function* () {
+    const all = yield* cells
+    return {
+      ...(environments !== null && { environments: yield* environments }),
+      ...(all.length > 0 && { cells: all })
+    }
+  })
+  return [
+    Route.make("GET", "/health/live", () => Effect.succeed(says({ status: "live" }))),
+    Route.make("GET", "/health/ready", () =>
+      Effect.flatMap(ready, (isReady) =>
+        isReady === true ? Effect.map(details, (more) => says({ status: "ready", ...more })) : notReady(isReady)
+      )
+    )
+  ]
+}
+
+const says = (state: { readonly status: string }): Answer => ({
+  status: 200,
+  headers: { "content-type": "application/json", "cache-control": "no-store" },
+  body: JSON.stringify(state)
+})
+
+const notReady = (why: string | false) =>
+  Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5, ...(why !== false && { message: why }) }))

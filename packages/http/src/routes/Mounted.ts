@@ -1,0 +1,82 @@
+import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision, whenClosing } from "@quotewire/core"
+import { Cause, Effect, Layer, Predicate, Schema, type Scope } from "effect"
+import * as Answer from "../host/Answer.ts"
+import { closingDown } from "../host/Answering.ts"
+import type { Checked } from "./HandlerOptions.ts"
+import type { Services } from "./ServiceApi.ts"
+
+/** A handler that can be stopped. */
+export interface Stoppable<Handle> {
+  readonly handle: Handle
+  readonly refuse: Effect.Effect<void>
+  readonly idle: Effect.Effect<void>
+  readonly interruptAll: Effect.Effect<void>
+}
+
+/** The part of an embedded service that a handler uses. */
+export type Service = Pick<Embedded, "run"> & Partial<Pick<Embedded, "log">>
+
+const isService = (value: unknown): value is Service =>
+  Predicate.hasProperty(value, "run") && Predicate.isFunction(value.run)
+
+/** The shape of the service that a handler is given. */
+export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
+
+/** The most requests that wait for a service to start. Further ones are refused. */
+export const max_waiting = 1_000
+
+/**
+ * Makes a handler inside an embedded service, and resolves to its function once the service has started.
+ *
+ * As soon as the service is closed, new requests are refused, and running ones finish within the grace period. If the
+ * service cannot start, logs the error and resolves to null. Never rejects.
+ */
+export const mount = async <Handle>(
+  service: () => Service,
+  options: Pick<Checked, "limits" | "grace_ms" | "keyless">,
+  make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
+): Promise<Handle | null> => {
+  let log: Embedded["log"] = Effect.runPromise
+  try {
+    const quotewire = service()
+    log = quotewire.log ?? log
+    const { handle } = await quotewire.run(makeMounted(make, options))
+    return handle
+  } catch (error) {
+    if (!isClosed(error)) await log(Effect.logError(cannot_start, Cause.die(error)))
+    return null
+  }
+}
+
+/** Whether the service was closed before it had started, which is not an error. Unavailable storage is one. */
+const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
+
+const cannot_start = "The service could not start, so its handler refuses every request"
+
+const makeMounted = Effect.fnUntraced(function* <Handle>(
+  make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
+  { grace_ms, keyless, limits }: Pick<Checked, "limits" | "grace_ms" | "keyless">
+) {
+  const admitting =
+    keyless === null ? make : Effect.provideContext(make, yield* Layer.build(Quotewire.admitKeyless(keyless)))
+  const handler = yield* limits === null
+    ? admitting
+    : Effect.provideContext(admitting, yield* Layer.build(Quotewire.limited(limits)))
+  yield* whenClosing(stop(handler, grace_ms))
+  return handler
+})
+
+const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, grace_ms: number): Effect.Effect<void> =>
+  refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), grace_ms)), Effect.andThen(interruptAll))
+
+/** Makes the refusals of a handler whose service has not started. */
+export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {
+  const ids = Effect.runSync(Effect.provide(Ids.Ids, Quotewire.identifiers))
+  const [{ date: revision }] = Revision.served
+  const settings = { docs_url: docs_url ?? `${base_url ?? PublicUrl.default_address}/docs`, revision }
+  return () => {
+    const request_id = ids.request()
+    const answer = Answer.refusal(closingDown, request_id, settings)
+    return { ...answer, headers: { "request-id": request_id, ...answer.headers } }
+  }
+}

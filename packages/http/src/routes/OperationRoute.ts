@@ -1,0 +1,108 @@
+import { ApiError, Json, type Operation, Pipeline } from "@quotewire/core"
+import { Effect, Predicate, Result, Schema } from "effect"
+import * as InputShape from "../documents/InputShape.ts"
+import * as Answer from "../host/Answer.ts"
+import * as Body from "../host/Body.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Incoming, Route } from "../host/Route.ts"
+import * as Query from "./Query.ts"
+
+/** Where the fields of an operation's input are sent. */
+interface Places {
+  readonly path: ReadonlySet<string>
+  readonly body: ReadonlySet<string>
+  readonly isBodyRequired: boolean
+  /** Whether all fields are sent in the body. */
+  readonly isBodyAll: boolean
+}
+
+/** Makes the route of an operation: builds one input from path, query and body, makes one call and sends one answer. */
+export const make = <R>(
+  operation: Operation.Operation<string, unknown, unknown, R>
+): Route<R | Pipeline.PipelineServices> => {
+  const places = placesOf(operation)
+  const transportOf = RequestInfo.cachedTransports(Pipeline.loggedPath(operation.route.path))
+  const hasBody = operation.route.method !== "GET"
+  return {
+    name: operation.name,
+    method: operation.route.method,
+    path: operation.route.path,
+    // Only widget keys are meant for web pages.
+    cors: operation.authority.callers.includes("widget"),
+    handle: (incoming) => {
+      const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
+      const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
+      const called = RequestInfo.of(incoming, transportOf(incoming))
+      return Effect.map(Pipeline.call(operation, { ...called, input }), (reply) =>
+        Answer.json(
+          operation.route.status,
+          reply.text,
+          reply.revision,
+          headersOf(operation.route, incoming.public_path, reply)
+        )
+      )
+    }
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">): Places => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(input)
+  const shape = InputShape.of(schema, definitions)
+  const body = InputShape.bodyFields(route, shape)
+  return {
+    path: new Set(InputShape.pathFields(route)),
+    body: new Set(body),
+    isBodyRequired: body.some((name) => shape.required.includes(name)),
+    isBodyAll: body.length === Object.keys(shape.properties).length
+  }
+}
+
+const headersOf = (route: Operation.Route, public_path: string, reply: Pipeline.Reply): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (reply.replayed) headers["idempotent-replayed"] = "true"
+  if (route.location !== undefined) {
+    const answer = Json.read(reply.json)
+    if (Predicate.hasProperty(answer, "id")) headers.location = `${public_path}${route.location(String(answer.id))}`
+  }
+  return headers
+}
+
+/** Parses the body as a JSON object. An empty body means no fields, if none is required. */
+const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
+  Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
+    if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
+    return Effect.fromResult(Result.flatMap(Body.parse(bytes, incoming.header), asObject))
+  })
+
+const noFields: Fields = {}
+const invalidJson = Effect.fail(ApiError.make("invalid_json"))
+
+const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
+  Predicate.isObject(value)
+    ? Result.succeed(value)
+    : Result.fail(ApiError.invalidInput([{ path: "", message: "Must be an object." }]))
+
+/**
+ * Joins the parts of a call into one input.
+ *
+ * A field is accepted only in its own place. Anywhere else it is unknown, even if the input has a field of that name.
+ */
+const assemble = (
+  route: Operation.Route,
+  places: Places,
+  incoming: Incoming,
+  body: Fields
+): Result.Result<Fields, ApiError.ApiError> => {
+  if (incoming.query === "" && body === noFields) return Result.succeed(incoming.params)
+  if (incoming.query === "" && places.isBodyAll) return Result.succeed(body)
+  const { values, refused } = Query.read(incoming.query, route.query)
+  const misplaced = [
+    ...Array.from(values.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
+    ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(route.query, name))
+  ]
+  const wrong = [...refused, ...misplaced.map((path) => ({ path, message: "This field is not known." }))]
+  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
+  return Result.succeed({ ...body, ...Object.fromEntries(values), ...incoming.params })
+}

@@ -1,0 +1,55 @@
+import { Argument, operations, Quotewire, type Storage } from "@quotewire/core"
+import * as MessageRoute from "../messages/MessageRoute.ts"
+import * as OAuthGate from "../oauth/OAuthGate.ts"
+import type { OAuthSettings } from "../oauth/OAuthOptions.ts"
+import * as ProtectedResource from "../oauth/ProtectedResource.ts"
+import type * as Api from "./Api.ts"
+import * as CarrierCallbacks from "./CarrierCallbacks.ts"
+import * as Handoff from "./Handoff.ts"
+
+/** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
+export type Services = Quotewire.Services | Storage.Storage
+
+/** Which parts of the service a host serves. */
+export interface Options {
+  /** Whether it serves the operations over REST; true by default. */
+  readonly rest?: boolean
+  /** Makes the agent endpoint: `mcp` of `@quotewire/mcp`. Without it, agents are not served. */
+  readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
+  /** The web pages that may call the agent endpoint; none by default. */
+  readonly mcp_origins?: MessageRoute.Origins
+  /** The issuer whose tokens the agent endpoint accepts besides keys; none by default. */
+  readonly oauth?: OAuthSettings | null
+}
+
+const checked = Argument.checker("ServiceApi.of")
+
+/** The API of the whole service: the single list of what every host serves, standalone or inside another program. */
+export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
+  const { mcp, mcp_origins = { allowed: [], loopback: false }, oauth = null, rest = true } = checked(options)
+  const endpoint = mcp?.()
+  return {
+    operations: rest ? operations : [],
+    routes: [
+      Handoff.route(Quotewire.go),
+      CarrierCallbacks.route(Quotewire.carrierCallback),
+      ...(endpoint === undefined || oauth !== null ? [] : MessageRoute.make(endpoint, mcp_origins))
+    ],
+    ...(endpoint !== undefined && oauth !== null && { routesAt: routesWithOAuth(endpoint, mcp_origins, oauth) }),
+    ready: Quotewire.ready,
+    environments: Quotewire.environments,
+    cells: Quotewire.cells,
+    home: { rest, mcp_path: endpoint?.paths[0] ?? null }
+  }
+}
+
+/** The routes of an agent endpoint that accepts tokens: the endpoint itself and its metadata. */
+const routesWithOAuth =
+  (endpoint: MessageRoute.MessageEndpoint<Services>, origins: MessageRoute.Origins, oauth: OAuthSettings) =>
+  (base_url: string) => {
+    const [path] = endpoint.paths
+    return [
+      ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, base_url, path)),
+      ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, base_url, path), base_url, path)
+    ]
+  }

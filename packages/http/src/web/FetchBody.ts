@@ -1,0 +1,44 @@
+import { Effect } from "effect"
+import type { ArrivingBodies, ArrivingBody } from "../host/ArrivingBodies.ts"
+import * as Body from "../host/Body.ts"
+import type { Read } from "../host/Route.ts"
+
+/**
+ * Reads the body of a Web request, of at most `limit` bytes.
+ *
+ * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
+ * exceeded, and the rest is not read. If the caller disconnects, it is interrupted. It is a defect if the body was read
+ * before.
+ */
+export const read = (request: Request, limit: number, bodies: ArrivingBodies): Read =>
+  Effect.suspend(() => {
+    if (Number(request.headers.get("content-length") ?? 0) > limit) return Body.tooLarge(limit)
+    if (request.bodyUsed || request.body?.locked === true) return gone
+    return request.body === null ? Effect.succeed(Body.nothing) : streamed(request.body, limit, bodies)
+  })
+
+const gone = Body.consumed(
+  "The request body was already consumed before Quotewire was called. Call Quotewire first, or pass on a `request.clone()` that was made before anything read the body."
+)
+
+const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: ArrivingBodies): Read =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => stream.getReader()),
+    (reader) =>
+      Effect.callback((resume) => {
+        const body = bodies.begin(limit, resume)
+        collect(reader, body).catch(() => body.finish(Effect.interrupt))
+        return Effect.sync(() => body.forget())
+      }),
+    // The rest is not needed, and a failed stream cannot be cancelled.
+    (reader) => Effect.sync(() => void reader.cancel().catch(() => {}))
+  )
+
+/** Adds the chunks of a stream to a body until either ends. */
+const collect = async (reader: ReadableStreamDefaultReader<Uint8Array>, body: ArrivingBody): Promise<void> => {
+  while (!body.isOver) {
+    const { done, value } = await reader.read()
+    if (done) body.end()
+    else body.add(value)
+  }
+}

@@ -1,0 +1,149 @@
+import { Effect, Exit, type Scope } from "effect"
+import type { Answer, Streamed } from "../host/Answer.ts"
+import * as Answering from "../host/Answering.ts"
+import * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Header, Incoming, Route } from "../host/Route.ts"
+import * as Target from "../host/Target.ts"
+import * as FetchBody from "./FetchBody.ts"
+
+/** Settings of a handler of Web requests besides its routes. */
+export interface Settings extends Answering.Settings, ArrivingBodies.Limits {
+  /** The path that requests arrive below, encoded and without a trailing slash. */
+  readonly base_path: string
+  /** The path below which callers reach the host; by default the one that the request arrived below. */
+  readonly public_path?: string
+  /** The proxies that are trusted to report a caller's address. */
+  readonly proxies: RequestInfo.Proxies | null
+  /** Returns a caller's address, which a Web request does not contain. By default all callers share one address. */
+  readonly address?: (request: Request) => string | undefined
+}
+
+/** Answers a Web request. It never rejects. */
+export type Handle = (request: Request) => Promise<Response>
+
+/** Answers Web requests, and can stop. */
+export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "idle" | "interruptAll"> {
+  readonly handle: Handle
+}
+
+/** Makes a handler whose requests run in this scope with these services. A request ends when its caller disconnects. */
+export const make = Effect.fnUntraced(function* <R>(
+  routes: ReadonlyArray<Route<R>>,
+  settings: Settings
+): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
+  const answering = yield* Answering.make(routes, settings)
+  return { ...answering, handle: handleWith(answering, settings) }
+})
+
+const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): Handle => {
+  const locate = Target.locate(settings.base_path)
+  const bodies = new ArrivingBodies.ArrivingBodies(settings)
+  const countedAddress = RequestInfo.addressOf(settings.proxies)
+  const { address: addressOf = () => undefined } = settings
+
+  return (request) => {
+    const { method } = request
+    // Leaves compression to the server: Next drops the `content-encoding` of a response and compresses again.
+    const header: Header = (name) => (name === "accept-encoding" ? null : request.headers.get(name))
+    const target = locate(withoutFragment(request.url), "") ?? Target.elsewhere
+    const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
+    const exchange = answering.begin(route, target.path, header)
+    const preflight = answering.preflight(method, target.path, header)
+    if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
+    const incoming: Incoming = {
+      request_id: exchange.request_id,
+      method,
+      params,
+      query: target.query,
+      header,
+      // Building an object of all headers is expensive, and few routes need it.
+      get headers() {
+        return Object.fromEntries(request.headers)
+      },
+      docs_url: settings.docs_url,
+      public_path: settings.public_path ?? target.mount_path,
+      address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? "",
+      read: (max_bytes) => FetchBody.read(request, max_bytes, bodies),
+      readRaw: (max_bytes) => FetchBody.read(request, max_bytes, bodies)
+    }
+    return new Promise((resolve) => {
+      let forget = () => {}
+      const interrupt = answering.run(route, incoming, (exit) => {
+        forget()
+        resolve(respond(answering, exchange, method, exit))
+      })
+      // Some platforms create the signal only on access.
+      if (interrupt !== null) forget = onAbort(request.signal, interrupt)
+    })
+  }
+}
+
+/** A Web request keeps the fragment of its URL, which is not part of the request target. */
+const withoutFragment = (url: string): string => {
+  const mark = url.indexOf("#")
+  return mark < 0 ? url : url.slice(0, mark)
+}
+
+/** Runs an action when a signal is aborted. Returns a function that unsubscribes. */
+const onAbort = (signal: AbortSignal, act: () => void): (() => void) => {
+  if (signal.aborted) act()
+  signal.addEventListener("abort", act, { once: true })
+  return () => signal.removeEventListener("abort", act)
+}
+
+const respond = <R>(
+  answering: Answering.Answering<R>,
+  exchange: Answering.Exchange,
+  method: string,
+  exit: Answering.Ended
+): Response => {
+  const answer = answering.answer(exchange, exit)
+  answering.answered(exchange, answer.status)
+  try {
+    const { stream } = answer
+    if (stream === undefined) return responseOf(exchange, method, answer)
+    const streamed = responseOf(exchange, method, { ...answer, body: null })
+    return new Response(streamBody(answering, exchange, stream), { status: answer.status, headers: streamed.headers })
+  } catch (defect) {
+    // Header values can be invalid.
+    return responseOf(exchange, method, answering.answer(exchange, Exit.die(defect)))
+  }
+}
+
+/** A streamed body as a `ReadableStream`. If the caller cancels it, the work behind it is interrupted. */
+const streamBody = <R>(
+  answering: Answering.Answering<R>,
+  exchange: Answering.Exchange,
+  streamed: Streamed
+): ReadableStream<Uint8Array> => {
+  const encoder = new TextEncoder()
+  let interrupt: (() => void) | null = null
+  let isOpen = true
+  return new ReadableStream({
+    start: (controller) => {
+      const write = (text: string) => {
+        if (isOpen) controller.enqueue(encoder.encode(text))
+      }
+      interrupt = answering.stream(exchange, streamed, write, () => {
+        if (isOpen) controller.close()
+        isOpen = false
+      })
+    },
+    cancel: () => {
+      isOpen = false
+      interrupt?.()
+    }
+  })
+}
+
+const responseOf = ({ headers, request_id }: Answering.Exchange, method: string, answer: Answer): Response =>
+  toResponse({ ...answer, headers: { "request-id": request_id, ...headers, ...answer.headers } }, method)
+
+/** Converts an answer to a response. For `HEAD` it has the length but no body. */
+export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
+  if (status === 204 || status === 304) return new Response(null, { status, headers })
+  if (method !== "HEAD") return new Response(body instanceof Uint8Array ? body.slice() : body, { status, headers })
+  const length = typeof body === "string" ? new TextEncoder().encode(body).length : (body?.length ?? 0)
+  return new Response(null, { status, headers: { ...headers, "content-length": String(length) } })
+}

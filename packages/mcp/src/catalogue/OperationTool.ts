@@ -1,0 +1,264 @@
+import { ApiError, Ids, Json, type Line, Lines, Operation, Pipeline } from "@quotewire/core"
+import { Clock, Effect, Predicate } from "effect"
+import type * as Answer from "../answers/Answer.ts"
+import * as Refusal from "../answers/Refusal.ts"
+import type * as StartQuestions from "../forms/StartQuestions.ts"
+import type { Question } from "../protocol/Form.ts"
+import type { View } from "../protocol/View.ts"
+import * as LenientArguments from "../tools/LenientArguments.ts"
+import * as RenamedArgument from "../tools/RenamedArgument.ts"
+import type {
+  Annotations,
+  Arguments,
+  Content,
+  Listed,
+  Progress,
+  Tool,
+  ToolAudience,
+  ToolCall,
+  ToolResult
+} from "../tools/Tool.ts"
+import * as ToolInput from "../tools/ToolInput.ts"
+import * as ToolSchemas from "../tools/ToolSchemas.ts"
+
+/** How an operation is presented to models. The tool has the operation's name. */
+export interface Definition {
+  readonly name: string
+  readonly title: string
+  /** When to use it, what to ask the person first, and how to read the answer. */
+  readonly description: (audience: ToolAudience) => string
+  readonly annotations: Annotations
+  /** How its arguments map to a call of the operation. */
+  readonly arguments: ToolInput.ArgumentMapping
+  /** Descriptions of arguments, which replace those of the operation. */
+  readonly notes: Readonly<Record<string, string | ((audience: ToolAudience) => string)>>
+  /** Schemas of arguments on a host with these lines, which replace those of the operation. */
+  readonly schemas?: (lines: Lines.LineSet) => Readonly<Record<string, object>>
+  /** Arguments that this caller must not send. */
+  readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
+  /** Further arguments that this caller must send. */
+  readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
+  /** Describes the progress of a waiting call, from an answer read without waiting. */
+  readonly progress?: (answer: Json.Json<unknown>) => string
+  /** The forms that the tool shows to the person, if the program can show forms. */
+  readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
+  /** The page that a program can show beside results. */
+  readonly view?: View
+  /** Prepares the answer for a model: `present` of a module in `answers/`. */
+  readonly present: Answer.Present
+}
+
+/** Makes the tool of an operation. */
+export const make = <R>(
+  definition: Definition,
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
+): Tool<R | Pipeline.PipelineServices | Ids.Ids> => {
+  // Lenient reading depends only on the types of arguments, which are the same for all lines.
+  const schemas = schemasOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
+  const show = makeLister(definition, operation)
+  const renames = renamed.filter(({ tool }) => tool === definition.name)
+  const run = makeRunner(definition, operation)
+  const split = (args: Arguments): ToolInput.SplitArguments => {
+    LenientArguments.read(schemas, args)
+    return ToolInput.split(definition.arguments, args)
+  }
+  return {
+    name: definition.name,
+    ...(definition.view !== undefined && { view: definition.view }),
+    isOffered: Operation.isAvailable(operation),
+    list: (audience) => (operation.authority.callers.includes(audience.kind) ? show(audience) : null),
+    call: (call) => {
+      if (renames.length === 0) return run(call, split(call.args))
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
+        const parts = split(args)
+        return run(call, { ...parts, wrong: [...wrong, ...parts.wrong] })
+      })
+    }
+  }
+}
+
+/** The schemas of a tool's arguments: the fields of the operation, under the tool's names. */
+const schemasOf = (
+  { arguments: mapping, schemas }: Definition,
+  properties: ToolSchemas.ArgumentSchemas["properties"],
+  lines: Lines.LineSet
+): LenientArguments.Schemas => ({
+  ...Object.fromEntries(
+    Object.entries(properties).map(([field, schema]) => [ToolInput.toolPath(mapping, field), schema])
+  ),
+  ...(mapping.read_handle && { read_handle: { type: "string" } }),
+  ...(mapping.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
+  ...schemas?.(lines)
+})
+
+/** Makes the function that describes the tool to a caller, for `tools/list`. */
+const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input">) => {
+  const { name, title, annotations, notes } = definition
+  const mapping = definition.arguments
+  return (audience: ToolAudience): Listed => {
+    const { properties, required } = ToolSchemas.argumentsOf(operation, audience.lines)
+    const always = [
+      ...required.map((field) => ToolInput.toolPath(mapping, field)),
+      ...(mapping.request_key ? ["request_key"] : [])
+    ]
+    const hidden = definition.hidden?.(audience) ?? []
+    const shown = Object.entries(schemasOf(definition, properties, audience.lines))
+      .filter(([field]) => !hidden.includes(field))
+      .map(([field, schema]) => {
+        const note = notes[field]
+        const description = typeof note === "function" ? note(audience) : note
+        return [field, description === undefined ? schema : { ...schema, description }]
+      })
+    return {
+      name,
+      title,
+      description: definition.description(audience),
+      inputSchema: {
+        type: "object",
+        properties: Object.fromEntries(shown),
+        required: [...always, ...(definition.required?.(audience) ?? [])]
+      },
+      outputSchema: ToolSchemas.result,
+      annotations
+    }
+  }
+}
+
+/** Runs the operation with the arguments of a call, and makes the result. */
+type Run<R> = (
+  call: ToolCall,
+  args: ToolInput.SplitArguments
+) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
+
+const makeRunner = <R>(
+  { arguments: mapping, progress, questions, present }: Definition,
+  operation: Operation.Operation<string, unknown, unknown, R>
+): Run<R> => {
+  const refused = (
+    call: ToolCall,
+    wrong: ToolInput.SplitArguments["wrong"],
+    error: ApiError.ApiError,
+    line: Line.Line | undefined
+  ) => {
+    if (error._tag === "authentication_failed") return Effect.fail(error)
+    // Errors about arguments already use the tool's names.
+    const named = wrong.length > 0 ? error : withToolNames(mapping, error)
+    const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
+    const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
+    const summary = Json.encode(Refusal.summaryOf(envelope, error.retry_after_seconds, line))
+    return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
+  }
+  return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
+    Effect.flatMap(Lines.Lines, (lines) => {
+      const { caller, round } = call
+      const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
+      const begun =
+        questions === undefined || round === undefined
+          ? null
+          : questions.begin(input, round, caller.kind === "keyless", line)
+      const request: Pipeline.Request = {
+        request_id: call.request_id,
+        credentials: { ...call.credentials, read_handle },
+        // Agents always get the current revision, even if the workspace is pinned to another (api.md, Choosing a
+        // revision).
+        revision: "current",
+        idempotency_key,
+        transport: call.transport,
+        ...(begun?.person !== undefined && { person: begun.person }),
+        ...(call.is_paid !== undefined && { is_paid: call.is_paid }),
+        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
+      }
+      const toResult = ({ json }: Pipeline.Reply): ToolResult => {
+        const elicits = round !== undefined
+        const reader = { ...caller, elicits, lines, shows_views: call.shows_views, input: { ...input, ...shaping } }
+        const { answer, card, summary } = present(json, reader)
+        const result = resultOf(summary, answer, false)
+        return card === undefined ? result : { ...result, meta: { "quotewire/card": card } }
+      }
+      const onRefusal = (error: ApiError.ApiError): Effect.Effect<ToolResult | Question, ApiError.ApiError> => {
+        const next = questions === undefined || begun === null ? error : questions.next(error, begun, line)
+        return "form" in next ? Effect.succeed(next) : refused(call, wrong, next, line)
+      }
+      const answered = Pipeline.call(operation, request)
+      const waited =
+        progress === undefined || call.progress === undefined
+          ? answered
+          : reporting(answered, call.progress, readNow(operation, request, progress))
+      return Effect.matchEffect(waited, {
+        onSuccess: (reply) => Effect.sync(() => toResult(reply)),
+        onFailure: onRefusal
+      })
+    })
+}
+
+/** How often a waiting call reports its progress, in milliseconds. */
+const report_ms = 5_000
+
+/**
+ * Runs a call and reports its progress until it ends. The call ends at the next change, so the progress is read only
+ * once.
+ */
+const reporting = <A, E, R>(
+  call: Effect.Effect<A, E, R>,
+  report: Progress,
+  read: Effect.Effect<string | null, never, R>
+) =>
+  Effect.raceFirst(
+    call,
+    Effect.gen(function* () {
+      yield* Effect.sleep(report_ms)
+      const message = yield* read
+      if (message === null) return yield* Effect.never
+      for (let reports = 1; ; reports++) {
+        yield* report((reports * report_ms) / 1_000, message)
+        yield* Effect.sleep(report_ms)
+      }
+    })
+  )
+
+/** Reads the progress of a call without waiting and describes it; null if it cannot be read. */
+const readNow = <R>(
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  request: Pipeline.Request,
+  progress: (answer: Json.Json<unknown>) => string
+) => {
+  const input = Effect.map(request.input, (input) => ({ ...Object(input), wait_seconds: 0 }))
+  return Effect.flatMap(Ids.Ids, (ids) =>
+    Pipeline.call(operation, { ...request, request_id: ids.request(), input }).pipe(
+      Effect.match({ onSuccess: ({ json }) => progress(json), onFailure: () => null })
+    )
+  )
+}
+
+/** Replaces the `forbidden` error for keyless callers, because its message refers to a key. */
+const needsKey = ApiError.make("forbidden", {
+  message: "This tool needs the key of a server, and this call has no key. tools/list has the tools that need none."
+})
+
+/** A refusal in terms of the tool's arguments instead of headers and paths. */
+const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiError): ApiError.ApiError => {
+  const { field_errors, message, retry_action, retry_after_seconds } = error
+  return ApiError.make(error._tag, {
+    message: mapping.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
+    retry_action,
+    ...(field_errors !== null && {
+      field_errors: field_errors.map((one) => ({
+        ...one,
+        path: ToolInput.toolPath(mapping, one.path),
+        message: one.message.replace("this header", "this field")
+      }))
+    }),
+    ...(retry_after_seconds !== null && { retry_after_seconds })
+  })
+}
+
+/** A result: the summary and the answer as texts, and the answer as an object. */
+const resultOf = (summary: Json.Json<string>, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
+  content: Json.fromText<ReadonlyArray<Content>>(
+    `[{"type":"text","text":${summary.text}},{"type":"text","text":${JSON.stringify(answer.text)}}]`
+  ),
+  structuredContent: answer,
+  isError
+})

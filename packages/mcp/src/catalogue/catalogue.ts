@@ -1,0 +1,292 @@
+import type { Line } from "@quotewire/core"
+import * as CapabilitiesAnswer from "../answers/CapabilitiesAnswer.ts"
+import * as LogAnswers from "../answers/LogAnswers.ts"
+import * as QuoteAnswer from "../answers/QuoteAnswer.ts"
+import * as QuoteRequestAnswer from "../answers/QuoteRequestAnswer.ts"
+import * as WebhookAnswers from "../answers/WebhookAnswers.ts"
+import * as StartQuestions from "../forms/StartQuestions.ts"
+import * as ApplicationSchema from "../tools/ApplicationSchema.ts"
+import type { Annotations, ToolAudience } from "../tools/Tool.ts"
+import type { ArgumentMapping } from "../tools/ToolInput.ts"
+import { quoteCard } from "../views/quoteCard.ts"
+import type { Definition } from "./OperationTool.ts"
+
+const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+
+// How the arguments of a tool map to a call of its operation.
+const unchanged: ArgumentMapping = { named: {}, read_handle: false, request_key: false }
+const withHandle: ArgumentMapping = { ...unchanged, read_handle: true }
+const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_id: "id" } }
+const withSubscriptionAndKey: ArgumentMapping = { ...withSubscription, request_key: true }
+
+/** Without a server key, a caller needs the read handle of a request to read it (api.md, Read handles). */
+const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
+const requiredHandle = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])
+const hiddenHandle = (audience: ToolAudience) => (needsHandle(audience) ? [] : ["read_handle"])
+
+const pageNotes = {
+  limit: "How many to list, 1 to 100; 10 by default.",
+  cursor: "The next_cursor of the page before, with the same other arguments; leave it out for the first page."
+}
+const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
+const handleNote = "From start_quote_request."
+
+/** The names of the host's lines that satisfy a condition. */
+const linesWhere = ({ lines }: ToolAudience, holds: (line: Line.Line) => boolean): string =>
+  [...lines.values()].flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
+
+const getCapabilities: Definition = {
+  name: "get_capabilities",
+  title: "See what an insurance line offers",
+  description: ({ kind }) =>
+    [
+      "Reads what one insurance line offers: states, required_facts, consents, disclosures. Call it first, with the person's state if you know it, and ask the person only for what it lists.",
+      kind === "keyless"
+        ? "Show its quote_disclosure.text to the person word for word before start_quote_request; only the person can agree."
+        : "Its consents are given by the person and recorded by your own system; you cannot give them."
+    ].join(" "),
+  annotations: reads,
+  arguments: unchanged,
+  notes: {
+    line: ({ lines }) =>
+      `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`,
+    state: "The person's state, such as TX: the answer is much shorter then."
+  },
+  schemas: () => ({ state: { type: "string" } }),
+  present: CapabilitiesAnswer.present
+}
+
+const receipts = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"]
+const agreement = ["quote_disclosure_version", "quote_disclosure_accepted"]
+
+const creditNote = (audience: ToolAudience): string => {
+  const lines = linesWhere(audience, (line) => line.has_credit_disclosure)
+  if (lines === "") return "Leave it out: no line has a credit disclosure."
+  return `${lines} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`
+}
+
+const startQuoteRequest: Definition = {
+  name: "start_quote_request",
+  title: "Start a quote request",
+  description: ({ elicits, environment, kind }) =>
+    [
+      "Sends the facts about one person to insurance carriers, which offer prices in the background. It buys nothing and binds nobody. Use it after get_capabilities, once the person has given the facts and the consent.",
+      kind === "keyless"
+        ? elicits
+          ? "The program shows the person the disclosure and asks whether they agree: you cannot agree for them."
+          : "First show the person quote_disclosure.text of get_capabilities word for word. Send quote_disclosure_accepted true only if the person agreed: you cannot agree for them."
+        : "Consent comes from the person and is recorded by your own system as a receipt: never invent a receipt, and never send one receipt in two fields.",
+      "Never guess a fact: leave out what the person does not know, and every quote reports what was assumed. Missing required facts are refused before any carrier is asked.",
+      "Then wait with get_quote_request.",
+      ...(kind === "server" ? [] : ["Keep the read_handle of the answer: only it opens this request."]),
+      ...(environment === "sandbox" ? ["This is a sandbox: carriers and prices are fictional."] : [])
+    ].join(" "),
+  annotations: sends,
+  arguments: unchanged,
+  notes: {
+    line: "The line of get_capabilities.",
+    request_key: "A new UUID for each start. To repeat a call that got no answer, send the same request_key and input.",
+    consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
+    credit_disclosure_receipt_id: creditNote,
+    contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
+    contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
+    quote_disclosure_version: "quote_disclosure.version, as the person has read it.",
+    quote_disclosure_accepted: "true once the person has agreed.",
+    scenario: "For tests: a named outcome to play."
+  },
+  schemas: (lines) => ({ application: ApplicationSchema.of(lines) }),
+  hidden: ({ elicits, environment, kind }) => [
+    ...(kind === "keyless" ? receipts : agreement),
+    ...(elicits ? agreement : []),
+    ...(environment === "sandbox" ? [] : ["scenario"])
+  ],
+  required: ({ elicits, kind }) => (kind !== "keyless" ? ["consent_receipt_id"] : elicits ? [] : agreement),
+  questions: StartQuestions,
+  present: QuoteRequestAnswer.presentStarted
+}
+
+const getQuoteRequest: Definition = {
+  name: "get_quote_request",
+  title: "Wait for quotes and read them",
+  description: () =>
+    "Reads a quote request, each carrier's answer and the quotes. While it is in_progress the call waits for a change: send since_version and only_changes. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required a person has to act first: do what summary says, and do not call in a loop. Show price.display and what was assumed; do not rank, recommend or call a quote coverage. null means unknown: never fill it in.",
+  annotations: reads,
+  arguments: { ...withHandle, shaping: ["only_changes"] },
+  schemas: () => ({ only_changes: { type: "boolean" } }),
+  notes: {
+    id: "The quote request, qreq_…",
+    wait_seconds: "How long to wait for a change, 20 by default.",
+    since_version: "The version that you have read.",
+    only_changes: "true to read no quote twice.",
+    read_handle: handleNote
+  },
+  hidden: hiddenHandle,
+  required: requiredHandle,
+  progress: QuoteRequestAnswer.progress,
+  view: quoteCard,
+  present: QuoteRequestAnswer.present
+}
+
+const listQuoteRequests: Definition = {
+  name: "list_quote_requests",
+  title: "List quote requests",
+  description: () =>
+    "Lists the quote requests of this workspace, newest first, without quotes. Use it to find a request whose id you do not have; to follow one request use get_quote_request. A page can be short and yet have a next_cursor: read until it is null.",
+  annotations: reads,
+  arguments: unchanged,
+  notes: {
+    ...pageNotes,
+    status: "Only those of this status.",
+    line: "Only those of this line.",
+    created_after: "RFC 3339 with offset, such as 2026-09-26T00:00:00Z.",
+    created_before: "RFC 3339 with offset.",
+    updated_since: "RFC 3339 with offset: those that have changed since."
+  },
+  present: QuoteRequestAnswer.presentPage
+}
+
+const feesNote = (audience: ToolAudience): string => {
+  const lines = linesWhere(audience, (line) => line.premium_includes_fees)
+  if (lines === "") return "It is unknown whether the premium includes the fees."
+  return `On quotes of ${lines} the premium includes the fees; on other lines that is unknown.`
+}
+
+const getQuote: Definition = {
+  name: "get_quote",
+  title: "Read a quote",
+  description: (audience) =>
+    `Reads one quote: price, cover, expiry, what was assumed, and where to go on. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
+  annotations: reads,
+  arguments: withHandle,
+  notes: {
+    id: "The quote, qt_…",
+    version: "A version to read; the newest by default.",
+    read_handle: handleNote
+  },
+  hidden: hiddenHandle,
+  required: requiredHandle,
+  view: quoteCard,
+  present: QuoteAnswer.present
+}
+
+const sendFeedback: Definition = {
+  name: "send_feedback",
+  title: "Report a problem with this API",
+  description: () =>
+    "Tells the people who run this API of a bug, a missing feature or something unclear. Use it when a tool did not do what it says. Write nothing about a person: ID, license and card numbers are refused. It changes no quote.",
+  annotations: { ...sends, idempotentHint: false, openWorldHint: false },
+  arguments: unchanged,
+  notes: {
+    kind: "What the report is about.",
+    summary: "One sentence, at most 200 characters.",
+    expected: "What you expected.",
+    actual: "What happened instead.",
+    tried: "What you tried, and request_ids of its answers.",
+    agent: "Your name and version."
+  },
+  schemas: () => ({
+    tried: {
+      type: "object",
+      properties: {
+        operation: { type: "string" },
+        tool: { type: "string" },
+        request_ids: { type: "array", items: { type: "string" } }
+      }
+    }
+  }),
+  present: LogAnswers.feedback
+}
+
+const listApiRequests: Definition = {
+  name: "list_api_requests",
+  title: "Read the request log",
+  description: () =>
+    "Lists the recent API calls of this organization, newest first, for 30 days: operation, status, error code and duration, never a body. Use it to find out why calls of an integration are refused.",
+  annotations: reads,
+  arguments: unchanged,
+  notes: {
+    ...pageNotes,
+    status: "Only those with this HTTP status.",
+    operation: "Only those of this operation, such as start_quote_request.",
+    error_code: "Only those refused with this code.",
+    since: "RFC 3339 with offset: those at or after."
+  },
+  present: LogAnswers.apiRequests
+}
+
+const requestKeyNote =
+  "Your own ID of this call, a new UUID for each. To repeat a call that got no answer, send the same request_key."
+
+const sendTestEvent: Definition = {
+  name: "send_test_event",
+  title: "Send a test event to a webhook",
+  description: () =>
+    "Sends a webhook.test event to one subscription's endpoint, to see whether it receives and confirms: ten a minute. Then read get_event_delivery with the event's id. The same request_key sends no second event.",
+  annotations: sends,
+  arguments: withSubscriptionAndKey,
+  notes: { ...subscriptionNotes, request_key: requestKeyNote },
+  present: WebhookAnswers.testSent
+}
+
+const listEventDeliveries: Definition = {
+  name: "list_event_deliveries",
+  title: "Read a webhook's delivery log",
+  description: () =>
+    "Lists the deliveries to one subscription in the last 30 days, newest first, test events included. Use it to see which events did not arrive. A page can be empty and yet have a next_cursor: read until it is null.",
+  annotations: reads,
+  arguments: withSubscription,
+  notes: { ...pageNotes, ...subscriptionNotes },
+  present: WebhookAnswers.deliveries
+}
+
+const eventNotes = { ...subscriptionNotes, event_id: "The event, evt_…, as the delivery log names it." }
+
+const getEventDelivery: Definition = {
+  name: "get_event_delivery",
+  title: "Read one webhook delivery",
+  description: () =>
+    "Reads the delivery of one event to one subscription with up to 20 attempts, newest first: the HTTP status that the endpoint gave and how long it took. A response_status_code of null means that there was no HTTP answer.",
+  annotations: reads,
+  arguments: withSubscription,
+  notes: eventNotes,
+  present: WebhookAnswers.delivery
+}
+
+const replayEventDelivery: Definition = {
+  name: "replay_event_delivery",
+  title: "Send an event to a webhook again",
+  description: () =>
+    "Sends an event of the delivery log to its subscription again, with the same id and body: at most five times a day for an event. Use it after the endpoint was repaired.",
+  annotations: sends,
+  arguments: withSubscriptionAndKey,
+  notes: { ...eventNotes, request_key: requestKeyNote },
+  present: WebhookAnswers.replayed
+}
+
+const getEventSubscriptionHealth: Definition = {
+  name: "get_event_subscription_health",
+  title: "Read a webhook's health",
+  description: () =>
+    "Tells how one subscription's endpoint does: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
+  annotations: reads,
+  arguments: withSubscription,
+  notes: subscriptionNotes,
+  present: WebhookAnswers.health
+}
+
+/** Every tool, in the order of the list (api.md, Tools). Its name is that of its operation. */
+export const catalogue: ReadonlyArray<Definition> = [
+  getCapabilities,
+  startQuoteRequest,
+  getQuoteRequest,
+  listQuoteRequests,
+  getQuote,
+  sendFeedback,
+  listApiRequests,
+  sendTestEvent,
+  listEventDeliveries,
+  getEventDelivery,
+  replayEventDelivery,
+  getEventSubscriptionHealth
+]

@@ -1,0 +1,123 @@
+import type { ApiError, Line } from "@quotewire/core"
+import { type JsonSchema, Predicate } from "effect"
+import { factOf, isIndex, starred } from "../answers/FactPath.ts"
+import { words } from "../answers/phrases.ts"
+import type { Form, FormField, Value } from "../protocol/Form.ts"
+import type { Fields } from "../protocol/JsonRpc.ts"
+
+/** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
+const max_fields = 12
+
+/** The longest text that an answer can contain. Longer texts are dropped, because no fact is that long. */
+const max_characters = 500
+
+/**
+ * Makes a form that asks for the missing facts; null if a form cannot ask for all of them.
+ *
+ * Forms are flat, so they cannot ask for a list or an object. They also never ask for text that identifies a person,
+ * such as a name or a document number: the model sends that in the arguments.
+ */
+export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
+  const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
+  if (fields.length === 0 || fields.length > max_fields) return null
+  const askable = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
+  if (askable.length < fields.length) return null
+  return {
+    message: `To quote prices for ${line.insures}, the carriers need to know:`,
+    requestedSchema: {
+      type: "object",
+      properties: Object.fromEntries(askable),
+      // One of several alternatives is enough, such as a birth month or an age. The service checks the answer.
+      required: askable.map(([path]) => path).filter((path) => !isAlternative(path, line))
+    }
+  }
+}
+
+const fieldOf = (path: string, line: Line.Line): FormField | null => {
+  const schema = schemaAt(line.facts_schema, factOf(path).split("."))
+  if (schema === null) return null
+  const { description, enum: values, format, maximum, minimum, type } = schema
+  const about = {
+    title: line.neededFact(starred(factOf(path))).label,
+    ...(typeof description === "string" && { description })
+  }
+  if (Array.isArray(values)) {
+    const texts = values.filter((value) => value !== null)
+    if (!texts.every((value) => Predicate.isString(value) || Predicate.isNumber(value))) return null
+    const choices = texts.map(String)
+    return { type: "string", ...about, enum: choices, enumNames: choices.map(words) }
+  }
+  if (type === "boolean") return { type, ...about }
+  if (type === "integer" || type === "number") {
+    return {
+      type,
+      ...about,
+      ...(Predicate.isNumber(minimum) && { minimum }),
+      ...(Predicate.isNumber(maximum) && { maximum })
+    }
+  }
+  if (type !== "string") return null
+  if (format === "date") return { type, ...about, format }
+  return schema["x-pii"] === "direct" ? null : { type, ...about }
+}
+
+/** The schema of the fact at a path; null if the line has none. */
+const schemaAt = (
+  schema: JsonSchema.JsonSchema,
+  [name, ...rest]: ReadonlyArray<string>
+): JsonSchema.JsonSchema | null => {
+  if (name === undefined) return schema
+  const members = Predicate.isObject(schema.properties) ? schema.properties : {}
+  const member = isIndex(name) ? schema.items : Object.hasOwn(members, name) ? members[name] : undefined
+  return isSchema(member) ? schemaAt(member, rest) : null
+}
+
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
+
+/** Whether a fact is one of several alternatives: the schema lists it in `anyOf`. */
+const isAlternative = (path: string, line: Line.Line): boolean => {
+  const names = path.split(".")
+  const around = schemaAt(line.facts_schema, names.slice(0, -1))
+  if (around === null || !Array.isArray(around.anyOf)) return false
+  return around.anyOf.some(
+    (group) => isSchema(group) && Array.isArray(group.required) && group.required.includes(names.at(-1))
+  )
+}
+
+/** Reads the facts from an accepted form, by path. `asked` lists the paths of its fields; others are dropped. */
+export const read = (
+  content: Readonly<Record<string, Value>>,
+  asked: ReadonlyArray<string>,
+  line: Line.Line
+): Readonly<Record<string, Value>> =>
+  Object.fromEntries(
+    asked.flatMap((path) => {
+      const given = Object.hasOwn(content, path) ? content[path] : undefined
+      const value = given === undefined ? null : valueOf(given, schemaAt(line.facts_schema, path.split(".")))
+      return value === null ? [] : [[path, value] as const]
+    })
+  )
+
+/** Converts a value to the type that the line expects: a form offers a choice of numbers as text. */
+const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | null => {
+  if (typeof value !== "string") return value
+  if (value === "" || value.length > max_characters) return null
+  const numbers = Array.isArray(schema?.enum) ? schema.enum.filter(Predicate.isNumber) : []
+  return numbers.find((number) => String(number) === value) ?? value
+}
+
+/** Adds facts to an application, by path. Keeps facts that the application already has. */
+export const merged = (application: unknown, facts: Readonly<Record<string, Value>>): unknown =>
+  Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
+
+const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: Value): unknown => {
+  if (name === undefined) return whole ?? value
+  const inside = (member: unknown) => withFact(member, rest, value)
+  if (isIndex(name) && (whole === undefined || Array.isArray(whole))) {
+    const items: ReadonlyArray<unknown> = whole ?? []
+    const index = Number(name)
+    return index < items.length ? items.map((item, at) => (at === index ? inside(item) : item)) : [...items, inside({})]
+  }
+  const members: Fields = Predicate.isObject(whole) ? whole : {}
+  return { ...members, [name]: inside(members[name]) }
+}

@@ -1,0 +1,84 @@
+import { Deferred, Effect, Option } from "effect"
+import * as Form from "../protocol/Form.ts"
+import type { Fields, Response } from "../protocol/JsonRpc.ts"
+
+/** The connected program, on a transport that lets this service send messages at any time. */
+export interface Peer {
+  /** Shows the person a form. If too many forms are open, it counts as closed at once. */
+  readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
+  /** Sends the program a notification. */
+  readonly notify: (method: string, params: object) => Effect.Effect<void>
+}
+
+/**
+ * A peer as its transport sees it: call `take` with each response from the program, and run `disconnect` at the end.
+ */
+export interface Connected extends Peer {
+  /** Handles the response to a request from this service. Drops any other response. */
+  readonly take: (response: Response) => void
+  /** Closes all open forms and any later ones. */
+  readonly disconnect: Effect.Effect<void>
+}
+
+/** Sends the program the text of one message. */
+export type Send = (text: string) => Effect.Effect<unknown>
+
+/** The `notify` of a peer that sends its messages with `send`. */
+export const notifyWith =
+  (send: Send): Peer["notify"] =>
+  (method, params) =>
+    Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
+
+/** Waits for the answer to a form, at most this many milliseconds; null on a timeout. */
+export type AwaitAnswer<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | null, never, R>
+
+/** Shows a form and waits for the answer. Withdraws the form if nobody answers in time, or if the call ends first. */
+export const show = <R>(
+  send: Send,
+  id: string,
+  form: Form.Form | Fields,
+  awaitAnswer: AwaitAnswer<R>
+): Effect.Effect<Form.Answer, never, R> => {
+  const withdraw = notifyWith(send)("notifications/cancelled", { requestId: id, reason: "The call has ended." })
+  return send(JSON.stringify({ jsonrpc: "2.0", id, method: Form.method, params: form })).pipe(
+    Effect.andThen(awaitAnswer(Form.answer_ms)),
+    Effect.flatMap((answer) => (answer === null ? Effect.as(withdraw, Form.closed) : Effect.succeed(answer))),
+    Effect.onInterrupt(() => withdraw)
+  )
+}
+
+/** The most forms open at once, so that calls waiting for a person leave room for others. */
+const max_open = 16
+
+/** Makes the peer of a transport. */
+export const make = (send: Send): Connected => {
+  const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
+  let asked = 0
+  let isDisconnected = false
+
+  const ask: Peer["ask"] = (form) =>
+    Effect.suspend(() => {
+      if (isDisconnected || pending.size >= max_open) return Effect.succeed(Form.closed)
+      const id = `ask-${++asked}`
+      const answer = Deferred.makeUnsafe<Form.Answer>()
+      pending.set(id, answer)
+      return Effect.ensuring(
+        show(send, id, form, (at_most_ms) =>
+          Effect.map(Effect.timeoutOption(Deferred.await(answer), at_most_ms), Option.getOrNull)
+        ),
+        Effect.sync(() => pending.delete(id))
+      )
+    })
+
+  const take: Connected["take"] = ({ id, result }) => {
+    const answer = typeof id === "string" ? pending.get(id) : undefined
+    // A late answer is dropped.
+    if (answer !== undefined) Deferred.doneUnsafe(answer, Effect.succeed(Form.readAnswer(result)))
+  }
+
+  const disconnect = Effect.sync(() => {
+    isDisconnected = true
+    for (const answer of pending.values()) Deferred.doneUnsafe(answer, Effect.succeed(Form.closed))
+  })
+  return { ask, notify: notifyWith(send), take, disconnect }
+}

@@ -1,0 +1,74 @@
+import { type ApiError, type Caller, Ids, Json, type Quotewire } from "@quotewire/core"
+import { Clock, Effect, Result } from "effect"
+import * as Form from "../protocol/Form.ts"
+import * as JsonRpc from "../protocol/JsonRpc.ts"
+import * as Peer from "./Peer.ts"
+import type { Crypto } from "./RequestState.ts"
+
+/*
+ * Forms over HTTP with a handshake. A form is sent in the stream that answers the call; its answer arrives as a
+ * separate request, perhaps at a different host. The signed id of the form says who may answer it and until when. So
+ * any host can check an answer, and a mailbox in storage passes it to the host whose call is waiting.
+ */
+
+/** Mailboxes shared by all hosts. */
+export interface Mailboxes<R> {
+  /**
+   * Sends a message to the host that waits for it. Returns whether the mailbox accepted it; a mailbox accepts only one
+   * message.
+   */
+  readonly send: (mailbox: Quotewire.Mailbox, text: string) => Effect.Effect<boolean, ApiError.ApiError, R>
+  /** Waits for the message, at most this many milliseconds; null on a timeout. */
+  readonly receive: (mailbox: Quotewire.Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
+}
+
+/** The keys and mailboxes that all hosts must share, so that any host can take the answer to a form. */
+export interface Shared<R> {
+  readonly crypto: Pick<Crypto<R>, "sign" | "isSigned">
+  readonly mailboxes: Mailboxes<R>
+}
+
+/** Shows forms in the stream that answers a call. `send` adds a message to the stream. */
+export const askOver =
+  <R>({ crypto, mailboxes }: Shared<R>, caller: Caller.Caller, send: Peer.Send): Form.Ask<R | Ids.Ids> =>
+  (form) =>
+    Effect.gen(function* () {
+      const name = (yield* Ids.Ids).request()
+      const expires_at = (yield* Clock.currentTimeMillis) + Form.answer_ms
+      const id = `${name}~${expires_at}~${yield* crypto.sign(signedText(caller, name, expires_at))}`
+      return yield* Peer.show(send, id, form, (at_most_ms) =>
+        Effect.map(mailboxes.receive({ workspace_id: caller.workspace_id, name }, at_most_ms), (text) =>
+          text === null ? null : Form.readAnswer(Result.getOrNull(JsonRpc.parseJson(text)))
+        )
+      )
+    })
+
+/**
+ * Takes a response from a program. Passes the answer to a form to the host whose call is waiting. Drops any other
+ * response without storing it.
+ *
+ * The first answer does not count toward the rate limit, because the waiting call already counted and a limit must not
+ * lose a person's answer. `charge` runs for every other one, because an id can be sent any number of times.
+ */
+export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
+  { crypto, mailboxes }: Shared<R>,
+  caller: Caller.Caller,
+  { id, result }: JsonRpc.Response,
+  charge: Effect.Effect<void, ApiError.ApiError, R2>
+) {
+  const [, name, expires, signature] = formId.exec(String(id)) ?? []
+  if (name === undefined || expires === undefined || signature === undefined) return
+  const expires_at = Number(expires)
+  if ((yield* Clock.currentTimeMillis) >= expires_at) return
+  if (!(yield* crypto.isSigned(signedText(caller, name, expires_at), signature))) return
+  const answer = JSON.stringify(Form.readAnswer(result))
+  const isTaken = yield* mailboxes.send({ workspace_id: caller.workspace_id, name }, answer)
+  if (!isTaken) yield* charge
+})
+
+/** The id of a form: the name of its mailbox, its expiry time, and the signature of both. */
+const formId = /^([a-z0-9_]{1,40})~([1-9]\d{0,15})~([\w.-]{1,100})$/
+
+/** The text to sign. It makes an id valid only for one caller. */
+const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
+  Json.canonical(["form", workspace_id, kind, key_id, name, expires_at])

@@ -1,0 +1,237 @@
+import { HttpAddress, Json } from "@quotewire/core/program"
+import { ByteSize, Data, Effect, FiberMap, Option, Predicate, Ref, Result, Schedule, Schema, Stream } from "effect"
+import { Sse } from "effect/encoding"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import type * as Peer from "../forms/Peer.ts"
+import * as Form from "../protocol/Form.ts"
+import * as JsonRpc from "../protocol/JsonRpc.ts"
+import * as Protocol from "../protocol/Protocol.ts"
+
+/** Which host a bridge calls and with which key. */
+export interface Settings {
+  /** The host's address, without a trailing slash. */
+  readonly base_url: string
+  /** The key to call with; null calls without one. */
+  readonly key: string | null
+}
+
+/**
+ * The rule for the address of a host, phrased to complete a sentence that begins with the setting's name and "must".
+ */
+export const host_rule =
+  "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
+
+/** Reads the address of a host, without trailing slashes. None if it breaks `host_rule`. */
+export const readHost = (text: string): Option.Option<string> =>
+  Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
+
+/**
+ * How long a host may be silent before it counts as gone, in milliseconds. Even the longest sandbox advance takes less.
+ */
+const silence_ms = 120_000
+
+/** The largest answer to read, in bytes, which is the limit of `connect`. */
+const max_answer_bytes = 32 * 1024 * 1024
+
+/**
+ * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, which also outlasts a limit per
+ * minute. The person gives the answer only once, and the host accepts only the first.
+ */
+const form_retries = { schedule: Schedule.exponential("1 second"), times: 6 }
+
+const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
+/**
+ * The most requests from a host to answer during one call. A host sends a few forms; a hostile one could send any
+ * number.
+ */
+const max_replies = 16
+
+/** The longest request id to answer, in characters, because every answer repeats it. */
+const max_id = 512
+
+/**
+ * The most forms of one call that are open or being answered at once. A host sends them one at a time; a hostile one
+ * could send any number, and each would hold its answer until the host accepts it.
+ */
+const max_forms = 4
+
+/** Forwards a message to the host. Returns its answer as one line; null for a notification. */
+type Answer = (
+  message: JsonRpc.Message,
+  line: string,
+  peer: Peer.Peer
+) => Effect.Effect<string | null, never, HttpClient.HttpClient>
+
+/** Makes the `answer` of `StdioServer.serve` that calls a host over HTTP. */
+export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClient.HttpClient> = Effect.fnUntraced(
+  function* ({ base_url, key }) {
+    const client = yield* HttpClient.HttpClient
+    const session = yield* Ref.make<string | null>(null)
+    const post = Effect.fnUntraced(function* (line: string, headers: Readonly<Record<string, string>>) {
+      const known = yield* Ref.get(session)
+      const request = HttpClientRequest.post(`${base_url}${Protocol.path}`).pipe(
+        HttpClientRequest.setHeaders({
+          accept: "application/json, text/event-stream",
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          ...(known !== null && { "mcp-session-id": known }),
+          ...headers
+        }),
+        HttpClientRequest.bodyText(line, "application/json")
+      )
+      return yield* Effect.timeout(client.execute(request), silence_ms)
+    })
+    const reply = (response: object) =>
+      Effect.filterOrFail(
+        post(JSON.stringify({ jsonrpc: "2.0", ...response }), {}),
+        ({ status }) => !isTemporary(status)
+      )
+    const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
+      const response = yield* post(line, Protocol.headersFor(message))
+      const { headers, status } = response
+      if (message.method === "initialize") yield* Ref.set(session, headers["mcp-session-id"] ?? null)
+      if (headers["content-type"]?.startsWith("text/event-stream") === true) {
+        return { status, text: yield* Effect.scoped(answerIn(response.stream, message.id, peer, reply)) }
+      }
+      const text = yield* Effect.timeout(textOf(response.stream), silence_ms).pipe(
+        Effect.catch((error) => (error._tag === "Unusable" ? Effect.fail(error) : Effect.succeed("")))
+      )
+      return { status, text }
+    })
+    return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
+      const { id } = message
+      const answer = yield* exchange(message, line, peer).pipe(
+        Effect.catchTag("Unusable", ({ message }) =>
+          Effect.succeed({ status: 200, text: id === null ? null : refused(id, message) })
+        ),
+        Effect.option
+      )
+      if (id === null) return null
+      return Option.match(answer, {
+        onNone: () => unreachable(id, base_url),
+        onSome: ({ status, text }) => (text === null ? unreachable(id, base_url) : answerOf(id, status, text))
+      })
+    })
+  }
+)
+
+/** The text of an answer without events. */
+const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect<string, E | Unusable, R> => {
+  const failing = Stream.mapError(stream, (error): E | Unusable => error)
+  const limited = Stream.limitBytes(failing, ByteSize.bytes(max_answer_bytes), () => Stream.fail(tooLarge()))
+  return Stream.mkString(Stream.decodeText(limited))
+}
+
+/** The host's answer is unusable: the call ends with this message. */
+class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
+
+const tooLarge = () => new Unusable({ message: "The host's answer is larger than 32 MiB." })
+const tooMany = () => new Unusable({ message: "The host sends too many requests, or one that cannot be answered." })
+
+/**
+ * Reads events until one is the answer to the message, and returns it; null if there is none. Until then, shows forms
+ * to the person, sends their answers with `reply`, and forwards notifications to the program.
+ */
+const answerIn = Effect.fnUntraced(function* <E, E2, R>(
+  stream: Stream.Stream<Uint8Array, E>,
+  message_id: JsonRpc.Id | null,
+  peer: Peer.Peer,
+  reply: (response: object) => Effect.Effect<unknown, E2, R>
+) {
+  const forms = yield* FiberMap.make<unknown>()
+  let requests = 0
+  const take = Effect.fnUntraced(function* ({ data }: Sse.Event) {
+    if (data.length > max_answer_bytes) return yield* tooLarge()
+    const json = parse(data)
+    const read = JsonRpc.readBody(json, false)
+    if (Result.isFailure(read)) return null
+    if (!("method" in read.success)) return message_id === null ? null : answerTo(message_id, data, json)
+    const { id, method, params } = read.success
+    if (id === null) {
+      // The host withdraws a form. The program knows the form by a different id, so the form's fiber informs the
+      // program when it ends.
+      if (method === "notifications/cancelled") yield* FiberMap.remove(forms, params.requestId)
+      else yield* peer.notify(method, params)
+      return null
+    }
+    requests += 1
+    if (requests > max_replies || String(id).length > max_id) return yield* tooMany()
+    if (method === Form.method && (yield* FiberMap.size(forms)) < max_forms) {
+      yield* FiberMap.run(
+        forms,
+        id,
+        Effect.flatMap(peer.ask(params), (result) => Effect.ignore(Effect.retry(reply({ id, result }), form_retries)))
+      )
+    } else yield* Effect.ignore(reply({ id, error: method === Form.method ? tooManyForms : notServed }))
+    return null
+  })
+  const answer = yield* stream.pipe(
+    Stream.timeout(silence_ms),
+    Stream.decodeText(),
+    Stream.pipeThroughChannel(Sse.decode({ maxEventSize: max_answer_bytes })),
+    Stream.mapError((error) => (error instanceof Sse.SseError ? tooLarge() : error)),
+    Stream.mapEffect(take),
+    Stream.filter(Predicate.isNotNull),
+    Stream.runHead
+  )
+  return Option.getOrNull(answer)
+})
+
+const notServed: JsonRpc.RpcError = {
+  code: JsonRpc.codes.method_not_found,
+  message: "This method is not served."
+}
+
+const tooManyForms: JsonRpc.RpcError = { code: JsonRpc.codes.refused, message: "Too many forms are open." }
+
+/**
+ * Reads the answer to the message with this id, as one line. Null if the text answers a different message or none.
+ *
+ * A host that could not read the message answers with the id null, which is replaced with this id.
+ */
+const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null => {
+  const read = JsonRpc.readBody(json, false)
+  if (!Predicate.isObject(json) || Result.isFailure(read) || !("result" in read.success)) return null
+  if (read.success.id === null) return JSON.stringify({ ...json, id })
+  return read.success.id === id ? text.replaceAll(/[\r\n]/g, " ") : null
+}
+
+/**
+ * The fields of an error envelope that the bridge reads. Other fields, including those of newer hosts, are passed on
+ * unchanged.
+ */
+const Envelope = Schema.Struct({
+  error: Schema.StructWithRest(Schema.Struct({ code: Schema.String, message: Schema.String }), [
+    Schema.Record(Schema.String, Schema.Unknown)
+  ])
+})
+
+const readEnvelope = Schema.decodeUnknownOption(Envelope)
+
+/** The deepest nesting of an answer. Serializing a deeper one would overflow the stack. */
+const max_levels = 500
+
+/** Parses an answer as JSON; null if it is not JSON or nested too deeply. */
+const parse = (text: string): unknown => {
+  const json = Result.getOrNull(JsonRpc.parseJson(text))
+  return Json.isDeeper(json, max_levels) ? null : json
+}
+
+/**
+ * The host's answer as one line. If the host, or a proxy in front of it, does not answer with JSON-RPC, it becomes an
+ * error.
+ */
+const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
+  const json = parse(text)
+  const answer = answerTo(id, text, json)
+  if (answer !== null) return answer
+  return Option.match(readEnvelope(json), {
+    onNone: () => refused(id, `The host has answered with HTTP ${status}.`),
+    onSome: (envelope) => refused(id, `Refused (${envelope.error.code}): ${envelope.error.message}`, envelope)
+  })
+}
+
+const unreachable = (id: JsonRpc.Id, base_url: string): string => refused(id, `Cannot reach the host at ${base_url}.`)
+
+const refused = (id: JsonRpc.Id, message: string, data?: typeof Envelope.Type): string =>
+  JsonRpc.failure({ id, error: { code: JsonRpc.codes.refused, message, ...(data !== undefined && { data }) } })

@@ -1,0 +1,303 @@
+import { ApiError, type Caller, Ids, Json, Lines } from "@quotewire/core"
+import { Effect, Option, Predicate } from "effect"
+import type * as Peer from "../forms/Peer.ts"
+import * as RequestState from "../forms/RequestState.ts"
+import * as Form from "../protocol/Form.ts"
+import { codes, failure, type Id, type Message, result } from "../protocol/JsonRpc.ts"
+import * as Protocol from "../protocol/Protocol.ts"
+import * as View from "../protocol/View.ts"
+import * as LenientArguments from "../tools/LenientArguments.ts"
+import type { Listed, Tool, ToolAudience, ToolCall, ToolResult } from "../tools/Tool.ts"
+import type { ServerAnswer } from "./Results.ts"
+import * as Results from "./Results.ts"
+
+export type { ServerAnswer } from "./Results.ts"
+
+/** Settings of a server. */
+export interface Settings<R> {
+  readonly tools: ReadonlyArray<Tool<R>>
+  /** The version that the server reports. */
+  readonly version: string
+  /** Signs and seals the state of a call that asks the person. Without it, tools show no forms. */
+  readonly asking?: RequestState.Crypto<R>
+}
+
+/** The sender of a message, and how the message arrived. */
+export interface Sender extends Omit<ToolCall, "args"> {
+  readonly era: Protocol.Era
+  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
+  /** Whether the program can show the person a form during this call. */
+  readonly elicits: boolean
+  /** Sends the program a notification during this call; null if the transport cannot. */
+  readonly notify: Peer.Peer["notify"] | null
+}
+
+/**
+ * A refused call as a JSON-RPC error with the envelope, for refusals that HTTP expresses as a status, such as a wrong
+ * key.
+ */
+export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
+  _tag: "error",
+  error: {
+    code: codes.refused,
+    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
+    data: envelope
+  }
+})
+
+/** The answer to the message with this id as JSON text; null if the message gets no answer. */
+export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
+  if (id === null || outcome._tag === "nothing") return null
+  return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
+}
+
+/**
+ * A call that waits for the person, from a program with a handshake. The transport must show its forms so that it can
+ * continue.
+ */
+export interface Asking<out R> {
+  readonly _tag: "asking"
+  /** Runs the call to its end. `ask` shows the person each form in turn. */
+  readonly finish: <R2>(ask: Form.Ask<R2>) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | R2>
+}
+
+/** The outcome of a message: its answer, or a call that waits for the person first. */
+export type Outcome<R> = ServerAnswer | Asking<R>
+
+/** Answers single messages. Keeps no state between them, so any host can answer the next one. */
+export interface Server<R> {
+  readonly answer: Answers<R>
+}
+
+type Answers<R> = (message: Message, sender: Sender) => Effect.Effect<Outcome<R>, ApiError.ApiError, R | Ids.Ids>
+
+/** The server's instructions for models. */
+const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) => {
+  const insured = Array.from(lines.values(), ({ name, insures }) => `${insures} (${name})`).join(", ")
+  return `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
+})
+
+/** Makes a server of these tools. */
+export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
+  const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
+  const results = Results.make(info)
+  const { complete } = results
+  const views = new Map(tools.flatMap(({ view }) => (view === undefined ? [] : [[view.uri, view]])))
+  const toolMethods: Methods<R> = {
+    "tools/list": makeList(tools, results),
+    "tools/call": makeCall(tools, results, asking ?? null)
+  }
+  const viewMethods = makeViews(views, results)
+  const capabilitiesFor = ({ shows_views }: Sender) =>
+    shows_views && views.size > 0 ? { ...capabilities, ...viewCapabilities } : capabilities
+  const modern: Methods<R> = {
+    "server/discover": (_message, sender) =>
+      Effect.map(instructionsOn, (instructions) => {
+        const offered = { supportedVersions: Protocol.supported, capabilities: capabilitiesFor(sender), instructions }
+        return complete(Json.encode({ ...offered, ...cached }), sender.era)
+      }),
+    ...toolMethods
+  }
+  const legacy: Methods<R> = {
+    initialize: ({ params }, sender) => {
+      const agreed = {
+        protocolVersion: Protocol.negotiate(params.protocolVersion),
+        capabilities: capabilitiesFor(sender)
+      }
+      return Effect.map(instructionsOn, (instructions) =>
+        complete(Json.encode({ ...agreed, serverInfo: info, instructions }), sender.era)
+      )
+    },
+    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
+    ...toolMethods
+  }
+  const withoutViews: Readonly<Record<Protocol.Era, Methods<R>>> = { modern, legacy }
+  const withViews: typeof withoutViews = {
+    modern: { ...modern, ...viewMethods },
+    legacy: { ...legacy, ...viewMethods }
+  }
+  return {
+    answer: (message, sender) => {
+      if (message.id === null) return nothing
+      const methods = (sender.shows_views ? withViews : withoutViews)[sender.era]
+      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
+      return method === undefined ? unknownMethod : method(message, sender)
+    }
+  }
+}
+
+/** Lists the tools that a caller may call. */
+const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
+  // A list is the longest answer and the same for all callers of a kind, so its text is cached.
+  const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
+  return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
+    const lines = yield* Lines.Lines
+    const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
+    const known = listings(lines)
+    const key = [era, environment, kind, elicits, shows_views, ...offered.map(({ name }) => name)].join(" ")
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const audience: ToolAudience = { elicits, environment, kind, lines, shows_views }
+    const listed = offered.flatMap((tool) => listedWithView(tool, audience) ?? [])
+    const answer = complete(inAscii(Json.encode({ tools: listed, ...(era === "modern" && cached) })), era)
+    known.set(key, answer)
+    return answer
+  })
+}
+
+/** A tool as a list shows it, with its page for programs that show pages. */
+const listedWithView = <R>({ list, view }: Tool<R>, audience: ToolAudience): Listed | null => {
+  const listed = list(audience)
+  if (listed === null || view === undefined || !audience.shows_views) return listed
+  return { ...listed, _meta: { ui: { resourceUri: view.uri } } }
+}
+
+/** Lists and reads the tools' pages, which are the same for every caller. */
+const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.Results): Methods<never> => {
+  const answer = (fields: object, era: Protocol.Era): ServerAnswer =>
+    complete(Json.encode({ ...fields, ...(era === "modern" && { ...cached, cacheScope: "public" }) }), era)
+  return {
+    "resources/list": (_message, { era }) =>
+      Effect.succeed(answer({ resources: Array.from(views.values(), View.listed) }, era)),
+    "resources/templates/list": (_message, { era }) => Effect.succeed(answer({ resourceTemplates: [] }, era)),
+    "resources/read": ({ params: { uri } }, { era }) => {
+      const view = typeof uri === "string" ? views.get(uri) : undefined
+      if (view === undefined) return invalid("The member params.uri must name a resource of resources/list.", { uri })
+      return Effect.succeed(answer({ contents: [View.contents(view)] }, era))
+    }
+  }
+}
+
+/** Calls a tool. */
+const makeCall = <R>(
+  tools: ReadonlyArray<Tool<R>>,
+  results: Results.Results,
+  crypto: RequestState.Crypto<R> | null
+): Methods<R>[string] => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  return (message, sender) => {
+    const { params } = message
+    const { elicits, era, notify, ...rest } = sender
+    const { arguments: args = {}, name } = params
+    const found = typeof name === "string" ? byName.get(name) : undefined
+    if (found === undefined) return unknownTool
+    const tool = offeringSignIn(found, sender)
+    return Effect.flatMap(tool.isOffered, (isOffered) => {
+      if (!isOffered) return unknownTool
+      if (!Predicate.isObject(args)) return noArguments
+      const call = { ...rest, ...progressOf(message, notify), args }
+      if (crypto === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
+      if (LenientArguments.isTooDeep(args)) return tooDeep
+      return era === "modern" ? askInResult(tool, call, params, results, crypto) : askDuringCall(tool, call, results)
+    })
+  }
+}
+
+/** How a call reports its progress; empty if the program did not ask for it or the transport cannot send it. */
+const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
+  const progressToken = Protocol.progressTokenOf(message)
+  if (progressToken === null || notify === null) return {}
+  return {
+    progress: (progress, message) => notify("notifications/progress", { progressToken, progress, message })
+  }
+}
+
+/** Calls a tool whose result can be a question. The program answers it with another call (2026-07-28). */
+const askInResult = Effect.fnUntraced(function* <R>(
+  tool: Tool<R>,
+  call: ToolCall,
+  { inputResponses, requestState }: Message["params"],
+  results: Results.Results,
+  crypto: RequestState.Crypto<R>
+) {
+  // The tool may change its arguments, but the state belongs to the original ones.
+  const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
+  const state = typeof requestState === "string" ? yield* RequestState.read(crypto, subject, requestState) : null
+  if (state !== null && Option.isNone(state)) return yield* staleState
+  const question = state?.value ?? null
+  const responses = Predicate.isObject(inputResponses) ? inputResponses : {}
+  const answer =
+    question !== null && Object.hasOwn(responses, question.name) ? Form.readAnswer(responses[question.name]) : null
+  const result = yield* tool.call({ ...call, round: { state: question?.state ?? null, answer } })
+  return "form" in result
+    ? results.asked(result, yield* RequestState.write(crypto, subject, result))
+    : results.called(result, "modern")
+})
+
+/** Calls a tool that can ask the person while the call runs (2025-06-18 and later, with a handshake). */
+const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, results: Results.Results) {
+  const ids = yield* Ids.Ids
+  // The tool removes null values in place, which also frees them from the message that waits with this call. A deep
+  // copy would keep them in memory.
+  const run = (changes: Partial<ToolCall>) => tool.call({ ...call, args: { ...call.args }, ...changes })
+  const first = yield* run({ round: Form.first })
+  if (!("form" in first)) return results.called(first, "legacy")
+  const finish = Effect.fnUntraced(function* <R2>(ask: Form.Ask<R2>) {
+    let result: ToolResult | Form.Question = first
+    while ("form" in result) {
+      const { form, state }: Form.Question = result
+      // Only the first round counts toward the rate limits. If they refused a later one, a person would have agreed in
+      // vain.
+      const round: Form.Round = { state, answer: yield* ask(form) }
+      result = yield* run({ request_id: ids.request(), round, is_paid: true })
+    }
+    return results.called(result, "legacy")
+  })
+  return { _tag: "asking", finish } satisfies Asking<R>
+})
+
+/**
+ * The same JSON with all non-ASCII characters escaped. Node sends ASCII text without encoding it, but encodes any other
+ * text on every send, which nearly halves the throughput for the cached list of tools.
+ */
+const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
+  Json.fromText(text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
+
+type Methods<R> = Readonly<Record<string, Answers<R>>>
+
+/** Wraps a tool so that a refused call fails with `forbidden` if the sender could call the tool after signing in. */
+const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, shows_views }: Sender): Tool<R> => {
+  if (obtainable_kinds.length === 0) return tool
+  const offerSignIn = Effect.flatMap(Lines.Lines, (lines) => {
+    const { environment } = caller
+    const canCall = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines, shows_views }) !== null
+    const signInHelps = !canCall(caller.kind) && obtainable_kinds.some(canCall)
+    return signInHelps ? Effect.fail(ApiError.make("forbidden")) : Effect.void
+  })
+  return {
+    ...tool,
+    call: (call) =>
+      Effect.tap(tool.call(call), (result) => ("isError" in result && result.isError ? offerSignIn : Effect.void))
+  }
+}
+
+const capabilities = { tools: {} }
+
+/** Additional capabilities for programs that show pages. */
+const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
+
+/** How long a client may cache a list, in milliseconds. Private, because lists differ by caller. */
+const cached = { ttlMs: 300_000, cacheScope: "private" }
+
+const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })
+
+const invalid = (message: string, data?: object): Effect.Effect<ServerAnswer> =>
+  Effect.succeed({
+    _tag: "error",
+    error: { code: codes.invalid_params, message, ...(data !== undefined && { data }) }
+  })
+
+const unknownTool = invalid("The member params.name must name a tool of tools/list.")
+const staleState = invalid(
+  "params.requestState does not belong to this call, or has expired. Send the call again without it."
+)
+const tooDeep = invalid(
+  `The member params.arguments must not be nested deeper than ${LenientArguments.max_depth} levels.`
+)
+const noArguments = invalid("The member params.arguments must be an object.")
+
+const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
+  _tag: "error",
+  error: { code: codes.method_not_found, message: "This method is not served." }
+})

@@ -1,0 +1,140 @@
+import { type Cause, Effect, Fiber, FiberMap, Predicate, Queue, Result, Semaphore, Stdio, Stream } from "effect"
+import * as Peer from "../forms/Peer.ts"
+import * as JsonRpc from "../protocol/JsonRpc.ts"
+import * as Protocol from "../protocol/Protocol.ts"
+import * as TextLines from "../protocol/TextLines.ts"
+
+/** Answers the messages: the service in this process (`Local`) or a host (`Bridge`). */
+export interface Settings<R> {
+  /**
+   * Answers one message, parsed from `line`; null if it needs no answer. Shows forms and sends notifications through
+   * `peer`. Interrupting it cancels the call.
+   */
+  readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
+  /** Ends the waits of running calls. Runs after the program closes standard input. */
+  readonly wake: Effect.Effect<void, never, R>
+}
+
+/** The most calls that run at once. At the limit, the next line is read only when a call ends. */
+const max_running = 1_024
+
+/** The longest line, in bytes; the same as the limit of a body over HTTP. */
+const max_line_bytes = 256 * 1024
+
+/**
+ * Serves one program over standard input and output: one message or batch per line, each answered when it is done.
+ *
+ * Ends when standard input has ended and everything is answered, or when standard output is closed.
+ */
+export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | Stdio.Stdio> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const stdio = yield* Stdio.Stdio
+      const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
+      const write = (text: string) => Queue.offer(answers, `${text}\n`)
+      const peer = Peer.make(write)
+      const runner = yield* makeRunner(settings, write, peer)
+      const split = TextLines.splitter(max_line_bytes)
+      // The last line may lack a newline.
+      const reading = Stream.concat(stdio.stdin, Stream.make(TextLines.newline)).pipe(
+        Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
+        Effect.andThen(settings.wake),
+        Effect.andThen(peer.disconnect),
+        Effect.andThen(runner.idle),
+        Effect.andThen(Queue.end(answers)),
+        Effect.andThen(Effect.never)
+      )
+      // When standard output is closed, nobody reads answers anymore, so calls that wait to write one must end.
+      const writing = yield* Effect.forkScoped(
+        Effect.ensuring(
+          Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false })),
+          Queue.shutdown(answers)
+        )
+      )
+      yield* Effect.raceFirst(Fiber.join(writing), reading)
+    }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe broke", error)))
+  )
+
+/** Makes `line`, which starts the calls of a line, and `idle`, which waits until no call is running. */
+const makeRunner = Effect.fnUntraced(function* <R>(
+  { answer }: Settings<R>,
+  write: (text: string) => Effect.Effect<unknown>,
+  peer: Peer.Connected
+) {
+  const running = yield* FiberMap.make<string, unknown, never>()
+  const slots = yield* Semaphore.make(max_running)
+  /** The revision negotiated in the handshake; null before it. */
+  let revision: string | null = null
+  /** Counts messages without an id, to give each a key. */
+  let unnamed = 0
+
+  const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
+    Effect.andThen(slots.take(1), FiberMap.run(running, key, Effect.ensuring(work, slots.release(1))))
+
+  /**
+   * Starts the call of a message and passes its answer, if any, to `reply`. Returns the fiber; null if nothing was
+   * started.
+   */
+  const run = Effect.fnUntraced(function* (
+    message: JsonRpc.Message,
+    line: string,
+    reply: (text: string) => Effect.Effect<unknown>
+  ) {
+    const { id, method, params } = message
+    if (method === "notifications/cancelled")
+      return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
+    if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
+    // A notification also runs in its own fiber, so that one that hangs does not block the next lines.
+    const key = id === null ? `notification ${++unnamed}` : keyOf(id)
+    if (id !== null && (yield* FiberMap.has(running, key))) {
+      return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)
+    }
+    return yield* start(
+      key,
+      Effect.flatMap(answer(message, line, peer), (text) => (text === null ? Effect.void : reply(text)))
+    )
+  })
+
+  /** Runs the messages of a batch concurrently and answers them in one list, in order. */
+  const runBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
+    const texts = batch.map((): string | null => null)
+    const fibers = yield* Effect.forEach(batch, (read, place) => {
+      const reply = (text: string) =>
+        Effect.sync(() => {
+          texts[place] = text
+        })
+      return Result.match(Result.flatMap(read, Protocol.checkBatchMember), {
+        onSuccess: (message) => run(message, JsonRpc.textOf(message), reply),
+        onFailure: (unreadable) => Effect.as(reply(JsonRpc.failure(unreadable)), null)
+      })
+    })
+    const answerAll = Effect.suspend(() => {
+      const replies = texts.filter(Predicate.isNotNull)
+      return replies.length === 0 ? Effect.void : write(`[${replies.join(",")}]`)
+    })
+    const ended = Fiber.awaitAll(fibers.filter(Predicate.isNotNull))
+    yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
+  })
+
+  const line = Effect.fnUntraced(function* (text: TextLines.Line) {
+    const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
+    const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))
+    if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
+    if ("method" in read.success) yield* run(read.success, text ?? "", write)
+    else if ("result" in read.success) peer.take(read.success)
+    else yield* runBatch(read.success)
+  })
+  return { line, idle: FiberMap.awaitEmpty(running) }
+})
+
+const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
+
+const unreadable: JsonRpc.ErrorAnswer = {
+  id: null,
+  error: { code: JsonRpc.codes.parse_error, message: "A line must be JSON in UTF-8, of at most 256 KiB." }
+}
+
+const inUse: JsonRpc.RpcError = {
+  code: JsonRpc.codes.invalid_request,
+  message: "A call with this id is still running."
+}

@@ -1,0 +1,125 @@
+import type { Line, Lines } from "@quotewire/core"
+import { type JsonSchema, Predicate } from "effect"
+
+/*
+ * The argument `application` as `tools/list` declares it: the facts of all lines in one object. Agent programs convert
+ * declarations to what their model accepts. Many drop or refuse unions, but all keep the fields of an object. The
+ * declaration is short, because models read it in every conversation. The service itself checks the facts, with the
+ * schema that `get_capabilities` returns.
+ */
+
+/** The JSON Schema of the argument `application` on a host with these lines. */
+export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
+  const all = [...lines.values()]
+  return {
+    ...all.map(({ facts_schema }) => short(facts_schema)).reduce(merged, { type: "object" }),
+    description: `The facts of one line, * required. ${namesOf(all)}. Dates: YYYY-MM-DD. Leave out what is unknown; null counts as left out.`
+  }
+}
+
+/** Which top-level facts belong to which line. The required ones are marked. */
+const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
+  const named = lines.map(({ facts_schema, name }) => {
+    const required = textsIn(facts_schema.required)
+    const facts = Object.keys(membersOf(facts_schema)).map((fact) => `${fact}${required.includes(fact) ? "*" : ""}`)
+    return { name, facts }
+  })
+  const [first, ...others] = named
+  const shared =
+    others.length === 0 || first === undefined
+      ? []
+      : first.facts.filter((fact) => others.every(({ facts }) => facts.includes(fact)))
+  return [
+    ...named.map(({ facts, name }) => `${name}: ${facts.filter((fact) => !shared.includes(fact)).join(", ")}`),
+    ...(shared.length === 0 ? [] : [`All: ${shared.join(", ")}`])
+  ].join(". ")
+}
+
+/**
+ * The longest list of texts to show to models. Longer lists are left out, such as the 51 states, which every model
+ * knows.
+ */
+export const most_texts = 20
+const most_numbers = 8
+
+/**
+ * Reduces a schema to names, types, short lists of values and descriptions. Bounds and patterns are checked later.
+ * Formats are removed too, because some models refuse tools with unknown formats.
+ */
+const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  const { items, type } = schema
+  // The description of a nullable fact explains what null means. Here null counts as omitted.
+  const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
+  const { description: allowed, ...values } = valuesOf(schema.enum)
+  const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
+  const members = Object.entries(membersOf(schema)).map(([name, member]) => [name, short(member)])
+  const required = textsIn(schema.required)
+  return {
+    ...(typeof type === "string" && { type }),
+    ...values,
+    ...(about !== "" && { description: about }),
+    ...(isSchema(items) && { items: short(items) }),
+    ...(members.length > 0 && { properties: Object.fromEntries(members) }),
+    ...(required.length > 0 && { required })
+  }
+}
+
+/**
+ * The allowed values: as a list if all are text, otherwise in words, because some models accept only lists of text.
+ * Excludes null, because it counts as omitted.
+ */
+const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
+  if (!Array.isArray(values)) return {}
+  const sent = values.filter((value) => value !== null)
+  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= most_texts && { enum: sent }) }
+  if (!sent.every(Predicate.isNumber)) {
+    return { anyOf: [{ type: "integer" }, { type: "string" }], description: sent.join(", ") }
+  }
+  return { type: "integer", ...(sent.length <= most_numbers && { description: sent.join(", ") }) }
+}
+
+/** Alternative groups of facts in words: "vin, or model_year and make and model". */
+const alternativesOf = ({ anyOf }: JsonSchema.JsonSchema): string | null => {
+  const groups = Array.isArray(anyOf) ? anyOf.filter(isSchema).map(({ required }) => textsIn(required)) : []
+  if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
+  return `Needs ${groups.map((group) => group.join(" and ")).join(", or ")}`
+}
+
+/** Merges the schemas of a fact that two lines have under the same name. */
+const merged = (one: JsonSchema.JsonSchema, other: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  if (JSON.stringify(one) === JSON.stringify(other)) return one
+  if (one.type !== other.type) return { anyOf: [...choicesOf(one), ...choicesOf(other)] }
+  const { description: _, enum: __, required: ___, ...both } = { ...one, ...other }
+  const inOne = membersOf(one)
+  const properties = { ...membersOf(other), ...inOne }
+  for (const [name, member] of Object.entries(membersOf(other))) {
+    const known = inOne[name]
+    if (known !== undefined) properties[name] = merged(known, member)
+  }
+  const required = textsIn(one.required).filter((name) => textsIn(other.required).includes(name))
+  const values = [...new Set([...textsIn(one.enum), ...textsIn(other.enum)])]
+  const about = [...new Set([...textsIn([one.description]), ...textsIn([other.description])])].join("; ")
+  return {
+    ...both,
+    ...(Array.isArray(one.enum) && Array.isArray(other.enum) && { enum: values }),
+    ...(about !== "" && { description: about }),
+    ...(isSchema(one.items) && isSchema(other.items) && { items: merged(one.items, other.items) }),
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required })
+  }
+}
+
+const choicesOf = (schema: JsonSchema.JsonSchema): ReadonlyArray<unknown> =>
+  Array.isArray(schema.anyOf) ? schema.anyOf : [schema]
+
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
+
+const membersOf = ({ properties }: JsonSchema.JsonSchema): Record<string, JsonSchema.JsonSchema> =>
+  isSchema(properties)
+    ? Object.fromEntries(
+        Object.entries(properties).flatMap(([name, member]) => (isSchema(member) ? [[name, member] as const] : []))
+      )
+    : {}
+
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  Array.isArray(value) ? value.filter(Predicate.isString) : []

@@ -1,0 +1,67 @@
+import { Json } from "@quotewire/core"
+import { Predicate, Result } from "effect"
+import type { Arguments } from "./Tool.ts"
+
+/** The JSON Schemas of a tool's arguments, by name. */
+export type Schemas = Readonly<Record<string, object>>
+
+/** The longest text to parse as an object. Longer text stays unchanged. */
+const max_text = 64 * 1024
+
+/**
+ * Normalizes arguments that programs send in nonstandard forms.
+ *
+ * - `null` for a known argument, or for a member of one that is an object, counts as omitted.
+ * - An object may be sent as JSON text.
+ * - A whole number may be sent as text.
+ *
+ * Everything else stays unchanged and is checked later. Booleans are never parsed from text, because they can be a
+ * person's consent. Changes the arguments in place: there may be thousands, and copying them takes longer than all
+ * checks.
+ */
+export const read = (schemas: Schemas, args: Arguments): void => {
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (!Object.hasOwn(args, name)) continue
+    if (args[name] === null) Reflect.deleteProperty(args, name)
+    else args[name] = readAs(schema, args[name])
+  }
+}
+
+const readAs = (schema: object, value: unknown): unknown => {
+  const type = "type" in schema ? schema.type : null
+  if (type === "object") {
+    const object = typeof value === "string" ? objectIn(value) : value
+    removeNulls(object)
+    return object
+  }
+  return type === "integer" && typeof value === "string" && wholeNumber.test(value) ? Number(value) : value
+}
+
+const wholeNumber = /^-?\d{1,15}$/
+
+/** Parses JSON text that contains an object. Returns other text unchanged. */
+const objectIn = (text: string): unknown => {
+  if (text.length > max_text || !/^\s*\{/.test(text)) return text
+  return Result.getOrElse(
+    Result.try((): unknown => JSON.parse(text)),
+    () => text
+  )
+}
+
+/** The deepest nesting that inputs may have. Input validation refuses deeper objects. */
+export const max_depth = 32
+
+/** Whether arguments are nested deeper than any input may be. Check this before any unbounded recursion over them. */
+export const isTooDeep = (args: unknown): boolean => Json.isDeeper(args, max_depth + 1)
+
+/** Removes null members of objects. Keeps null items of lists, because removing one would renumber the others. */
+const removeNulls = (value: unknown, depth = 0): void => {
+  if (depth > max_depth) return
+  if (Array.isArray(value)) for (const item of value) removeNulls(item, depth + 1)
+  else if (Predicate.isObject(value)) {
+    for (const name of Object.keys(value)) {
+      if (value[name] === null) Reflect.deleteProperty(value, name)
+      else removeNulls(value[name], depth + 1)
+    }
+  }
+}

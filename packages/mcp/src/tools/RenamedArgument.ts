@@ -1,0 +1,39 @@
+import type { ApiError } from "@quotewire/core"
+import type { Fields } from "../protocol/JsonRpc.ts"
+import type { Arguments } from "./Tool.ts"
+
+/**
+ * A renamed argument of a tool.
+ *
+ * The old name is accepted for six months, then refused with a field error that names the new one (api.md, Tools).
+ */
+export interface RenamedArgument {
+  readonly tool: string
+  readonly from: string
+  readonly to: string
+  /** From when the old name is refused, in milliseconds since 1970. */
+  readonly until: number
+}
+
+/** All renamed arguments: none so far. */
+export const renamedArguments: ReadonlyArray<RenamedArgument> = []
+
+/** Renames old arguments. Returns those whose old names are no longer accepted. */
+export const rename = (
+  renamed: ReadonlyArray<RenamedArgument>,
+  args: Fields,
+  now: number
+): { readonly args: Arguments; readonly wrong: ReadonlyArray<ApiError.FieldError> } => {
+  const sent = renamed.filter(({ from }) => Object.hasOwn(args, from))
+  const isRefused = ({ to, until }: RenamedArgument) => now >= until || Object.hasOwn(args, to)
+  const names = new Map(sent.filter((one) => !isRefused(one)).map(({ from, to }) => [from, to]))
+  const refused = sent.filter(isRefused)
+  return {
+    args: Object.fromEntries(
+      Object.entries(args)
+        .filter(([name]) => !refused.some(({ from }) => from === name))
+        .map(([name, value]) => [names.get(name) ?? name, value])
+    ),
+    wrong: refused.map(({ from, to }) => ({ path: from, message: `This field is now called ${to}.` }))
+  }
+}

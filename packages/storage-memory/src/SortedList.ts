@@ -1,0 +1,101 @@
+/** Negative if the first belongs before the second, positive if after it, zero if they are the same. */
+export type Compare<Key> = (first: Key, second: Key) => number
+
+/** The order of texts by their code units. */
+export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
+
+// Small enough that an insertion is cheap, large enough that a million items need only a few thousand chunks.
+const chunk_items = 512
+
+/**
+ * Items in the order of their keys: an array in chunks, so that an insertion moves at most one chunk.
+ *
+ * An item is its own key. No two may be the same, and a key must not change while its item is in the list.
+ */
+export class SortedList<Key, Item extends Key = Key> {
+  private readonly compare: Compare<Key>
+  /** None is empty. */
+  private readonly chunks: Array<Array<Item>> = []
+
+  constructor(compare: Compare<Key>) {
+    this.compare = compare
+  }
+
+  get first(): Item | undefined {
+    return this.chunks[0]?.[0]
+  }
+
+  insert(item: Item): void {
+    const tail = this.chunks.at(-1)
+    const last = tail?.at(-1)
+    // Most items come in order.
+    if (tail === undefined || last === undefined || this.compare(last, item) < 0) {
+      if (tail === undefined || tail.length === chunk_items) this.chunks.push([item])
+      else tail.push(item)
+      return
+    }
+    const at = this.chunkOf(item)
+    const chunk = this.chunks[at] ?? []
+    chunk.splice(this.indexIn(chunk, item), 0, item)
+    if (chunk.length > chunk_items) this.chunks.splice(at + 1, 0, chunk.splice(chunk_items >> 1))
+  }
+
+  remove(key: Key): void {
+    const at = this.chunkOf(key)
+    const chunk = this.chunks[at] ?? []
+    const index = this.indexIn(chunk, key)
+    const found = chunk[index]
+    if (found === undefined || this.compare(found, key) !== 0) return
+    chunk.splice(index, 1)
+    const next = this.chunks[at + 1]
+    if (chunk.length === 0) {
+      this.chunks.splice(at, 1)
+    } else if (next !== undefined && chunk.length + next.length <= chunk_items >> 1) {
+      this.chunks.splice(at, 2, [...chunk, ...next])
+    }
+  }
+
+  /** The items after a key, or all of them, upwards. The list must not change meanwhile. */
+  *upwards(after: Key | null = null): Generator<Item> {
+    const start = after === null ? 0 : this.chunkOf(after)
+    const chunk = this.chunks[start] ?? []
+    for (const item of chunk.slice(after === null ? 0 : this.indexIn(chunk, after))) {
+      if (after === null || this.compare(item, after) !== 0) yield item
+    }
+    for (const later of this.chunks.slice(start + 1)) yield* later
+  }
+
+  /** The items before a key, or all of them, downwards. The list must not change meanwhile. */
+  *downwards(before: Key | null = null): Generator<Item> {
+    const start = before === null ? this.chunks.length - 1 : this.chunkOf(before)
+    const chunk = this.chunks[start] ?? []
+    yield* chunk.slice(0, before === null ? chunk.length : this.indexIn(chunk, before)).reverse()
+    for (const earlier of this.chunks.slice(0, Math.max(start, 0)).reverse()) yield* earlier.toReversed()
+  }
+
+  /** The last chunk that begins at or before a key; the first chunk for a key before all items. */
+  private chunkOf(key: Key): number {
+    let low = 0
+    let high = this.chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      const first = this.chunks[middle]?.[0]
+      if (first !== undefined && this.compare(first, key) <= 0) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  /** The index of the first item in a chunk that is not before a key. */
+  private indexIn(chunk: ReadonlyArray<Item>, key: Key): number {
+    let low = 0
+    let high = chunk.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const item = chunk[middle]
+      if (item !== undefined && this.compare(item, key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

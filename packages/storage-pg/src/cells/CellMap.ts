@@ -1,0 +1,114 @@
+import { Cell } from "@quotewire/core"
+import { type Array, Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { type Run, using } from "../connection/Session.ts"
+import { isWithoutTables } from "../connection/StatementRefused.ts"
+import * as LivePlace from "../places/LivePlace.ts"
+import { rowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+
+/*
+ * Compares the cells in the settings with the marks in their databases. Every database is marked with its cell's name,
+ * the name of the first cell and the id of its map; the first cell also has the list of all cells.
+ */
+
+/** What a database records about cells. */
+export interface Found {
+  /** Which cell it is; null if it is not a cell. */
+  readonly mark: Cell.Mark | null
+  /** The names in the list of cells, which only the first cell has. */
+  readonly listed: ReadonlyArray<string>
+}
+
+/** A cell in the settings; `found` is null if its database does not answer. */
+export interface Named {
+  readonly name: string
+  readonly found: Found | null
+}
+
+/** Why the settings name the wrong cell first; null if they name the right one, or if that cell is not added yet. */
+export const refusalOfFirst = ({ name, found }: Named): string | null => {
+  const mark = found?.mark ?? null
+  if (mark === null || mark.first === mark.name) return null
+  return `The settings name the cell ${name} first, and the first cell is ${mark.first}: put it first.`
+}
+
+/**
+ * Why a database is not the cell that the settings name, or belongs to a different map than the first cell; null if it
+ * is right.
+ */
+export const refusalOf = ({ name, found }: Named, first: Named): string | null => {
+  const mark = found?.mark ?? null
+  if (mark === null) {
+    // A cell is marked before it is added to the list.
+    const isLost = found !== null && first.found?.listed.includes(name) === true
+    return isLost
+      ? `The cell ${name} was added, and the database that the settings give for it is not this cell: check its address, or restore its backup.`
+      : null
+  }
+  if (mark.name !== name) {
+    return `The database that the settings give for the cell ${name} is that of the cell ${mark.name}.`
+  }
+  if (name === first.name || first.found === null) return null
+  if (first.found.mark === null) {
+    return `The database of the cell ${name} belongs to the cells after ${mark.first}, and that of the first cell of the settings, ${first.name}, is not a cell.`
+  }
+  if (mark.map === first.found.mark.map) return null
+  return `The databases of the cells ${first.name} and ${name} belong to different installations: check their addresses.`
+}
+
+/** Which added cells the settings lack; null if they have all. */
+const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
+  const missing = (first.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
+  return missing.length === 0 ? null : `The settings lack cells that were added: ${missing.join(", ")}.`
+}
+
+/** How the settings differ from the databases that answer; null if they match. */
+export const mismatch = (cells: Array.NonEmptyReadonlyArray<Named>): string | null => {
+  const [first] = cells
+  const wrong = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
+  return wrong ?? refusalOfFirst(first) ?? lacking(cells, first)
+}
+
+const cellRecords = query("cell_records")
+const readRows = rowsReader(Schema.Struct({ kind: Schema.String, body: Schema.String }))
+const readMark = Schema.decodeUnknownSync(Schema.fromJsonString(Cell.Mark))
+const readCell = Schema.decodeUnknownSync(Schema.fromJsonString(Cell.Cell))
+
+const kinds = [Cell.markKind.name, Cell.kind.name]
+
+const readFound = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Found, SqlError> {
+  const rows = readRows((yield* run(cellRecords, [Cell.cellsWorkspace, `{${kinds}}`])).rows)
+  const bodies = (name: string) => rows.filter(({ kind }) => kind === name).map(({ body }) => body)
+  const [mark = null] = bodies(Cell.markKind.name).map((body) => readMark(body))
+  return { mark, listed: bodies(Cell.kind.name).map((body) => readCell(body).name) }
+})
+
+const nothing: Found = { mark: null, listed: [] }
+
+/**
+ * Asks the database of a cell at its current place. A move may take its tables away in the meantime, so if they are
+ * missing, asks again.
+ */
+export const ask = ({
+  name,
+  ...options
+}: LivePlace.MovableOptions & { readonly name: string }): Effect.Effect<Named> => {
+  const asked = Effect.flatMap(LivePlace.find(options), (url) =>
+    using({ ...options, url }, (run) => Effect.catchIf(readFound(run), isWithoutTables, () => Effect.succeed(nothing)))
+  )
+  return Effect.flatMap(asked, (found) => (found === nothing ? asked : Effect.succeed(found))).pipe(
+    Effect.orElseSucceed(() => null),
+    Effect.map((found) => ({ name, found }))
+  )
+}
+
+/** Fails if the cells in the settings do not match their databases. Does not check databases that do not answer. */
+export const verify = Effect.fnUntraced(function* (
+  cells: Array.NonEmptyReadonlyArray<LivePlace.MovableOptions & { readonly name: string }>
+): Effect.fn.Return<void, DatabaseRefused> {
+  const [first, ...others] = yield* Effect.forEach(cells, ask, { concurrency: 16 })
+  const differs = first === undefined ? null : mismatch([first, ...others])
+  if (differs !== null) return yield* new DatabaseRefused({ reason: "cell", message: differs })
+})

@@ -1,0 +1,275 @@
+import { Cell, Storage } from "@quotewire/core"
+import { type Array, Clock, Context, Effect, Layer, Result, Schema, type Scope } from "effect"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import * as DatabaseClock from "../database/DatabaseClock.ts"
+import * as MoveState from "../moves/MoveState.ts"
+import type { Outcome } from "../moves/moveCell.ts"
+import * as movesByName from "../moves/movesByName.ts"
+import { lostAtStart, markOf, type Opened } from "../opening/open.ts"
+import { type MovableOptions, migrate as migrateWhereItIs, open } from "../places/PlacedSchema.ts"
+import * as CellList from "./CellList.ts"
+import * as CellMap from "./CellMap.ts"
+import type { CellSource, WrongCell } from "./CellState.ts"
+import * as Cells from "./Cells.ts"
+
+export { isSchemaName } from "../connection/Address.ts"
+export type { Progress as MoveProgress } from "../moves/Move.ts"
+export type { MoveSlot, MoveState } from "../moves/MoveState.ts"
+export type { Outcome as MoveOutcome } from "../moves/moveCell.ts"
+export type { MoveOptions } from "../moves/movesByName.ts"
+
+/** A cell: a database schema with all tables that contains some of the workspaces. */
+export interface CellOptions extends MovableOptions {
+  /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
+  readonly name: string
+}
+
+/** Whether a cell can have this name: lower-case letters, digits and hyphens, at most 40. */
+export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
+
+/** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
+export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
+
+/** What work a program does for its cells. */
+export interface WorkOptions {
+  /** The names of the cells that it claims jobs from, at least one; by default all. It answers calls for all cells. */
+  readonly work_cells?: ReadonlyArray<string>
+}
+
+/** The first of these names that is not a cell; undefined if all are cells. */
+export const unknownCell = (
+  cells: ReadonlyArray<Pick<CellOptions, "name">>,
+  names: ReadonlyArray<string>
+): string | undefined => names.find((name) => !cells.some((cell) => cell.name === name))
+
+const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
+
+const unlessRefused = <A, R>(
+  program: Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable | Storage.VersionConflict, R>
+): Effect.Effect<A, DatabaseRefused, R> =>
+  Effect.catchTags(program, {
+    WrongCell: ({ message }) => Effect.fail(refused(message)),
+    StorageUnavailable: () => Effect.fail(lostAtStart),
+    VersionConflict: () => Effect.fail(refused("Another program is changing the list of cells: try again."))
+  })
+
+/** Opens all cells. The first one must be usable at once; the others may become usable later. */
+const openAll = (
+  [home, ...others]: AllCells,
+  { work_cells }: WorkOptions
+): Effect.Effect<{ readonly home: Opened; readonly storage: Opened["storage"] }, DatabaseRefused, Scope.Scope> =>
+  Effect.gen(function* () {
+    const names = [home, ...others].map(({ name }) => name)
+    const twice = names.find((name, place) => names.indexOf(name) < place)
+    if (twice !== undefined) return yield* refused(`Two cells are named ${twice}.`)
+    const stranger = unknownCell([home, ...others], work_cells ?? [])
+    if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
+    if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
+    const opened = yield* open(home)
+    const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
+      name: cell.name,
+      open: Effect.map(open(cell), ({ storage }) => storage)
+    })
+    const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
+    const made = Cells.make([first, ...others.map(source)], work_cells)
+    const { storage } = yield* inRealTime(
+      Effect.all({ storage: made, verified: CellMap.verify([home, ...others]) }, { concurrency: 2 })
+    )
+    return { home: opened, storage }
+  }).pipe(unlessRefused)
+
+/**
+ * A storage on several PostgreSQL databases, its cells. Every workspace lives in one of them. Run `migrate` first, and `add`
+ * for every cell but the first.
+ *
+ * The layer fails with `DatabaseRefused` if the first cell is unusable. While any other cell is unusable, calls for its
+ * workspaces fail with `StorageUnavailable`, and a log line says why.
+ */
+export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+  Layer.effect(
+    Storage.Storage,
+    Effect.map(openAll(cells, options), ({ storage }) => storage)
+  )
+
+/** Like `layer`, and provides the clock of the first cell's database instead of the host's. */
+export const layerWithClock = (
+  cells: AllCells,
+  options: WorkOptions = {}
+): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const { home, storage } = yield* openAll(cells, options)
+      const clock = yield* unlessRefused(DatabaseClock.make(home.database))
+      return Context.make(Storage.Storage, storage).pipe(Context.add(Clock.Clock, clock))
+    })
+  )
+
+/** The result of a migration in one cell. */
+export interface CellMigration {
+  readonly name: string
+  /** The names of the migrations that ran. */
+  readonly ran: ReadonlyArray<string>
+  /** Why the cell was not migrated; null on success. */
+  readonly refusal: DatabaseRefused | null
+}
+
+/**
+ * Migrates the cells one after the other. A cell that cannot be migrated does not stop the others; if the settings do not match the
+ * databases, none is migrated.
+ */
+export const migrate = (cells: AllCells): Effect.Effect<ReadonlyArray<CellMigration>> =>
+  Effect.flatMap(Effect.result(CellMap.verify(cells)), (verified) =>
+    Effect.forEach(cells, (cell) =>
+      Effect.match(Result.isSuccess(verified) ? migrateWhereItIs(cell) : Effect.fail(verified.failure), {
+        onSuccess: (ran): CellMigration => ({ name: cell.name, ran, refusal: null }),
+        onFailure: (refusal) => ({ name: cell.name, ran: [], refusal })
+      })
+    )
+  )
+
+/** The current state of a cell. */
+export interface CellReport {
+  readonly name: string
+  /** Its share of the new workspaces; null if it is not added. */
+  readonly room: number | null
+  /** How many workspaces are placed in it. A workspace older than the cells counts only after the next write to it. */
+  readonly workspaces: number
+  /** Why it is unusable; null if it is usable. */
+  readonly refusal: DatabaseRefused | null
+  /**
+   * How long its oldest due job has waited to be claimed, in milliseconds; 0 if none is waiting or the cell is
+   * unusable.
+   */
+  readonly work_waits_ms: number
+  /** Its move; null if its old place does not answer. */
+  readonly move: MoveState.MoveState | null
+}
+
+const useHome = <A>(
+  [home]: AllCells,
+  use: (
+    home: CellList.NamedStorage
+  ) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
+): Effect.Effect<A, DatabaseRefused> =>
+  Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
+
+/** How long the oldest due job has waited. A claim at time 0 takes no jobs and returns when the next one is due. */
+const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
+  const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
+  const now = yield* Clock.currentTimeMillis
+  return next_due_at === null ? 0 : Math.max(0, now - next_due_at)
+})
+
+type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
+
+const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
+
+/** Why a cell in the settings is unusable, if it is, and how long its work has waited. */
+const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examined> =>
+  Effect.gen(function* () {
+    const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), first)
+    if (refusal !== null) return yield* refused(refusal)
+    const { storage } = yield* open(cell)
+    return { refusal: null, work_waits_ms: yield* workWaits(storage) }
+  }).pipe(
+    unlessRefused,
+    Effect.catch((refusal) => Effect.succeed(unusable(refusal))),
+    Effect.scoped
+  )
+
+/** The current state of all cells in the settings and in the list. Only reads. Fails if the first cell is unusable. */
+export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>, DatabaseRefused> =>
+  useHome(cells, ({ name, storage }) =>
+    Effect.gen(function* () {
+      const added = new Map((yield* CellList.read(storage)).map((cell) => [cell.name, cell]))
+      const first = { name, found: { mark: yield* markOf(storage), listed: [...added.keys()] } }
+      const refusal = CellMap.refusalOf(first, first) ?? CellMap.refusalOfFirst(first)
+      if (refusal !== null) return yield* refused(refusal)
+      const counts = yield* CellList.countPlaced(storage)
+      const named = cells.map(({ name }) => name)
+      const examined = yield* Effect.forEach(
+        cells,
+        (cell) =>
+          Effect.all({
+            name: Effect.succeed(cell.name),
+            examined: examine(cell, first),
+            move: Effect.orElseSucceed(MoveState.read(cell), () => null)
+          }),
+        { concurrency: 8 }
+      )
+      const missing = [...added.keys()]
+        .filter((name) => !named.includes(name))
+        .map((name) => ({ name, examined: unusable(refused("The settings do not have it.")), move: null }))
+      const own = examined.map(({ move }) => move?.slot?.name)
+      return [...examined, ...missing].map(
+        ({ examined, move, name }): CellReport => ({
+          name,
+          ...examined,
+          move: move && { ...move, other_slots: move.other_slots.filter(({ name }) => !own.includes(name)) },
+          room: added.get(name)?.room ?? null,
+          workspaces: counts.get(name) ?? 0
+        })
+      )
+    })
+  )
+
+/**
+ * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list. From then on it takes a share
+ * of the new workspaces in proportion to `room`; 0 takes none. For a cell that is already added, changes the room.
+ * Returns the names of the migrations that ran. Can be repeated if it was stopped at any point.
+ *
+ * First start every host with settings that include the new cell: a host without them cannot serve its workspaces.
+ */
+export const add = (
+  cells: AllCells,
+  name: string,
+  room: number
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
+  const cell = cells.find((cell) => cell.name === name)
+  if (cell === undefined) return Effect.fail(refused(`The settings have no cell ${name}.`))
+  const enter = useHome(cells, (home) =>
+    Effect.gen(function* () {
+      const storage = cell === cells[0] ? home.storage : (yield* open(cell)).storage
+      yield* unlessRefused(CellList.add(home, { name, storage }, room))
+    })
+  )
+  return Effect.andThen(CellMap.verify(cells), Effect.tap(migrateWhereItIs(cell), enter))
+}
+
+/** Why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can. Only reads. */
+export const checkMove = (cells: AllCells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  Effect.andThen(CellMap.verify(cells), movesByName.checkMove(cells, name))
+
+/**
+ * Moves a cell from its `url` to its `moves_to` while hosts use it, or resumes a stopped move. Hosts that were started
+ * with both addresses fail over automatically; their calls wait less than a second. Refuses a cell on Citus, and names
+ * the call that moves it instead.
+ */
+export const move = (
+  cells: AllCells,
+  name: string,
+  options: movesByName.MoveOptions = {}
+): Effect.Effect<Outcome, DatabaseRefused> =>
+  Effect.andThen(CellMap.verify(cells), movesByName.move(cells, name, options))
+
+/** Undoes a move that stopped before its cutover, and removes everything that it created. */
+export const undoMove = (
+  cells: AllCells,
+  name: string,
+  options: movesByName.MoveOptions = {}
+): Effect.Effect<Outcome, DatabaseRefused> =>
+  Effect.andThen(CellMap.verify(cells), movesByName.undoMove(cells, name, options))
+
+/**
+ * Ends a move whose old or new server is permanently lost: the cell continues at the other end. At the new end, the
+ * last commits of the old server may be missing; at the old end, everything since the cutover is. Refused while the
+ * lost server answers, or if the other end does not have all tables.
+ */
+export const endMoveWithout = (
+  cells: AllCells,
+  name: string,
+  lost: "old" | "new",
+  options: movesByName.MoveOptions = {}
+): Effect.Effect<Outcome, DatabaseRefused> =>
+  Effect.andThen(CellMap.verify(cells), movesByName.endMoveWithout(cells, name, lost, options))

@@ -1,0 +1,1 @@
+export * as PgCells from "./PgCells.ts"

@@ -1,0 +1,86 @@
+import { Effect, type Redacted, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import { type Run, using } from "../connection/Session.ts"
+import type { Engine } from "../connection/StatementRefused.ts"
+import * as Columns from "../rows/Columns.ts"
+import * as DatabaseSchema from "./Schema.ts"
+
+/*
+ * A schema that is not a cell: it stays on one server.
+ */
+
+const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
+const readStates = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
+
+const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
+
+const installed = "select exists (select from pg_extension where extname = 'citus') as found"
+const distributed = "select exists (select from pg_dist_schema where schemaid = to_regnamespace('quotewire')) as found"
+
+/** Whether the database has the extension Citus. */
+export const hasCitus = (run: Run): Effect.Effect<boolean, SqlError> => finds(run, installed)
+
+/** Whether Citus has distributed the schema. */
+export const isDistributed = (run: Run): Effect.Effect<boolean, SqlError> =>
+  Effect.gen(function* () {
+    return (yield* hasCitus(run)) && (yield* finds(run, distributed))
+  })
+
+const hasPlace = "select to_regclass('quotewire.place') is not null as found"
+
+/** The state that moves recorded for the schema (`place_table.sql`); null if it has never moved. */
+const stateOfMove = Effect.fnUntraced(function* (run: Run) {
+  if (!(yield* finds(run, hasPlace))) return null
+  const [row] = readStates((yield* run("select state from quotewire.place")).rows)
+  return row?.state ?? null
+})
+
+const refusalOf = (message: string) => new DatabaseRefused({ reason: "cell", message })
+
+const moved = refusalOf(
+  "This cell is being moved, or was moved to another database: give the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells)."
+)
+const onCitus = refusalOf(
+  "Citus has distributed this schema: give it as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
+)
+
+/** The address of a schema that does not move. Fails if a move has taken it elsewhere. */
+export const find = (options: DatabaseOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
+  using(
+    options,
+    Effect.fnUntraced(function* (run) {
+      const state = yield* stateOfMove(run)
+      return state === null || state === "live" || state === "leaving" ? options.url : yield* moved
+    })
+  )
+
+/** Always plain PostgreSQL. Fails if Citus has distributed the schema. */
+export const engineOf = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
+  return (yield* isDistributed(run)) ? yield* onCitus : "postgresql"
+})
+
+/** A migration requires a schema that is not being moved and that Citus has not distributed. */
+export const steps: DatabaseSchema.Steps = {
+  begin: () => Effect.void,
+  check: Effect.fnUntraced(function* (run) {
+    const state = yield* stateOfMove(run)
+    if (state !== null && state !== "live") return yield* DatabaseSchema.moving
+    if (yield* isDistributed(run)) return yield* onCitus
+  }),
+  end: () => Effect.void
+}
+
+/**
+ * Migrates the schema to the version that this program needs. Returns the names of the migrations that ran.
+ *
+ * Runs all of them or none, in one transaction. If several hosts migrate at once, one does the work; the others wait
+ * and then find nothing to do. Does not change a newer schema.
+ *
+ * A migration waits half a second for a table that another session has locked, and retries for half a minute. Then it
+ * fails with the reason `locked`.
+ */
+export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  DatabaseSchema.migrateWith(options, steps)

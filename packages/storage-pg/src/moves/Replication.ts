@@ -1,0 +1,29 @@
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Session } from "../connection/Session.ts"
+import { rowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+
+/** The prefix of the names of moves' slots, publications and subscriptions. */
+export const name_prefix = "quotewire_move_"
+
+/** The name of the slot, the publication and the subscription of a move. */
+export const nameOf = (move_id: string): string => `${name_prefix}${move_id}`
+
+/** Text as an SQL literal. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
+/** A table that a move copies: its name, and its size on the disk of the queried server. */
+export type Table = typeof Table.Type
+
+const tablesQuery = query("moves/tables")
+const tables = rowsReader(Table)
+
+/** Reads which tables a move copies, at either end. */
+export const readTables = ({ run }: Session): Effect.Effect<ReadonlyArray<Table>, SqlError> =>
+  Effect.map(run(tablesQuery), ({ rows }) => tables(rows))
+
+/** The total size of these tables in bytes. */
+export const tableBytes = (session: Session): Effect.Effect<number, SqlError> =>
+  Effect.map(readTables(session), (tables) => tables.reduce((sum, { bytes }) => sum + bytes, 0))

@@ -1,0 +1,47 @@
+import { Effect, type Scope } from "effect"
+import * as Citus from "../citus/Citus.ts"
+import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import type { DatabaseOptions } from "../connection/Pools.ts"
+import * as DatabaseSchema from "../migrations/Schema.ts"
+import * as Opening from "../opening/open.ts"
+import * as LivePlace from "./LivePlace.ts"
+import * as Place from "./Place.ts"
+
+/*
+ * The schema of a cell, which can move to another database or be distributed by Citus.
+ */
+
+/** Options of a storage on a database that can move. */
+export interface MovableOptions extends Opening.Options, LivePlace.MovableOptions {}
+
+/** Opens the schema at its current place until the scope closes. Describes any failure in one sentence. */
+export const open = (options: MovableOptions): Effect.Effect<Opening.Opened, DatabaseRefused, Scope.Scope> =>
+  Opening.openAt(options, {
+    find: LivePlace.find(options),
+    engineOf: Citus.usableEngine,
+    can_move: options.moves_to !== undefined
+  })
+
+/** Migrates the schema at its current place. */
+export const migrate = (options: MovableOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  Effect.flatMap(LivePlace.find(options), (url) =>
+    DatabaseSchema.migrateWith(
+      { ...options, url },
+      { begin: Citus.beginMigration, check: unlessAt("live"), end: Citus.endMigration }
+    )
+  )
+
+/** Migrates the schema that a move copies a cell to. Does not distribute it, because the cell has not arrived yet. */
+export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  DatabaseSchema.migrateWith(options, {
+    begin: Citus.beginMigration,
+    check: unlessAt("arriving"),
+    end: () => Effect.void
+  })
+
+/** Fails if a move has put the schema in a different state. */
+const unlessAt = (expected: "live" | "arriving"): DatabaseSchema.Steps["check"] =>
+  Effect.fnUntraced(function* (run) {
+    const { state } = yield* Place.read(run)
+    if (!["empty", "settled", expected].includes(state)) return yield* DatabaseSchema.moving
+  })

@@ -1,0 +1,116 @@
+import { assert, layer } from "@effect/vitest"
+import { PgCells } from "@quotewire/storage-pg/cells"
+import { Effect } from "effect"
+import { eventually, workspace } from "./support/hosts.ts"
+import { type MovableCell, movableCell, moveUntil, openCells, reasonOf, step, TwoServers } from "./support/moves.ts"
+
+const feedOf = (cells: PgCells.AllCells) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const host = yield* openCells(cells)
+      const { events } = yield* host.feed({ workspace_id: workspace(2), after: 0, limit: 100 })
+      return events.map(({ id }) => id)
+    })
+  )
+
+const write = ({ cells }: MovableCell, version: number) =>
+  Effect.scoped(Effect.flatMap(openCells(cells), (host) => host.commit(step(1, version))))
+
+/** Runs something while a server is down. */
+const without = <A, E, R>(end: "old" | "new", program: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const [first, second] = yield* TwoServers
+    const server = end === "old" ? first : second
+    yield* Effect.promise(() => server.stop("immediate"))
+    return yield* Effect.ensuring(
+      program,
+      Effect.promise(() => server.startAgain())
+    )
+  })
+
+const end = ({ cells }: MovableCell, lost: "old" | "new") => PgCells.endMoveWithout(cells, "home", lost)
+
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move whose server is lost", (it) => {
+  it.effect("leaves the cell usable if a host has used its new place before the old server was lost", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* write(movable, 1)
+      yield* moveUntil(movable, "switched")
+      yield* write(movable, 2)
+      yield* without(
+        "old",
+        Effect.map(feedOf(movable.cells), (ids) => assert.deepStrictEqual(ids, ["1 1", "1 2"]))
+      )
+      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+    })
+  )
+
+  it.effect.each(["following", "switched"] as const)(
+    "continues at the new place when an operator says that the old server is lost after it was %s",
+    (last) =>
+      Effect.gen(function* () {
+        const movable = yield* movableCell
+        yield* write(movable, 1)
+        yield* moveUntil(movable, last)
+        // A command that sees a decided move records it.
+        if (last === "following") assert.match((yield* reasonOf(end(movable, "old"))).message, /old place answers/)
+        yield* without(
+          "old",
+          Effect.gen(function* () {
+            assert.strictEqual((yield* reasonOf(Effect.scoped(openCells(movable.cells)))).reason, "unreachable")
+            assert.strictEqual(yield* end(movable, "old"), "kept_at_new")
+            assert.strictEqual(yield* end(movable, "old"), "nothing")
+            yield* write(movable, 2)
+          })
+        )
+        // The old server is back, and hosts stay at the new place.
+        yield* eventually(Effect.map(feedOf(movable.cells), (ids) => assert.deepStrictEqual(ids, ["1 1", "1 2"])))
+      })
+  )
+
+  it.effect.each(["begun", "arriving", "published"] as const)(
+    "is refused at the new place if the old server is lost after it was %s, because tables are missing there",
+    (last) =>
+      Effect.gen(function* () {
+        const movable = yield* movableCell
+        yield* moveUntil(movable, last)
+        const outcome = yield* without("old", Effect.result(end(movable, "old")))
+        if (outcome._tag === "Failure") assert.match(outcome.failure.message, /does not have all tables/)
+        else assert.strictEqual(outcome.success, "nothing")
+        assert.strictEqual(yield* PgCells.undoMove(movable.cells, "home"), "undone")
+      })
+  )
+
+  it.effect("goes back to the old place when an operator says that the new server is lost after the switch", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* write(movable, 1)
+      yield* moveUntil(movable, "switched")
+      assert.match((yield* reasonOf(end(movable, "new"))).message, /new place answers/)
+      yield* without(
+        "new",
+        Effect.gen(function* () {
+          assert.strictEqual(yield* end(movable, "new"), "kept_at_old")
+          yield* write(movable, 2)
+        })
+      )
+      assert.deepStrictEqual(yield* feedOf(movable.cells), ["1 1", "1 2"])
+    })
+  )
+
+  it.effect("says what to do if the new server is lost before the switch, or after the old place was cleared", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* moveUntil(movable, "following")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
+      )
+      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
+      )
+    })
+  )
+})

@@ -1,0 +1,30 @@
+import { describe, it } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
+import { NodeCrypto } from "@quotewire/http"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
+import { oldKeys, rotationStory } from "../../core/test/access/resealing.ts"
+import { beginning } from "../../core/test/quoting/support.ts"
+import { endpoints } from "../../core/test/webhooks/support.ts"
+import { fourInMemory, join } from "./support/cells.ts"
+
+/** A rotation in a world on a storage. */
+const rotationOn = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(beginning)
+    const options = { cryptography: NodeCrypto.layer, seal_keys: oldKeys, webhooks: endpoints().layer }
+    yield* Effect.provide(Effect.scoped(rotationStory), World.World.layer(storage, options))
+  })
+
+describe("a rotation of the seal keys", () => {
+  it.effect("in PostgreSQL changes nothing that anybody sees, and lets the older key go", () =>
+    Effect.flatMap(scopedDatabase, ({ options }) => rotationOn(PgStorage.layer(options)))
+  )
+
+  it.effect("in four cells changes nothing that anybody sees, and lets the older key go", () =>
+    rotationOn(Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join)))
+  )
+})

@@ -1,0 +1,141 @@
+import { assert, layer } from "@effect/vitest"
+import { kinds } from "@quotewire/core"
+import { Effect } from "effect"
+import { statements } from "../../../test/support/TestDatabase.ts"
+import { Database, storage } from "./support/storage.ts"
+
+/** The constraint that refuses a statement. */
+const refusalOf = (sql: string) =>
+  Effect.flatMap(Database, ({ url }) =>
+    Effect.promise(() =>
+      statements(url, sql).then(
+        () => "none",
+        (error: { readonly constraint?: string }) => error.constraint ?? String(error)
+      )
+    )
+  )
+
+const recordColumns = "workspace_id, kind, id, version, labels, created_at, updated_at, body"
+const insertRecord = (table: string, kind: string, version: number) =>
+  `insert into quotewire.${table} (${recordColumns}) values ('w', '${kind}', '1', ${version}, '{}', 0, 0, '{}')`
+
+const insertJob = (columns: Readonly<Record<string, string>>) => {
+  const row = { workspace_id: "'w'", number: "1", kind: "'collect'", due_at: "0", ready_at: "0", payload: "'{}'" }
+  const all = Object.entries({ ...row, ...columns })
+  return `insert into quotewire.job (${all.map(([name]) => name)}) values (${all.map(([, value]) => value)})`
+}
+
+const insertLane = (name: string, max_leased: number) =>
+  `insert into quotewire.lane (workspace_id, name, max_leased, urgent) values ('w', '${name}', ${max_leased}, false)`
+
+const broken = [
+  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 0, 0, -1)"],
+  ["workspace_check", "insert into quotewire.workspace values ('w', 0, -1, -1, 0)"],
+  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 1, 2, 0)"],
+  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 1, -1, 0)"],
+  ...["record", "older_version"].flatMap((table) => [
+    ["record_check", insertRecord(table, "quote", 0)],
+    ["record_check", insertRecord(table, "Quote", 1)],
+    ["record_check", insertRecord(table, "quote_", 1)]
+  ]),
+  ["event_number_check", "insert into quotewire.event values ('w', 0, 'evt_1', 0, '{}')"],
+  ["job_check", insertJob({ number: "0" })],
+  ["job_check", insertJob({ lane: "'a'" })],
+  ["job_check", insertJob({ lease: "1", expired_leases: "2" })],
+  ["job_check", insertJob({ expired_leases: "-1" })],
+  ["job_check", insertJob({ leased_until: "1" })],
+  ["lane_check", insertLane("a", 1)],
+  ["lane_check", insertLane("ordered", 0)],
+  ["tally_window_ms_check", "insert into quotewire.tally values ('w', 'a', 0, 0, 1)"]
+] as const
+
+layer(storage)("the tables", (it) => {
+  it.effect("refuse rows that break what must hold", () =>
+    Effect.gen(function* () {
+      const found = yield* Effect.forEach(broken, ([, sql]) => refusalOf(sql))
+      assert.deepStrictEqual(
+        found,
+        broken.map(([constraint]) => constraint)
+      )
+    })
+  )
+
+  it.effect("accept every kind of record", () =>
+    Effect.gen(function* () {
+      const found = yield* Effect.forEach(kinds.all, ({ name }) => refusalOf(insertRecord("record", name, 1)))
+      assert.deepStrictEqual([...new Set(found)], ["none"])
+    })
+  )
+
+  it.effect("have no CHECK that this test does not break", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Database
+      const rows = yield* Effect.promise(() =>
+        statements(
+          url,
+          "select distinct conname from pg_constraint where contype = 'c' and connamespace = 'quotewire'::regnamespace"
+        )
+      )
+      assert.sameMembers(
+        rows.map(({ conname }) => conname),
+        [...new Set(broken.map(([constraint]) => constraint))]
+      )
+    })
+  )
+})
+
+layer(storage)("an empty table of records", (it) => {
+  const where = "from quotewire.record where workspace_id = $1 and kind = $2"
+  const queries = [
+    ["record_pkey", `select ${where} and id = $3`],
+    [
+      "record_pkey",
+      `select from unnest(array[$1, $2, $3]) k (id) cross join lateral (select ${where} and id = k.id) r`
+    ],
+    ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
+  ] as const
+
+  it.effect("is read by its key, and for an erasure by age", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Database
+      const plans = yield* Effect.forEach(queries, ([, query]) =>
+        Effect.promise(() =>
+          statements(
+            url,
+            "set plan_cache_mode = force_generic_plan",
+            "set enable_seqscan = off",
+            `prepare one as ${query}`,
+            "explain (costs off) execute one ('w', 'quote', '1')"
+          )
+        )
+      )
+      assert.deepStrictEqual(
+        plans.map((rows) => /record_(?:pkey|age)/.exec(JSON.stringify(rows))?.[0]),
+        queries.map(([index]) => index)
+      )
+    })
+  )
+})
+
+layer(storage)("the functions", (it) => {
+  it.effect("that hosts call disable plans without an index, and are planned once", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Database
+      const rows = yield* Effect.promise(() =>
+        statements(
+          url,
+          "select proname, array_to_string(proconfig, ' ') as settings from pg_proc where pronamespace = 'quotewire'::regnamespace and proconfig is not null order by 1"
+        )
+      )
+      const settings = "enable_seqscan=off enable_hashjoin=off enable_mergejoin=off plan_cache_mode=force_generic_plan"
+      const called = [
+        ...["claim_1", "claim_ordered_1", "commit_1", "erase_children_1", "erase_events_1", "erase_records_1"],
+        ...["erase_workspace_1", "release_1", "tally_1"]
+      ]
+      assert.deepStrictEqual(
+        rows,
+        called.map((proname) => ({ proname, settings }))
+      )
+    })
+  )
+})

@@ -1,0 +1,23 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+/*
+ * Makes the built `packages/storage-pg` hold its SQL in a module, so that it also runs where its folder is not: in one file
+ * that a bundler made. Sources and their tests read the `.sql` files themselves. The build runs this after the compiler.
+ */
+
+const storage = new URL("../packages/storage-pg/", import.meta.url)
+const sql = new URL("src/sql/", storage)
+
+const texts = Object.fromEntries(
+  readdirSync(fileURLToPath(sql), { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".sql"))
+    .sort()
+    .map((path) => [path, readFileSync(new URL(path, sql), "utf8")])
+)
+
+writeFileSync(
+  new URL("dist/sql/read.js", storage),
+  `const texts = ${JSON.stringify(texts, null, 2)};\n/** Reads a file of SQL. */\nexport const read = (path) => texts[path];\n`
+)

@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Predicate } from "effect"
+import { parseAst } from "rolldown/parseAst"
+import { type Source, sources } from "./support/sources.ts"
+
+/*
+ * How large functions may be, in lines of the file, blank ones included. The lists name today's exceptions and can only
+ * shrink: remove a function from its list when you fix it.
+ */
+
+const maxLines = 70
+const maxParameters = 5
+
+/** Functions that are too long. */
+const tooLong = [
+  "packages/core/src/access/Access.ts layer",
+  "packages/core/src/access/SharedCounts.ts make",
+  "packages/core/src/calls/IdempotentCalls.ts layer",
+  "packages/core/src/carriers/CarrierClient.ts make",
+  "packages/core/src/carriers/Connections.ts layer",
+  "packages/core/src/carriers/health/Circuits.ts make",
+  "packages/core/src/carriers/recorder/Recorder.ts make",
+  "packages/core/src/consuming/Consumers.ts layer",
+  "packages/core/src/consuming/HeldConsumer.ts make",
+  "packages/core/src/quoting/Quotes.ts layer",
+  "packages/core/src/quoting/asking/AskJobs.ts make",
+  "packages/core/src/quoting/asking/Asks.ts make",
+  "packages/core/src/quoting/erasing/Erasures.ts makeSearch",
+  "packages/core/src/runner/Retention.ts layer",
+  "packages/core/src/sandbox/Advance.ts make",
+  "packages/core/src/storage/Batcher.ts make",
+  "packages/http/src/host/Answering.ts makeUnsafe",
+  "packages/http/src/node/Handler.ts makeUnsafe",
+  "packages/storage-memory/src/testing/sandbox.ts open",
+  "packages/storage-pg/src/cells/Cells.ts make"
+]
+
+/** Functions with too many parameters. */
+const tooWide = [
+  "packages/cli/src/trials/Recording.ts recorded",
+  "packages/core/src/quoting/Start.ts check",
+  "packages/core/src/rating/checkTables.ts checkValues",
+  "packages/core/src/testing/CarrierContract.ts casesOfLine",
+  "packages/core/src/webhooks/Signature.ts sign"
+]
+
+interface Found {
+  readonly name: string
+  readonly lines: number
+  readonly parameters: number
+}
+
+/** The functions of a file. An unnamed function gets the name of the declaration or property around it. */
+const functionsOf = ({ path, text }: Source): ReadonlyArray<Found> => {
+  const found: Array<Found> = []
+  const visit = (node: unknown, name: string): void => {
+    if (Array.isArray(node)) for (const child of node) visit(child, name)
+    if (!Predicate.isObject(node)) return
+    const inner = nameOf(node) ?? name
+    if (isFunction(node)) {
+      const code = text.slice(Number(node.start), Number(node.end))
+      const parameters = Array.isArray(node.params) ? node.params.length : 0
+      found.push({ name: `${path} ${inner}`, lines: code.split("\n").length, parameters })
+    }
+    for (const child of Object.values(node)) visit(child, inner)
+  }
+  visit(parseAst(text, { lang: "ts" }), "")
+  return found
+}
+
+type Node = Readonly<Record<PropertyKey, unknown>>
+
+const isFunction = ({ type }: Node): boolean =>
+  typeof type === "string" && /^(?:Function|ArrowFunction|TSEmptyBodyFunction|TSFunctionType|TSMethodSig)/.test(type)
+
+/** The name that a declaration or a property gives to its content. */
+const nameOf = ({ id, key }: Node): string | null => {
+  const name = Predicate.isObject(id) ? id.name : Predicate.isObject(key) ? key.name : null
+  return typeof name === "string" ? name : null
+}
+
+describe("functions", () => {
+  const found = ["core", "http", "mcp", "cli", "storage-pg", "storage-memory"]
+    .flatMap((name) => sources(`packages/${name}/src`, ".ts"))
+    .flatMap(functionsOf)
+  const namesOf = (some: ReadonlyArray<Found>) => [...new Set(some.map(({ name }) => name))].toSorted()
+
+  it(`have at most ${maxLines} lines`, () => {
+    assert.isAbove(found.length, 1_000)
+    assert.deepStrictEqual(namesOf(found.filter(({ lines }) => lines > maxLines)), tooLong)
+  })
+
+  it(`take at most ${maxParameters} parameters`, () => {
+    assert.deepStrictEqual(namesOf(found.filter(({ parameters }) => parameters > maxParameters)), tooWide)
+  })
+})
