@@ -8,8 +8,8 @@ export const running = inPackage("core")({
   "access/Workspaces.ts": [
     {
       name: "a decision from before a reset",
-      from: "workspace.reset_count === reset_count ?",
-      to: "workspace.reset_count >= reset_count ?",
+      from: "if (now.workspace.reset_count !== workspace.reset_count) return",
+      to: "if (now.workspace.reset_count < workspace.reset_count) return",
       found_by: test("packages/core/test/sandbox/resetMeanwhile.test.ts", "a test event")
     }
   ],

@@ -40,6 +40,30 @@ describe("opening cells", () => {
     })
   )
 
+  it.effect("never takes a cell of another installation, even if it was down at the start", () =>
+    Effect.gen(function* () {
+      const { first, second } = yield* sources
+      const both = yield* join([first, second])
+      const there = yield* placedIn(both, second)
+      const [, foreign = second] = yield* fourInMemory
+      assert.strictEqual(foreign.name, second.name)
+      let found: Effect.Effect<Port, Storage.StorageUnavailable> = lost
+      const storage = yield* Cells.make<Storage.StorageUnavailable>([
+        { name: first.name, open: open(first.storage) },
+        { name: second.name, open: Effect.suspend(() => found) }
+      ])
+      const refused = Effect.flip(storage.commit(work(there, 10)))
+      yield* refused
+      found = Effect.succeed(foreign.storage)
+      yield* TestClock.adjust(3_000)
+      yield* refused
+      assert.deepStrictEqual(yield* Effect.map(contents([foreign]), (all) => all.map(({ length }) => length)), [0])
+      found = Effect.succeed(second.storage)
+      yield* TestClock.adjust(3_000)
+      yield* storage.commit(work(there, 10))
+    })
+  )
+
   it.effect("notices addresses that were exchanged", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources

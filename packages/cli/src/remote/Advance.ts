@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { isApiError } from "@quotewire/http/client"
-import { Console, Effect, Schedule } from "effect"
+import { Clock, Console, Effect, Schedule } from "effect"
 import { printable } from "../carriers/CarrierText.ts"
 import * as HostClient from "./HostClient.ts"
 
@@ -9,8 +9,22 @@ const report_every = "3 seconds"
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
-/** Prints to standard error how much time is left, and which carriers have not answered yet. */
-const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClient, target_seconds: number, id: string) {
+/** An advance that this command has asked for, in seconds of the sandbox, and when, in milliseconds. */
+interface Asked {
+  readonly from: number
+  readonly to: number
+  readonly at_ms: number
+}
+
+/** How much time is left, and how fast it passes. */
+const progressOf = ({ at_ms, from, to }: Asked, reached: number, now_ms: number): string => {
+  const left = Math.max(0, to - reached)
+  const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (now_ms - at_ms) / 1_000))
+  return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} a second so far.`
+}
+
+/** Prints to standard error how much time is left, how fast it passes, and which carriers have not answered yet. */
+const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClient, asked: Asked, id: string) {
   const { clock_offset_seconds } = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))
   const { quote_request } = yield* HostClient.call((signal) =>
     client.get_quote_request({ id, wait_seconds: 0 }, { signal })
@@ -18,8 +32,8 @@ const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClien
   const waiting = quote_request.carriers
     .filter(({ outcome }) => outcome === "pending")
     .map(({ carrier }) => carrier.name)
-  const left = `The clock is still advancing: ${numeral(Math.max(0, target_seconds - clock_offset_seconds))} seconds are left.`
-  yield* Console.error(printable(waiting.length === 0 ? left : `${left} No answer yet: ${waiting.join(", ")}.`))
+  const progress = progressOf(asked, clock_offset_seconds, yield* Clock.currentTimeMillis)
+  yield* Console.error(printable(waiting.length === 0 ? progress : `${progress} No answer yet: ${waiting.join(", ")}.`))
 })
 
 /**
@@ -36,7 +50,9 @@ export const advance = Effect.fnUntraced(function* (client: HostClient.HostClien
   const advancing = Effect.retry(once, {
     while: (error) => isApiError(error, "conflict") && error.retry_action === "wait"
   }).pipe(Effect.catch(HostClient.refused))
-  const reporting = reportProgress(client, before.clock_offset_seconds + seconds, id).pipe(
+  const from = before.clock_offset_seconds
+  const asked = { from, to: from + seconds, at_ms: yield* Clock.currentTimeMillis }
+  const reporting = reportProgress(client, asked, id).pipe(
     Effect.ignore,
     Effect.delay(report_every),
     Effect.repeat(Schedule.forever)

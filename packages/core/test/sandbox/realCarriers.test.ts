@@ -171,13 +171,18 @@ describe("an advance of the clock", () => {
   {
     const takes_its_time = slow("slow", 14_000)
     test(
-      "logs the carriers that it waits for, and again while it still waits",
+      "logs the carriers that it waits for, what is left and how fast it runs, and again while it still waits",
       Effect.gen(function* () {
         yield* start()
         const lines = yield* logOf(advanceInRealTime(60))
         const waits = lines.filter(({ text }) => text.includes("waits for carriers"))
         assert.isAbove(waits.length, 1)
-        for (const { annotations } of waits) assert.deepStrictEqual(annotations.carrier_ids, ["slow"])
+        for (const { annotations } of waits) {
+          const { carrier_ids, jobs, jobs_per_second, left_seconds } = annotations
+          assert.deepStrictEqual(carrier_ids, ["slow"])
+          assert.isAbove(Number(left_seconds), 0)
+          assert.deepStrictEqual([typeof jobs, typeof jobs_per_second], ["number", "number"])
+        }
       }),
       takes_its_time
     )

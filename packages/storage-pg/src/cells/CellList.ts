@@ -1,15 +1,9 @@
 import { Cell, Change, Storage } from "@quotewire/core"
 import { Clock, Effect, Option } from "effect"
 import { markOf } from "../opening/open.ts"
-import { WrongCell } from "./CellState.ts"
+import { type NamedStorage, WrongCell } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
-
-/** An open cell. */
-export interface NamedStorage {
-  readonly name: string
-  readonly storage: Port
-}
 
 /** Stores a record about cells. */
 export const write = (storage: Port, record: Change.StoredRecord) =>

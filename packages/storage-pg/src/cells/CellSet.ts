@@ -55,6 +55,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
     const scope = yield* Effect.scope
 
     const guard = yield* CellHealth.make(homeSource.name)
+    const home = yield* openChecked(homeSource, null)
 
     const use = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
       yield* Scope.provide(
@@ -67,10 +68,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
     })
 
     const openOther = Effect.fnUntraced(function* (source: CellSource<E>, cell: CellState) {
-      const opening = Scope.provide(
-        openChecked(source, (mark) => mark === source.name),
-        scope
-      )
+      const opening = Scope.provide(openChecked(source, { name: homeSource.name, storage: home }), scope)
       const later = Effect.retry(opening, Schedule.spaced(open_again_ms)).pipe(
         Effect.delay(open_again_ms),
         Effect.flatMap((storage) => use(cell, storage)),
@@ -88,7 +86,6 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
       })
     })
 
-    const home = yield* openChecked(homeSource, (mark) => mark === null || mark === homeSource.name)
     const homeCell = initial(homeSource.name)
     yield* use(homeCell, home)
     const opened = others.map((source) => ({ source, cell: initial(source.name) }))

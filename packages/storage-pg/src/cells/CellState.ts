@@ -1,6 +1,7 @@
 import { type Change, Storage } from "@quotewire/core"
 import { Effect, Exit, Scope } from "effect"
 import { markOf } from "../opening/open.ts"
+import { refusalOf } from "./CellMap.ts"
 
 type Port = Storage.Storage["Service"]
 
@@ -8,6 +9,12 @@ type Port = Storage.Storage["Service"]
 export interface CellSource<E> {
   readonly name: string
   readonly open: Effect.Effect<Port, E, Scope.Scope>
+}
+
+/** An open cell. */
+export interface NamedStorage {
+  readonly name: string
+  readonly storage: Port
 }
 
 /** A cell in a running program: its storage, its health, and what is known about its due work. */
@@ -65,30 +72,35 @@ export class WrongCell extends Error {
   readonly _tag = "WrongCell"
 }
 
-/** Opens a cell in the current scope and checks its mark. A failure leaves nothing open. */
+/**
+ * Opens a cell in the current scope, and checks that it is the named one and belongs to the map of the first cell,
+ * which is `null` for the first cell itself. A failure leaves nothing open.
+ */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,
-  isExpected: (mark: string | null) => boolean
+  first: NamedStorage | null
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
     const opening = Effect.gen(function* () {
       const storage = yield* open
-      const mark = (yield* markOf(storage))?.name ?? null
-      if (isExpected(mark)) return storage
-      return yield* Effect.fail(
-        new WrongCell(
-          mark === null
-            ? `The database of the cell ${name} is not a cell yet: run quotewire cells add ${name}.`
-            : `The database that the settings give for the cell ${name} is that of the cell ${mark}.`
-        )
-      )
+      const own = yield* namedBy({ name, storage })
+      const refusal =
+        first !== null && own.found.mark === null
+          ? `The database of the cell ${name} is not a cell yet: run quotewire cells add ${name}.`
+          : refusalOf(own, first === null ? own : yield* namedBy(first))
+      if (refusal === null) return storage
+      return yield* Effect.fail(new WrongCell(refusal))
     })
     return yield* opening.pipe(
       Scope.provide(scope),
       Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
     )
   })
+
+/** What the database of an open cell records about it. */
+const namedBy = ({ name, storage }: NamedStorage) =>
+  Effect.map(markOf(storage), (mark) => ({ name, found: { mark, listed: [] } }))
 
 /** Records a hint that a cell may have more work. */
 export const noteHint = (cell: CellState, { about }: Change.Hint): void => {

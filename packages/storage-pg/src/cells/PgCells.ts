@@ -10,7 +10,7 @@ import { lostAtStart, markOf, type Opened } from "../opening/open.ts"
 import { type MovableOptions, migrate as migrateWhereItIs, open } from "../places/PlacedSchema.ts"
 import * as CellList from "./CellList.ts"
 import * as CellMap from "./CellMap.ts"
-import type { CellSource, WrongCell } from "./CellState.ts"
+import type { CellSource, NamedStorage, WrongCell } from "./CellState.ts"
 import * as Cells from "./Cells.ts"
 
 export { isSchemaName } from "../connection/Address.ts"
@@ -148,9 +148,7 @@ export interface CellReport {
 
 const useHome = <A>(
   [home]: AllCells,
-  use: (
-    home: CellList.NamedStorage
-  ) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
+  use: (home: NamedStorage) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused> =>
   Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
 

@@ -1,10 +1,10 @@
 import { Cell, Change, type Job, Storage } from "@quotewire/core"
 import { type Array, Effect } from "effect"
-import type * as CellList from "../../src/cells/CellList.ts"
+import type { NamedStorage } from "../../src/cells/CellState.ts"
 import { type Port, workspace } from "./hosts.ts"
 
 /** Cells that are open. */
-export type All = Array.NonEmptyReadonlyArray<CellList.NamedStorage>
+export type All = Array.NonEmptyReadonlyArray<NamedStorage>
 
 export const job = (due_at: number): Job.NewJob => ({ kind: "collect", due_at, ordered: false, payload: "{}" })
 export const work = (place: number, due_at: number) => Change.make(workspace(place), { jobs: [job(due_at)] })
@@ -16,7 +16,7 @@ export const contents = (cells: All) =>
   )
 
 /** The number of a workspace of which a cell has taken the data. */
-export const placedIn = Effect.fnUntraced(function* (storage: Port, { storage: cell }: CellList.NamedStorage) {
+export const placedIn = Effect.fnUntraced(function* (storage: Port, { storage: cell }: NamedStorage) {
   for (let place = 1; place < 200; place++) {
     yield* storage.commit(work(place, 1_000_000))
     if ((yield* cell.workspaces(null, 1_000)).includes(workspace(place))) return place

@@ -5,7 +5,7 @@ import { type Array, Context, Effect, Layer, Redacted, type Scope } from "effect
 import type { ServerName } from "../../../../test/support/PostgresServer.ts"
 import { emptyDatabaseOn, statements, tables } from "../../../../test/support/TestDatabase.ts"
 import * as CellList from "../../src/cells/CellList.ts"
-import type { CellSource, WrongCell } from "../../src/cells/CellState.ts"
+import type { CellSource, NamedStorage, WrongCell } from "../../src/cells/CellState.ts"
 import * as Cells from "../../src/cells/Cells.ts"
 import type { Port } from "./hosts.ts"
 
@@ -19,18 +19,18 @@ export const memory: Effect.Effect<Port, never, Scope.Scope> = Effect.map(
 export const names = ["first", "second", "third", "fourth"] as const
 
 /** Adds storages as cells with the same room. */
-export const addAll = Effect.fnUntraced(function* (cells: Array.NonEmptyReadonlyArray<CellList.NamedStorage>) {
+export const addAll = Effect.fnUntraced(function* (cells: Array.NonEmptyReadonlyArray<NamedStorage>) {
   for (const cell of cells) yield* CellList.add(cells[0], cell, 1)
 })
 
-const sourceOf = ({ name, storage }: CellList.NamedStorage): CellSource<never> => ({
+const sourceOf = ({ name, storage }: NamedStorage): CellSource<never> => ({
   name,
   open: Effect.succeed(storage)
 })
 
 /** A storage that is made of these cells, as a host of its own would open it; it works for all, unless some are named. */
 export const join = (
-  [first, ...others]: Array.NonEmptyReadonlyArray<CellList.NamedStorage>,
+  [first, ...others]: Array.NonEmptyReadonlyArray<NamedStorage>,
   work_cells?: ReadonlyArray<string>
 ): Effect.Effect<Port, WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Cells.make<never>([sourceOf(first), ...others.map(sourceOf)], work_cells)
@@ -38,7 +38,7 @@ export const join = (
 /** Four cells in memory. */
 export const fourInMemory = Effect.gen(function* () {
   const [first, ...others] = names
-  const cells: Array.NonEmptyReadonlyArray<CellList.NamedStorage> = [
+  const cells: Array.NonEmptyReadonlyArray<NamedStorage> = [
     { name: first, storage: yield* memory },
     ...(yield* Effect.forEach(others, (name) => Effect.map(memory, (storage) => ({ name, storage }))))
   ]
