@@ -22,9 +22,8 @@ const startOn = Effect.fnUntraced(function* (url: string, ...seal_keys: Readonly
   return host
 })
 
-/** A database with requests whose rows are sealed with the old key. */
-const world = Effect.gen(function* () {
-  const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
+/** Two requests of an organization, on a host that is closed afterwards: a log that it still writes would take locks. */
+const requestsOn = Effect.fnUntraced(function* (url: string) {
   const host = yield* startOn(url, old_key)
   const organization = yield* Effect.promise(() => host.createOrganization("Acme"))
   const { key } = yield* Effect.promise(() =>
@@ -43,6 +42,13 @@ const world = Effect.gen(function* () {
     })
   const { id } = yield* Effect.promise(() => start("one"))
   yield* Effect.promise(() => start("two"))
+  return { id, key }
+}, Effect.scoped)
+
+/** A database with requests whose rows are sealed with the old key. */
+const world = Effect.gen(function* () {
+  const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
+  const { id, key } = yield* requestsOn(url)
   const seal = (args: ReadonlyArray<string>, keys = [new_key, old_key]) =>
     runInProcess(["seal", ...args], { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: keys.join() })
   return { url, seal, key, id }

@@ -36,6 +36,7 @@ export type Guard = (cell: CellState, storage: Port) => Port
  */
 export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<Guard, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
+  const claim_timeout_ms = yield* TimedClaim.ClaimTimeout
 
   /** Waits until a cell is usable again. If it is ready at once, it only refused a call, so it gets a pause. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
@@ -79,7 +80,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
           )
         )
       )
-    const claimWithTimeout = TimedClaim.make(run, cell, storage)
+    const claimWithTimeout = TimedClaim.make(run, cell, storage, claim_timeout_ms)
     const written = () => {
       cell.retry_pause_ms = first_retry_pause_ms
     }

@@ -1,9 +1,11 @@
 import type { Storage } from "@quotewire/core"
-import { Cause, Effect, Exit, type Fiber } from "effect"
+import { Cause, Context, Effect, Exit, type Fiber } from "effect"
 import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
 
-/** How long a cell may take to answer a claim over all workspaces, in milliseconds. */
-const claim_timeout_ms = 1_000
+/** How long a cell may take to answer a claim over all workspaces, in milliseconds. 1,000 by default. */
+export const ClaimTimeout: Context.Reference<number> = Context.Reference("@quotewire/storage-pg/ClaimTimeout", {
+  defaultValue: () => 1_000
+})
 
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
@@ -16,7 +18,8 @@ type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 export const make = (
   run: Fork,
   cell: CellState,
-  storage: Storage.Storage["Service"]
+  storage: Storage.Storage["Service"],
+  timeout_ms: number
 ): Storage.Storage["Service"]["claim"] => {
   let late: Storage.JobClaim["jobs"] = []
   const putBack = (jobs: Storage.JobClaim["jobs"]) => {
@@ -40,7 +43,7 @@ export const make = (
         resume(Effect.fail(unavailable))
         run(Effect.delay(expire, query.lease_ms / 2))
       })
-      const timer = run(Effect.delay(timeOut, claim_timeout_ms))
+      const timer = run(Effect.delay(timeOut, timeout_ms))
       claiming.addObserver((exit) => {
         timer.interruptUnsafe()
         if (!isLate) return resume(answerOf(exit))
