@@ -31,7 +31,12 @@ for (const suite of [read, start, mcp, mcp_list, mcp_token, handlers, web_handle
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))
 }
 if (isWanted("hostile")) add(hostile.tableOf(await hostile.run(facts, settings.quick ? 5 : 20)))
-if (isWanted("hostile_answers")) add(hostile.tableOfAnswers(await hostile.runAnswers()))
+if (isWanted("hostile_answers")) {
+  const rows = await hostile.runAnswers()
+  add(hostile.tableOfAnswers(rows))
+  // CPU time and memory, unlike throughput, say enough on their own to fail.
+  if (hostile.tooCostly(rows).length > 0) process.exitCode = 1
+}
 if (isWanted("stored")) {
   add(report.ofLevels(await inProcess.stored(settings.quick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000])))
 }

@@ -117,10 +117,14 @@ export const runAnswers = async (): Promise<ReadonlyArray<AnswerRow>> => {
   return rows
 }
 
+/** The answers that cost more than an answer may. */
+export const tooCostly = (rows: ReadonlyArray<AnswerRow>): ReadonlyArray<AnswerRow> =>
+  rows.filter((row) => row.cpu_ms > answer_floor.cpu_ms || row.memory_mb > answer_floor.memory_mb)
+
 /** The answers as a table. */
 export const tableOfAnswers = (rows: ReadonlyArray<AnswerRow>): Table => {
   const { cpu_ms, memory_mb } = answer_floor
-  const over = rows.filter((row) => row.cpu_ms > cpu_ms || row.memory_mb > memory_mb).length
+  const over = tooCostly(rows).length
   return {
     name: "hostile_answers",
     title: `Answers of a carrier of 1 MiB that are meant to end the process: ${over} of ${rows.length} cost more than ${cpu_ms} ms or ${memory_mb} MB`,
