@@ -20,6 +20,9 @@ export interface Limits {
 /** How many requests of one connection are answered at a time. The next ones start when the caller has read answers. */
 const max_in_flight = 4
 
+/** How many requests that wait behind others on their connections start in one turn of the event loop. */
+const max_started_in_turn = 4
+
 /** A connection with this many unread answers is closed. */
 const max_unanswered = 32
 
@@ -58,8 +61,6 @@ interface Connection {
   readonly started: Array<PipelinedRequest>
   readonly waiting: Array<PipelinedRequest>
   unread_bytes: number
-  /** Whether waiting requests are about to start. */
-  isStarting: boolean
   /** Called once every request that has fully arrived is answered. */
   onAnswered: (() => void) | null
 }
@@ -67,11 +68,16 @@ interface Connection {
 /**
  * Backpressure for callers that send requests but do not read the answers.
  *
- * Answers four requests of each connection at a time. While later ones wait, a server that reads in slices parses
- * nothing more. A connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
+ * Answers four requests of each connection at a time. The first one starts at once; those behind it take turns with
+ * those of other connections, so that callers who pipeline do not delay those who do not. While requests wait, a server
+ * that reads in slices parses nothing more of their connection. A connection is closed if its caller reads almost
+ * nothing, or if 32 requests on it are unanswered.
  */
 export class Backpressure {
   private readonly connections = new Map<Socket, Connection>()
+  /** The connections whose next request may start, in the order of their turns. */
+  private readonly turns = new Set<Connection>()
+  private isTurnSet = false
   private readonly read_timeout_ms: number
   private readonly max_unread_bytes: number
   private unread_bytes = 0
@@ -100,11 +106,12 @@ export class Backpressure {
     const connection = this.connectionOf(request.socket)
     const { started, waiting } = connection
     if (started.length + waiting.length + 1 >= max_unanswered) this.drop(connection)
-    else if (started.length < max_in_flight) this.begin(connection, pipelined)
+    else if (started.length === 0) this.begin(connection, pipelined)
     else {
       waiting.push(pipelined)
       Slices.hold(connection.socket)
       this.addUnread(connection, pipelined, waiting_bytes)
+      this.awaitTurn(connection)
     }
   }
 
@@ -140,7 +147,6 @@ export class Backpressure {
       started: [],
       waiting: [],
       unread_bytes: 0,
-      isStarting: false,
       onAnswered: null
     }
     this.connections.set(socket, connection)
@@ -165,7 +171,7 @@ export class Backpressure {
     // Only now can the caller read the next answer.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
-    if (waiting.length > 0) this.startWaiting(connection)
+    if (waiting.length > 0) this.awaitTurn(connection)
     else Slices.release(socket)
     if (connection.onAnswered !== null && !owesAnswer(connection)) {
       connection.onAnswered()
@@ -173,21 +179,39 @@ export class Backpressure {
     }
   }
 
-  /** Starts waiting requests in the next turn of the event loop, so that no connection uses up a whole turn. */
-  private startWaiting(connection: Connection): void {
-    if (connection.isStarting) return
-    connection.isStarting = true
-    setImmediate(() => {
-      connection.isStarting = false
-      for (const next of connection.waiting.splice(0, max_in_flight - connection.started.length)) {
-        this.addUnread(connection, next, -waiting_bytes)
-        this.begin(connection, next)
-      }
-    })
+  /** Queues a connection for its turn, if it has a request that may start. */
+  private awaitTurn(connection: Connection): void {
+    if (connection.waiting.length === 0 || connection.started.length >= max_in_flight) return
+    this.turns.add(connection)
+    this.setTurn()
+  }
+
+  /** Starts one request each of the connections whose turn it is, and leaves the others to the next turns. */
+  private readonly takeTurns = (): void => {
+    this.isTurnSet = false
+    let started = 0
+    for (const connection of this.turns) {
+      if (started === max_started_in_turn) break
+      const next = connection.waiting.shift()
+      this.turns.delete(connection)
+      if (next === undefined) continue
+      started += 1
+      this.addUnread(connection, next, -waiting_bytes)
+      this.begin(connection, next)
+      this.awaitTurn(connection)
+    }
+    if (this.turns.size > 0) this.setTurn()
+  }
+
+  private setTurn(): void {
+    if (this.isTurnSet) return
+    this.isTurnSet = true
+    setImmediate(this.takeTurns)
   }
 
   private close(connection: Connection): void {
     this.connections.delete(connection.socket)
+    this.turns.delete(connection)
     this.unread_bytes -= connection.unread_bytes
     connection.waiting.length = 0
     // Node does not close responses that are queued behind an earlier one.
