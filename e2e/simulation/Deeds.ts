@@ -123,8 +123,10 @@ const subscribe = (parts: DeedParts, { receiver, subscription, types, workspace 
       idempotency_key: `subscribe-${subscription}`
     })
     const secrets = signing_secret === null ? [] : [signing_secret]
+    const has_unknown_secret = signing_secret === null
     const when = { sent, answered: Ledger.momentOf(machine), disabling: null, disabled: null }
-    ledger.subscribed.push({ id, workspace, url: input.url, types: input.event_types, secrets, ...when })
+    const { event_types, url } = input
+    ledger.subscribed.push({ id, workspace, url, types: event_types, secrets, has_unknown_secret, ...when })
   })
 
 const control = (
@@ -156,7 +158,8 @@ const rotate = (parts: DeedParts, { at, subscription }: ActionOf<"rotate">) =>
         { key, idempotency_key: `rotate-${at}` }
       ),
       ({ signing_secret }) => {
-        if (signing_secret !== null) subscribed.secrets.push(signing_secret)
+        if (signing_secret === null) subscribed.has_unknown_secret = true
+        else subscribed.secrets.push(signing_secret)
       }
     )
   )

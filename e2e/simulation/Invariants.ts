@@ -117,8 +117,7 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   const ids = new Set<string>(requests.map(({ quote_request }) => quote_request.id))
   const accepted = ledger.accepted.filter(({ workspace }) => workspace === name)
   const lost = accepted.filter(
-    ({ answered, id }) =>
-      !ids.has(id) && !resets.some(({ sent, ...reset }) => mayHaveErased(sent, answered, reset, ledger))
+    (start) => !ids.has(start.id) && !resets.some((reset) => mayHaveErased(start.sent, reset, ledger))
   )
   const found = lost.map(({ id }) => `${id} was accepted and is lost`)
   if (wasReset(ledger, name)) return found
@@ -129,15 +128,10 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   return found
 }
 
-/** Whether a reset may have erased what was answered at a moment: it was not yet answered itself by then. */
-const mayHaveErased = (
-  sent: Ledger.Moment,
-  accepted: Ledger.Moment,
-  { about }: { readonly about: string },
-  { done }: Ledger.Ledger
-): boolean => {
+/** Whether a reset may have erased a start that was sent at a moment: it had not been answered itself by then. */
+const mayHaveErased = (started: Ledger.Moment, { about, sent }: Ledger.Begun, { done }: Ledger.Ledger): boolean => {
   const reset = done.find((one) => one.about === about && one.sent.step === sent.step)
-  return reset === undefined || isBefore(accepted, reset.answered)
+  return reset === undefined || isBefore(started, reset.answered)
 }
 
 /** No quote is available longer than it says. */

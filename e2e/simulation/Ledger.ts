@@ -44,7 +44,10 @@ export interface Subscribed {
   readonly workspace: WorkspaceName
   readonly url: string
   readonly types: ReadonlyArray<string>
+  /** The secrets that its owner was told. */
   readonly secrets: Array<string>
+  /** Whether it has a secret that its owner was not told: the answer was lost, and its repeat holds none. */
+  has_unknown_secret: boolean
   readonly sent: Moment
   readonly answered: Moment
   disabling: Moment | null

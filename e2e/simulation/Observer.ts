@@ -122,6 +122,29 @@ export interface Reading {
 /** Everything that can be read, by workspace. */
 export type Readings = ReadonlyMap<WorkspaceName, Reading>
 
+/** Reads the whole feed. */
+const wholeFeed = Effect.fnUntraced(function* (service: Service, key: string) {
+  const feed: Ledger.Followed = []
+  yield* follow(service, key, feed, () => true)
+  return feed[0] ?? []
+})
+
+/** How often everything is read again because something has happened meanwhile, such as the refresh of an offer. */
+const most_readings = 10
+
+/** The feed, and the requests as they were at its end. */
+const feedAndRequests = Effect.fnUntraced(function* (service: Service, key: string) {
+  let feed = yield* wholeFeed(service, key)
+  for (let reading = 1; ; reading++) {
+    const requests = yield* Effect.forEach(yield* requestsOf(service, key), ({ id }) =>
+      Effect.orDie(service.call(operation("get_quote_request"), { id, wait_seconds: 0 }, { key }))
+    )
+    const afterwards = yield* wholeFeed(service, key)
+    if (afterwards.length === feed.length || reading === most_readings) return { feed, requests }
+    feed = afterwards
+  }
+})
+
 const readWorkspace = Effect.fnUntraced(function* (
   service: Service,
   name: WorkspaceName,
@@ -131,17 +154,13 @@ const readWorkspace = Effect.fnUntraced(function* (
 ) {
   const sandbox =
     environmentOf(name) === "live" ? null : yield* Effect.orDie(service.call(operation("get_sandbox"), {}, { key }))
-  const feed: Ledger.Followed = []
-  yield* follow(service, key, feed, () => true)
-  const requests = yield* Effect.forEach(yield* requestsOf(service, key), ({ id }) =>
-    Effect.orDie(service.call(operation("get_quote_request"), { id, wait_seconds: 0 }, { key }))
-  )
+  const { feed, requests } = yield* feedAndRequests(service, key)
   const deliveries = new Map<string, ReadonlyArray<ReadDelivery>>()
   for (const { id, workspace } of ledger.subscribed) {
     if (workspace === name) deliveries.set(id, yield* deliveriesOf(service, key, id))
   }
   const workspace_time = sandbox === null ? now : Date.parse(sandbox.workspace_time)
-  const reading: Reading = { workspace_time, feed: feed[0] ?? [], requests, deliveries }
+  const reading: Reading = { workspace_time, feed, requests, deliveries }
   return reading
 })
 

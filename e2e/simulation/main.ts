@@ -36,10 +36,10 @@ const report = (story: Story, findings: ReadonlyArray<string>, newGround: Ground
   const [first = ""] = findings
   const kindOf = (finding: string) => finding.replaceAll(/[a-z]+_[0-9a-z]{26}|\d+/g, "…")
   const smaller = shrink(story, (story) =>
-    play(story, newGround(story.seed)).findings.some((finding) => kindOf(finding) === kindOf(first))
+    play(story, newGround(story.seed), States.watched).findings.some((finding) => kindOf(finding) === kindOf(first))
   )
   if (onPglite) {
-    const { findings } = play(story, inMemory(story.seed))
+    const { findings } = play(story, inMemory(story.seed), States.watched)
     console.log(`In memory: ${findings.length === 0 ? "nothing fails" : findings.join("; ")}`)
   }
   console.log(`The smallest story that fails like this:\n${linesOf(smaller).join("\n")}`)
