@@ -10,10 +10,10 @@ import { database, organization, seal_keys } from "../settings/StorageSettings.t
 import * as Output from "../terminal/Output.ts"
 import { fieldErrors, noOrganization } from "./refusals.ts"
 
-const settings = { organization, config, ...database, seal_keys, json }
+const flags = { organization, config, ...database, seal_keys, json }
 
 const place = {
-  ...settings,
+  ...flags,
   carrier: Flag.String("carrier").pipe(
     Flag.withDescription("Id of the carrier, such as naic:12345, as its adapter has it")
   ),
@@ -53,14 +53,14 @@ const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: R
 /** The missing connections that carriers of the configuration need. A carrier without its connection is not asked. */
 const missingOf = (
   adapters: ReadonlyArray<Carrier.CarrierAdapter>,
-  connections: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
+  existing: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
 ) =>
   adapters.flatMap(({ carrier, connection, environments }) =>
     environments
       .filter(
         (environment) =>
           connection !== undefined &&
-          !connections.some((one) => one.carrier_id === carrier.id && one.environment === environment)
+          !existing.some((one) => one.carrier_id === carrier.id && one.environment === environment)
       )
       .map((environment) => ({ carrier_id: carrier.id, environment, fields: Object.keys(connection ?? {}) }))
   )
@@ -101,10 +101,10 @@ const test = Command.make("test", reportAllErrors(place), (settings) =>
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Try a connection at its carrier, and keep the result"))
 
-const list = Command.make("list", reportAllErrors(settings), (settings) =>
+const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const { list } = yield* Connections.Connections
-    const connections = (yield* list(settings.organization)).map(printed)
+    const found = yield* (yield* Connections.Connections).list(settings.organization)
+    const connections = found.map(printed)
     const missing = missingOf(yield* Carrier.CarrierAdapters, connections)
     if (settings.json) return yield* Output.json({ connections, missing })
     if (connections.length === 0) yield* Console.error("The organization has no connections.")
@@ -119,9 +119,9 @@ const list = Command.make("list", reportAllErrors(settings), (settings) =>
 
 const remove = Command.make("remove", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const { remove } = yield* Connections.Connections
+    const connections = yield* Connections.Connections
     const { carrier_id, environment, organization_id } = placeOf(settings)
-    yield* remove({ carrier_id, environment, organization_id })
+    yield* connections.remove({ carrier_id, environment, organization_id })
     yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))

@@ -7,7 +7,7 @@ import { json } from "../settings/Settings.ts"
 import { database } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const name = Argument.String("name").pipe(
+const nameArgument = Argument.String("name").pipe(
   Argument.filter(
     (text) => text.trim() !== "",
     () => "<name> must not be empty"
@@ -15,7 +15,7 @@ const name = Argument.String("name").pipe(
   Argument.withDescription("Name of the organization")
 )
 
-const create = Command.make("create", reportAllErrors({ name, ...database, json }), (settings) =>
+const create = Command.make("create", reportAllErrors({ name: nameArgument, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const { id: organization_id } = yield* access.createOrganization(settings.name)
