@@ -87,24 +87,22 @@ const dry_run = Flag.Boolean("dry-run").pipe(
   Flag.withDescription("Print the cell as it is, and change nothing")
 )
 
-const add = Command.make(
-  "add",
-  reportAllErrors({ name: nameArgument, room: roomFlag, dry_run, ...flags }),
-  (settings) =>
-    Effect.gen(function* () {
-      const { name, room } = settings
-      if (!settings.dry_run) {
-        const cells = yield* cellsOf(settings)
-        const ran = yield* PgCells.add(cells, name, room).pipe(
-          Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
-        )
-        yield* Database.printMigrations([{ cell: name, ran, failure: null }])
-      }
-      const report = (yield* reportOf(settings)).filter((cell) => cell.name === name)
-      if (report.length === 0)
-        return yield* new CommandFailed({ message: "The cells file has no cell with that name." })
-      yield* print(settings, report)
-    })
+const addFlags = { name: nameArgument, room: roomFlag, dry_run, ...flags }
+
+const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
+  Effect.gen(function* () {
+    const { name, room } = settings
+    if (!settings.dry_run) {
+      const cells = yield* cellsOf(settings)
+      const ran = yield* PgCells.add(cells, name, room).pipe(
+        Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
+      )
+      yield* Database.printMigrations([{ cell: name, ran, failure: null }])
+    }
+    const report = (yield* reportOf(settings)).filter((cell) => cell.name === name)
+    if (report.length === 0) return yield* new CommandFailed({ message: "The cells file has no cell with that name." })
+    yield* print(settings, report)
+  })
 ).pipe(Command.withDescription("Add a cell: create its schema, and let it take new workspaces. Again: change its room"))
 
 /** `quotewire cells` shows and moves the cells of a service: the databases that its data is spread over. */

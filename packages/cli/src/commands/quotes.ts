@@ -51,8 +51,8 @@ const wait = Command.make(
       // fails at once.
       const now = yield* read(client, quote_request_id)
       const isDone = now.quote_request.status !== "in_progress"
-      const ended = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
-      const answer = isDone ? now : yield* ended
+      const waiting = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+      const answer = isDone ? now : yield* waiting
       yield* Output.result(settings, answer, QuoteText.request(answer))
     })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))
