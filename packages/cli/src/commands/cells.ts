@@ -93,8 +93,7 @@ const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
   Effect.gen(function* () {
     const { name, room } = settings
     if (!settings.dry_run) {
-      const cells = yield* cellsOf(settings)
-      const ran = yield* PgCells.add(cells, name, room).pipe(
+      const ran = yield* PgCells.add(yield* cellsOf(settings), name, room).pipe(
         Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
       )
       yield* Database.printMigrations([{ cell: name, ran, failure: null }])

@@ -71,12 +71,12 @@ const refused = fieldErrors({ carrier_id: "--carrier", environment: "--environme
 
 const set = Command.make("set", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const connections = yield* Connections.Connections
+    const service = yield* Connections.Connections
     const adapters = yield* Carrier.CarrierAdapters
     const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
     // If the carrier needs no connection, refuses without waiting for values.
     const values = fields === undefined ? {} : yield* ConnectionInput.read(Object.keys(fields))
-    const connection = printed(yield* connections.set({ ...placeOf(settings), values }))
+    const connection = printed(yield* service.set({ ...placeOf(settings), values }))
     yield* Output.result(settings, connection, [lineOf(connection)])
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
@@ -91,8 +91,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
 
 const test = Command.make("test", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const connections = yield* Connections.Connections
-    const result = yield* connections.test(placeOf(settings))
+    const service = yield* Connections.Connections
+    const result = yield* service.test(placeOf(settings))
     if (settings.json) yield* Output.json(result)
     if (result.outcome === "failed") {
       return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
@@ -103,13 +103,13 @@ const test = Command.make("test", reportAllErrors(place), (settings) =>
 
 const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const found = yield* (yield* Connections.Connections).list(settings.organization)
-    const connections = found.map(printed)
-    const missing = missingOf(yield* Carrier.CarrierAdapters, connections)
-    if (settings.json) return yield* Output.json({ connections, missing })
-    if (connections.length === 0) yield* Console.error("The organization has no connections.")
+    const service = yield* Connections.Connections
+    const existing = (yield* service.list(settings.organization)).map(printed)
+    const missing = missingOf(yield* Carrier.CarrierAdapters, existing)
+    if (settings.json) return yield* Output.json({ connections: existing, missing })
+    if (existing.length === 0) yield* Console.error("The organization has no connections.")
     yield* Output.lines([
-      ...connections.map(lineOf),
+      ...existing.map(lineOf),
       ...missing.map(({ carrier_id, environment, fields }) =>
         [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
       )
@@ -119,9 +119,9 @@ const list = Command.make("list", reportAllErrors(flags), (settings) =>
 
 const remove = Command.make("remove", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const connections = yield* Connections.Connections
+    const service = yield* Connections.Connections
     const { carrier_id, environment, organization_id } = placeOf(settings)
-    yield* connections.remove({ carrier_id, environment, organization_id })
+    yield* service.remove({ carrier_id, environment, organization_id })
     yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))

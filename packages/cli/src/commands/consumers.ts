@@ -46,10 +46,10 @@ const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): 
 
 const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (settings) =>
   Effect.gen(function* () {
-    const consumers = yield* (yield* Consumers).list(filterOf(settings))
-    if (settings.json) return yield* Output.json({ consumers })
-    if (consumers.length === 0) return yield* Console.error("No program has consumed events yet.")
-    yield* Output.lines(consumers.flatMap(linesOf))
+    const found = yield* (yield* Consumers).list(filterOf(settings))
+    if (settings.json) return yield* Output.json({ consumers: found })
+    if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
+    yield* Output.lines(found.flatMap(linesOf))
   }).pipe(Database.withConsumers(settings))
 ).pipe(Command.withDescription("List the consumers of events: how far each is, where it is behind, and what is parked"))
 
@@ -73,8 +73,8 @@ const parkedFlags = { name: nameArgument, limit, ...which, ...flags }
 
 const listParked = Command.make("parked", reportAllErrors(parkedFlags), (settings) =>
   Effect.gen(function* () {
-    const consumers = yield* Consumers
-    const events = yield* consumers.listParked(settings.name, { ...filterOf(settings), limit: settings.limit })
+    const filter = { ...filterOf(settings), limit: settings.limit }
+    const events = yield* (yield* Consumers).listParked(settings.name, filter)
     if (settings.json) return yield* Output.json({ events })
     if (events.length === 0) return yield* Console.error("No parked events.")
     yield* Output.lines(events.map(lineOf))

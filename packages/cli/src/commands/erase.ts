@@ -71,12 +71,12 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   const organization_id = Option.getOrUndefined(settings.organization)
   const environment = Option.getOrUndefined(settings.environment)
   if (request !== undefined) {
-    const target: ErasureTarget = {
+    const ofRequest: ErasureTarget = {
       quote_request_id: request.value,
       ...(organization_id !== undefined && { organization_id }),
       ...(environment !== undefined && { environment })
     }
-    return target
+    return ofRequest
   }
   if (organization_id === undefined || environment === undefined) {
     return yield* new WrongUsage({ message: "--receipt-stdin needs --organization and --environment." })
@@ -87,8 +87,8 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   if (consent_receipt_id === "" || consent_receipt_id.length > 128) {
     return yield* StandardInput.unreadable("must hold one receipt, of 1 to 128 characters")
   }
-  const target: ErasureTarget = { consent_receipt_id, organization_id, environment }
-  return target
+  const ofReceipt: ErasureTarget = { consent_receipt_id, organization_id, environment }
+  return ofReceipt
 })
 
 const outcomes: { readonly [Outcome in ErasedRequest["outcome"]]: string } = {

@@ -17,8 +17,8 @@ const tail = Command.make(
   reportAllErrors({ ...HostClient.flags, types: Feed.typesFlag, since: Feed.sinceFlag }),
   ({ json, since, types, ...settings }) =>
     Effect.gen(function* () {
-      const { events } = yield* Feed.follow(HostClient.make(settings), since)
-      yield* events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
+      const following = yield* Feed.follow(HostClient.make(settings), since)
+      yield* following.events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
     }).pipe(Effect.scoped, StandardOutput.untilClosed)
 ).pipe(Command.withDescription("Print events as they come"))
 

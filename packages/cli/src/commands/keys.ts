@@ -62,8 +62,8 @@ const lineOf = (key: ReturnType<typeof printedKey>): string =>
 const list = Command.make("list", reportAllErrors({ organization, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
-    const keys = (yield* access.listKeys(settings.organization)).map(printedKey)
-    yield* Output.result(settings, { keys }, keys.map(lineOf))
+    const listed = (yield* access.listKeys(settings.organization)).map(printedKey)
+    yield* Output.result(settings, { keys: listed }, listed.map(lineOf))
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
     Database.withAccess(settings)

@@ -27,11 +27,11 @@ const list = Command.make("list", reportAllErrors({ ...database, json }), (setti
   Effect.gen(function* () {
     const access = yield* Access.Access
     const all = yield* access.listOrganizations
-    const organizations = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
+    const listed = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
     yield* Output.result(
       settings,
-      { organizations },
-      organizations.map(({ organization_id, name }) => `${organization_id}  ${name}`)
+      { organizations: listed },
+      listed.map(({ organization_id, name }) => `${organization_id}  ${name}`)
     )
   }).pipe(Database.withAccess(settings))
 ).pipe(Command.withDescription("List the organizations, oldest first"))

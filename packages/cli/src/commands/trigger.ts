@@ -147,8 +147,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   const input = { line, scenario, request_key, consent_receipt_id: request_key, application }
   const started = yield* HostClient.call((signal) => once.start_quote_request(input, { signal }))
   if (Option.isNone(settings.advance)) {
-    const answer = { quote_request: started, quotes: [] }
-    return yield* Output.result(settings, answer, [QuoteText.started(started)])
+    return yield* Output.result(settings, { quote_request: started, quotes: [] }, [QuoteText.started(started)])
   }
   const { id } = started
   yield* Advance.advance(client, settings.advance.value, id)

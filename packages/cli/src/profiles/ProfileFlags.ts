@@ -33,12 +33,12 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   const profiles = yield* Effect.mapError(ProfileFile.read, ({ message }) =>
     wrong(`--profile cannot be used: ${message}`)
   )
-  const profile = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
-  const isOfHost = !url.is_set || url.value === profile?.base_url
-  if (profile !== undefined && isOfHost) return profile
+  const chosen = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
+  const isOfHost = !url.is_set || url.value === chosen?.base_url
+  if (chosen !== undefined && isOfHost) return chosen
   if (Option.isNone(name)) return null
   return yield* wrong(
-    profile === undefined
+    chosen === undefined
       ? Settings.settingError("profile", "be the name of a profile, as quotewire profiles list prints it")
       : `--profile cannot be used with another --base-url (or ${Settings.variableOf("base-url")}) than its own: its key is sent to no other host`
   )
