@@ -55,14 +55,14 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
   }
 }
 
-const keys = new WeakMap<Uint8Array, KeyObject>()
+const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
  * HMAC. Creates the key object of each key only once, because that takes several times as long as signing a short text.
  */
 const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
-  const made = keys.get(key) ?? createSecretKey(key)
-  keys.set(key, made)
+  const made = keyObjects.get(key) ?? createSecretKey(key)
+  keyObjects.set(key, made)
   return new Uint8Array(createHmac(hash, made).update(data).digest())
 }
 

@@ -1,10 +1,13 @@
 import { OAuth } from "@quotewire/http"
 import { Result } from "effect"
 import { Flag } from "effect/cli"
-import { settingError, text } from "../settings/Settings.ts"
+import { settingError, textSetting } from "../settings/Settings.ts"
 
 /** The issuer whose tokens the agent endpoint accepts. */
-export const oauth = text("oauth", "Issuer of access tokens for the agent endpoint, as JSON; none by default").pipe(
+export const oauth = textSetting(
+  "oauth",
+  "Issuer of access tokens for the agent endpoint, as JSON; none by default"
+).pipe(
   Flag.filterMap(
     (json) => Result.getSuccess(OAuth.fromJson(json)),
     (json) => settingError("oauth", `be JSON such as ${oauth_example}; ${wrongOAuth(json)}`)

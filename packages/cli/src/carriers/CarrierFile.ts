@@ -7,12 +7,12 @@ import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as JsonFile from "./JsonFile.ts"
 
 /** The file that carriers are loaded from. */
-export const file = Argument.String("file").pipe(
+export const fileArgument = Argument.String("file").pipe(
   Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
 )
 
 /** The flag that selects a carrier from the file. `without` describes what happens if it is not set. */
-export const carrier = (without: string) =>
+export const carrierFlag = (without: string) =>
   Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
 
 /** Loads a configuration with at least one carrier from a file: a configuration, exported carriers, or a rate plan. */

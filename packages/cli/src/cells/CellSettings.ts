@@ -7,7 +7,7 @@ import { json } from "../settings/Settings.ts"
 import * as StorageSettings from "../settings/StorageSettings.ts"
 
 /** The flags that all commands about cells share. */
-export const settings = { cells: StorageSettings.cells, json }
+export const flags = { cells: StorageSettings.cells, json }
 
 /** The values of these flags. */
 export interface Settings {
@@ -16,7 +16,9 @@ export interface Settings {
 }
 
 /** The cell that a command acts on. */
-export const name = Argument.String("name").pipe(Argument.withDescription("Name of the cell, as in the file of cells"))
+export const nameArgument = Argument.String("name").pipe(
+  Argument.withDescription("Name of the cell, as in the file of cells")
+)
 
 /** Reads the cells from the file that `--cells` names. */
 export const cellsOf = ({

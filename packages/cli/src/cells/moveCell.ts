@@ -4,23 +4,25 @@ import { Command, Flag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Output from "../terminal/Output.ts"
-import { cellsOf, name, settings } from "./CellSettings.ts"
+import { cellsOf, flags, nameArgument } from "./CellSettings.ts"
 import * as MoveText from "./MoveText.ts"
 
-const dry_run = Flag.Boolean("dry-run").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("Say whether the cell can be moved, and change nothing")
-)
-
-const undo = Flag.Boolean("undo").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("Undo a move that was stopped before the cell was at its new place")
-)
-
-const lost = Flag.Literals("lost", ["old", "new"]).pipe(
-  Flag.optional,
-  Flag.withDescription("End a move whose old or new server is lost for good: the cell goes on at the other one")
-)
+const moveFlags = {
+  name: nameArgument,
+  dry_run: Flag.Boolean("dry-run").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Say whether the cell can be moved, and change nothing")
+  ),
+  undo: Flag.Boolean("undo").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Undo a move that was stopped before the cell was at its new place")
+  ),
+  lost: Flag.Literals("lost", ["old", "new"]).pipe(
+    Flag.optional,
+    Flag.withDescription("End a move whose old or new server is lost for good: the cell goes on at the other one")
+  ),
+  ...flags
+}
 
 /** Progress goes to standard error, because standard output is for results. */
 const onProgress = (progress: PgCells.MoveProgress): Effect.Effect<void> => {
@@ -36,7 +38,7 @@ const check = Effect.fnUntraced(function* (cells: PgCells.AllCells, name: string
 })
 
 /** `quotewire cells move` moves a cell to a different database while hosts use it. */
-export const moveCell = Command.make("move", reportAllErrors({ name, dry_run, undo, lost, ...settings }), (settings) =>
+export const moveCell = Command.make("move", reportAllErrors(moveFlags), (settings) =>
   Effect.gen(function* () {
     const { dry_run, json, lost, name, undo } = settings
     if ([dry_run, undo, Option.isSome(lost)].filter(Boolean).length > 1) {

@@ -11,7 +11,7 @@ import { ask } from "../trials/ask.ts"
 import { test } from "../trials/test.ts"
 import { reset, status } from "./circuits.ts"
 
-const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
+const fileArgument = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
 // Without the flag, no configuration is loaded. Loading one that uses a plan with errors would fail before the check
 // could list them.
@@ -23,7 +23,7 @@ const config = Flag.String("config").pipe(
 const ratingsOf = (file: Option.Option<string>) =>
   Option.isNone(file) ? Effect.succeed([]) : Effect.map(ConfigFile.load(file), ({ ratings = [] }) => ratings)
 
-const check = Command.make("check", reportAllErrors({ file, config, json }), (settings) =>
+const check = Command.make("check", reportAllErrors({ file: fileArgument, config, json }), (settings) =>
   Effect.gen(function* () {
     const ratings = yield* ratingsOf(settings.config)
     const plan = yield* JsonFile.read(settings.file, "<file>")

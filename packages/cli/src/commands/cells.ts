@@ -1,7 +1,7 @@
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { cellsOf, name, type Settings, settings } from "../cells/CellSettings.ts"
+import { cellsOf, flags, nameArgument, type Settings } from "../cells/CellSettings.ts"
 import * as MoveText from "../cells/MoveText.ts"
 import { moveCell } from "../cells/moveCell.ts"
 import * as Database from "../service/Database.ts"
@@ -45,13 +45,13 @@ const printed = (cell: PgCells.CellReport) => ({
 const print = ({ json }: Settings, report: ReadonlyArray<PgCells.CellReport>) =>
   Output.result({ json }, { cells: report.map(printed) }, report.map(lineOf))
 
-const list = Command.make("list", reportAllErrors(settings), (settings) =>
+const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Effect.flatMap(reportOf(settings), (report) => print(settings, report))
 ).pipe(
   Command.withDescription("List the cells: their room, how many workspaces they have, and whether they can be used")
 )
 
-const check = Command.make("check", reportAllErrors(settings), (settings) =>
+const check = Command.make("check", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
     const report = yield* reportOf(settings)
     yield* print(settings, report)
@@ -73,7 +73,7 @@ const check = Command.make("check", reportAllErrors(settings), (settings) =>
   )
 )
 
-const room = Flag.Int("room").pipe(
+const roomFlag = Flag.Int("room").pipe(
   Flag.filter(
     (room) => room >= 0 && room <= 1_000,
     () => "--room must be a whole number from 0 to 1000"
@@ -87,12 +87,13 @@ const dry_run = Flag.Boolean("dry-run").pipe(
   Flag.withDescription("Print the cell as it is, and change nothing")
 )
 
-const add = Command.make("add", reportAllErrors({ name, room, dry_run, ...settings }), (settings) =>
+const addFlags = { name: nameArgument, room: roomFlag, dry_run, ...flags }
+
+const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
   Effect.gen(function* () {
     const { name, room } = settings
     if (!settings.dry_run) {
-      const cells = yield* cellsOf(settings)
-      const ran = yield* PgCells.add(cells, name, room).pipe(
+      const ran = yield* PgCells.add(yield* cellsOf(settings), name, room).pipe(
         Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
       )
       yield* Database.printMigrations([{ cell: name, ran, failure: null }])

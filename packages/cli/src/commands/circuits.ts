@@ -7,10 +7,10 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import { config, json, word } from "../settings/Settings.ts"
 import { database, organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
-import { ofStatus, style } from "../terminal/Style.ts"
+import * as Style from "../terminal/Style.ts"
 import { fieldErrors, noOrganization } from "./refusals.ts"
 
-const settings = { organization: Flag.optional(organization), config, ...database, json }
+const flags = { organization: Flag.optional(organization), config, ...database, json }
 
 const settingsByPath: { readonly [path: string]: string } = {
   line: "--line",
@@ -18,26 +18,26 @@ const settingsByPath: { readonly [path: string]: string } = {
   organization_id: "--organization"
 }
 
-const print = (carriers: ReadonlyArray<CarrierStatus>, { json }: { readonly json: boolean }) =>
-  json
+const print = (carriers: ReadonlyArray<CarrierStatus>, settings: { readonly json: boolean }) =>
+  settings.json
     ? Output.json({ carriers })
-    : Effect.flatMap(style, (style) =>
+    : Effect.flatMap(Style.style, (style) =>
         Effect.forEach(
           carriers,
-          (carrier) => Output.lines(CarrierStatusText.linesOf(carrier), ofStatus(style, carrier.circuit)),
+          (carrier) => Output.lines(CarrierStatusText.linesOf(carrier), Style.ofStatus(style, carrier.circuit)),
           { discard: true }
         )
       )
 
-const carrier = Flag.String("carrier").pipe(
+const carrierFlag = Flag.String("carrier").pipe(
   Flag.optional,
   Flag.withDescription("Only this carrier, by its id, such as naic:12345; all by default")
 )
 
 /** `quotewire carriers status` shows the status of a configuration's carriers. */
-export const status = Command.make("status", reportAllErrors({ carrier, ...settings }), (settings) =>
+export const status = Command.make("status", reportAllErrors({ carrier: carrierFlag, ...flags }), (settings) =>
   Effect.gen(function* () {
-    const { status } = yield* Circuits.Circuits
+    const circuits = yield* Circuits.Circuits
     const which = {
       carrier_id: Option.getOrUndefined(settings.carrier),
       organization_id: Option.getOrUndefined(settings.organization)
@@ -45,7 +45,7 @@ export const status = Command.make("status", reportAllErrors({ carrier, ...setti
     const carriers: Array<CarrierStatus> = []
     let after: string | null = null
     do {
-      const page: CarrierStatusPage = yield* status({ ...which, after })
+      const page: CarrierStatusPage = yield* circuits.status({ ...which, after })
       carriers.push(...page.carriers)
       after = page.next
     } while (after !== null)
@@ -72,23 +72,20 @@ const environment = word("environment", Caller.Environment.literals, "Only this 
 const carrier_id = Argument.String("carrier").pipe(Argument.withDescription("Id of the carrier, such as naic:12345"))
 
 /** `quotewire carriers reset` closes the circuits of a carrier. */
-export const reset = Command.make(
-  "reset",
-  reportAllErrors({ carrier_id, line, environment, ...settings }),
-  (settings) =>
-    Effect.gen(function* () {
-      const { reset } = yield* Circuits.Circuits
-      const carriers = yield* reset({
-        carrier_id: settings.carrier_id,
-        line: Option.getOrUndefined(settings.line),
-        environment: Option.getOrUndefined(settings.environment),
-        organization_id: Option.getOrUndefined(settings.organization)
-      })
-      yield* print(carriers, settings)
-      if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
-    }).pipe(
-      Effect.catchTag("not_found", noOrganization),
-      Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
-      Database.withCircuits(settings)
-    )
+export const reset = Command.make("reset", reportAllErrors({ carrier_id, line, environment, ...flags }), (settings) =>
+  Effect.gen(function* () {
+    const circuits = yield* Circuits.Circuits
+    const carriers = yield* circuits.reset({
+      carrier_id: settings.carrier_id,
+      line: Option.getOrUndefined(settings.line),
+      environment: Option.getOrUndefined(settings.environment),
+      organization_id: Option.getOrUndefined(settings.organization)
+    })
+    yield* print(carriers, settings)
+    if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
+  }).pipe(
+    Effect.catchTag("not_found", noOrganization),
+    Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
+    Database.withCircuits(settings)
+  )
 ).pipe(Command.withDescription("Close the open circuits of a carrier, so that every host asks it again"))

@@ -10,10 +10,10 @@ import { database, organization, seal_keys } from "../settings/StorageSettings.t
 import * as Output from "../terminal/Output.ts"
 import { fieldErrors, noOrganization } from "./refusals.ts"
 
-const settings = { organization, config, ...database, seal_keys, json }
+const flags = { organization, config, ...database, seal_keys, json }
 
 const place = {
-  ...settings,
+  ...flags,
   carrier: Flag.String("carrier").pipe(
     Flag.withDescription("Id of the carrier, such as naic:12345, as its adapter has it")
   ),
@@ -53,14 +53,14 @@ const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: R
 /** The missing connections that carriers of the configuration need. A carrier without its connection is not asked. */
 const missingOf = (
   adapters: ReadonlyArray<Carrier.CarrierAdapter>,
-  connections: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
+  existing: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
 ) =>
   adapters.flatMap(({ carrier, connection, environments }) =>
     environments
       .filter(
         (environment) =>
           connection !== undefined &&
-          !connections.some((one) => one.carrier_id === carrier.id && one.environment === environment)
+          !existing.some((one) => one.carrier_id === carrier.id && one.environment === environment)
       )
       .map((environment) => ({ carrier_id: carrier.id, environment, fields: Object.keys(connection ?? {}) }))
   )
@@ -71,12 +71,12 @@ const refused = fieldErrors({ carrier_id: "--carrier", environment: "--environme
 
 const set = Command.make("set", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const connections = yield* Connections.Connections
+    const service = yield* Connections.Connections
     const adapters = yield* Carrier.CarrierAdapters
     const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
     // If the carrier needs no connection, refuses without waiting for values.
     const values = fields === undefined ? {} : yield* ConnectionInput.read(Object.keys(fields))
-    const connection = printed(yield* connections.set({ ...placeOf(settings), values }))
+    const connection = printed(yield* service.set({ ...placeOf(settings), values }))
     yield* Output.result(settings, connection, [lineOf(connection)])
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
@@ -91,8 +91,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
 
 const test = Command.make("test", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const connections = yield* Connections.Connections
-    const result = yield* connections.test(placeOf(settings))
+    const service = yield* Connections.Connections
+    const result = yield* service.test(placeOf(settings))
     if (settings.json) yield* Output.json(result)
     if (result.outcome === "failed") {
       return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
@@ -101,15 +101,15 @@ const test = Command.make("test", reportAllErrors(place), (settings) =>
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Try a connection at its carrier, and keep the result"))
 
-const list = Command.make("list", reportAllErrors(settings), (settings) =>
+const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const { list } = yield* Connections.Connections
-    const connections = (yield* list(settings.organization)).map(printed)
-    const missing = missingOf(yield* Carrier.CarrierAdapters, connections)
-    if (settings.json) return yield* Output.json({ connections, missing })
-    if (connections.length === 0) yield* Console.error("The organization has no connections.")
+    const service = yield* Connections.Connections
+    const existing = (yield* service.list(settings.organization)).map(printed)
+    const missing = missingOf(yield* Carrier.CarrierAdapters, existing)
+    if (settings.json) return yield* Output.json({ connections: existing, missing })
+    if (existing.length === 0) yield* Console.error("The organization has no connections.")
     yield* Output.lines([
-      ...connections.map(lineOf),
+      ...existing.map(lineOf),
       ...missing.map(({ carrier_id, environment, fields }) =>
         [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
       )
@@ -119,9 +119,9 @@ const list = Command.make("list", reportAllErrors(settings), (settings) =>
 
 const remove = Command.make("remove", reportAllErrors(place), (settings) =>
   Effect.gen(function* () {
-    const { remove } = yield* Connections.Connections
+    const service = yield* Connections.Connections
     const { carrier_id, environment, organization_id } = placeOf(settings)
-    yield* remove({ carrier_id, environment, organization_id })
+    yield* service.remove({ carrier_id, environment, organization_id })
     yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))

@@ -8,7 +8,7 @@ import { json, word } from "../settings/Settings.ts"
 import { database, organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const settings = { ...database, json }
+const flags = { ...database, json }
 
 const which = {
   organization: Flag.optional(organization),
@@ -25,23 +25,31 @@ const filterOf = (settings: {
   ...(Option.isSome(settings.environment) && { environment: settings.environment.value })
 })
 
-const name = Argument.String("name").pipe(Argument.withDescription("Name of the consumer, as the program has it"))
+const nameArgument = Argument.String("name").pipe(
+  Argument.withDescription("Name of the consumer, as the program has it")
+)
 
 const counted = (count: number, what: string): string => `${count} ${count === 1 ? what : `${what}s`}`
 
 const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): ReadonlyArray<string> => [
   [name, `${counted(behind, "event")} behind`, `${parked} parked`, counted(workspaces, "workspace")].join("  "),
-  ...places.map(({ behind, environment, organization_id, parked, position }) =>
-    [`  ${organization_id}`, environment, `at ${position}`, `${behind} behind`, `${parked} parked`].join("  ")
+  ...places.map((place) =>
+    [
+      `  ${place.organization_id}`,
+      place.environment,
+      `at ${place.position}`,
+      `${place.behind} behind`,
+      `${place.parked} parked`
+    ].join("  ")
   )
 ]
 
-const list = Command.make("list", reportAllErrors({ ...which, ...settings }), (settings) =>
+const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (settings) =>
   Effect.gen(function* () {
-    const consumers = yield* (yield* Consumers).list(filterOf(settings))
-    if (settings.json) return yield* Output.json({ consumers })
-    if (consumers.length === 0) return yield* Console.error("No program has consumed events yet.")
-    yield* Output.lines(consumers.flatMap(linesOf))
+    const found = yield* (yield* Consumers).list(filterOf(settings))
+    if (settings.json) return yield* Output.json({ consumers: found })
+    if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
+    yield* Output.lines(found.flatMap(linesOf))
   }).pipe(Database.withConsumers(settings))
 ).pipe(Command.withDescription("List the consumers of events: how far each is, where it is behind, and what is parked"))
 
@@ -61,17 +69,19 @@ const limit = Flag.Int("limit").pipe(Flag.withDefault(100), Flag.withDescription
 
 const refused = ({ message }: { readonly message: string }) => Effect.fail(new CommandFailed({ message }))
 
-const parked = Command.make("parked", reportAllErrors({ name, limit, ...which, ...settings }), (settings) =>
+const parkedFlags = { name: nameArgument, limit, ...which, ...flags }
+
+const listParked = Command.make("parked", reportAllErrors(parkedFlags), (settings) =>
   Effect.gen(function* () {
-    const { listParked } = yield* Consumers
-    const events = yield* listParked(settings.name, { ...filterOf(settings), limit: settings.limit })
+    const filter = { ...filterOf(settings), limit: settings.limit }
+    const events = yield* (yield* Consumers).listParked(settings.name, filter)
     if (settings.json) return yield* Output.json({ events })
     if (events.length === 0) return yield* Console.error("No parked events.")
     yield* Output.lines(events.map(lineOf))
   }).pipe(Effect.catchTag("InvalidConsumer", refused), Database.withConsumers(settings))
 ).pipe(Command.withDescription("List the events that a consumer has parked after too many failures"))
 
-const event_id = Argument.String("event").pipe(
+const eventArgument = Argument.String("event").pipe(
   Argument.filterMap(
     Schema.decodeUnknownOption(Ids.EventId),
     () => "<event> must be the id of an event, such as evt_01…"
@@ -79,34 +89,34 @@ const event_id = Argument.String("event").pipe(
   Argument.withDescription("Id of the event, evt_…")
 )
 
-const place = {
-  name,
-  event_id,
+const eventFlags = {
+  name: nameArgument,
+  event_id: eventArgument,
   organization,
   environment: word("environment", Caller.Environment.literals, "Environment of the event"),
-  ...settings
+  ...flags
 }
 
 const notParked = () => Effect.fail(new CommandFailed({ message: "The consumer has not parked this event." }))
 
-const retry = Command.make("retry", reportAllErrors(place), ({ environment, event_id, json, name, ...settings }) =>
+const retry = Command.make("retry", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
   Effect.gen(function* () {
     const { retryParked } = yield* Consumers
     yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result({ json }, { event_id, retrying: true }, [`${event_id}  is retried`])
+    yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  is retried`])
   }).pipe(Effect.catchTag("not_found", notParked), Database.withConsumers(settings))
 ).pipe(Command.withDescription("Ask for one more attempt of a parked event, by a process that consumes the name"))
 
-const drop = Command.make("drop", reportAllErrors(place), ({ environment, event_id, json, name, ...settings }) =>
+const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
   Effect.gen(function* () {
     const { dropParked } = yield* Consumers
     yield* dropParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result({ json }, { event_id, dropped: true }, [`${event_id}  is dropped`])
+    yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  is dropped`])
   }).pipe(Effect.catchTag("not_found", notParked), Database.withConsumers(settings))
 ).pipe(Command.withDescription("Drop a parked event: it is never handled"))
 
 /** `quotewire consumers` shows the consumers of events, and handles events that they have parked. */
 export const consumers = Command.make("consumers").pipe(
   Command.withDescription("Look after the programs that consume events, and their parked events"),
-  Command.withSubcommands([list, parked, retry, drop])
+  Command.withSubcommands([list, listParked, retry, drop])
 )

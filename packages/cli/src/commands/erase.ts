@@ -9,47 +9,37 @@ import * as StandardInput from "../settings/StandardInput.ts"
 import { database, organization, seal_keys } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const id = Argument.String("id").pipe(
-  Argument.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "<id> must be an id such as qreq_01…"),
-  Argument.withDescription("Id of the quote request to erase, qreq_…"),
-  Argument.optional
-)
-
-const request = Flag.String("request").pipe(
-  Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
-  Flag.withDescription("The same id as a flag"),
-  Flag.optional
-)
-
-const receipt_stdin = Flag.Boolean("receipt-stdin").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("Erase every quote request that was started with the consent receipt on standard input")
-)
-
-const by = Flag.String("by").pipe(
-  Flag.filter(
-    (text) => text.trim() !== "" && text.length <= 200,
-    () => "--by must have 1 to 200 characters"
+const flags = {
+  id: Argument.String("id").pipe(
+    Argument.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "<id> must be an id such as qreq_01…"),
+    Argument.withDescription("Id of the quote request to erase, qreq_…"),
+    Argument.optional
   ),
-  Flag.withDescription(
-    "Who erases, or the ticket that asks for it. It is kept: do not name the person. Not needed with --dry-run"
+  request: Flag.String("request").pipe(
+    Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
+    Flag.withDescription("The same id as a flag"),
+    Flag.optional
   ),
-  Flag.optional
-)
-
-const dry_run = Flag.Boolean("dry-run").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("Print what there is to erase, and change nothing")
-)
-
-const settings = {
-  id,
-  request,
-  receipt_stdin,
+  receipt_stdin: Flag.Boolean("receipt-stdin").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Erase every quote request that was started with the consent receipt on standard input")
+  ),
   organization: Flag.optional(organization),
   environment: Flag.optional(word("environment", Caller.Environment.literals, "Environment that the requests are in")),
-  by,
-  dry_run,
+  by: Flag.String("by").pipe(
+    Flag.filter(
+      (text) => text.trim() !== "" && text.length <= 200,
+      () => "--by must have 1 to 200 characters"
+    ),
+    Flag.withDescription(
+      "Who erases, or the ticket that asks for it. It is kept: do not name the person. Not needed with --dry-run"
+    ),
+    Flag.optional
+  ),
+  dry_run: Flag.Boolean("dry-run").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Print what there is to erase, and change nothing")
+  ),
   ...database,
   seal_keys,
   json
@@ -66,10 +56,9 @@ interface Target {
 /** How to erase. A dry run records nothing, so it does not need the name of a person. */
 const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readonly dry_run: boolean }) => {
   if (dry_run) return Effect.succeed({ dry_run: true } as const)
-  return Option.match(by, {
-    onNone: () => Effect.fail(new WrongUsage({ message: "--by is required, except with --dry-run." })),
-    onSome: (by) => Effect.succeed({ by })
-  })
+  return Option.isSome(by)
+    ? Effect.succeed({ by: by.value })
+    : Effect.fail(new WrongUsage({ message: "--by is required, except with --dry-run." }))
 }
 
 /** What to erase. A receipt may identify a person, so it is never an argument. */
@@ -82,12 +71,12 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   const organization_id = Option.getOrUndefined(settings.organization)
   const environment = Option.getOrUndefined(settings.environment)
   if (request !== undefined) {
-    const target: ErasureTarget = {
+    const ofRequest: ErasureTarget = {
       quote_request_id: request.value,
       ...(organization_id !== undefined && { organization_id }),
       ...(environment !== undefined && { environment })
     }
-    return target
+    return ofRequest
   }
   if (organization_id === undefined || environment === undefined) {
     return yield* new WrongUsage({ message: "--receipt-stdin needs --organization and --environment." })
@@ -98,8 +87,8 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   if (consent_receipt_id === "" || consent_receipt_id.length > 128) {
     return yield* StandardInput.unreadable("must hold one receipt, of 1 to 128 characters")
   }
-  const target: ErasureTarget = { consent_receipt_id, organization_id, environment }
-  return target
+  const ofReceipt: ErasureTarget = { consent_receipt_id, organization_id, environment }
+  return ofReceipt
 })
 
 const outcomes: { readonly [Outcome in ErasedRequest["outcome"]]: string } = {
@@ -133,7 +122,7 @@ const remains =
   "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
 
 /** `quotewire erase` erases the data of a person. */
-export const erase = Command.make("erase", reportAllErrors(settings), (settings) =>
+export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
     const { dry_run } = settings
     const options = yield* optionsOf(settings)

@@ -14,17 +14,17 @@ const print = (json: boolean) => (event: Feed.FeedEvent) => Output.result({ json
 
 const tail = Command.make(
   "tail",
-  reportAllErrors({ ...HostClient.flags, types: Feed.types, since: Feed.since }),
+  reportAllErrors({ ...HostClient.flags, types: Feed.typesFlag, since: Feed.sinceFlag }),
   ({ json, since, types, ...settings }) =>
     Effect.gen(function* () {
-      const { events } = yield* Feed.follow(HostClient.make(settings), since)
-      yield* events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
+      const following = yield* Feed.follow(HostClient.make(settings), since)
+      yield* following.events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
     }).pipe(Effect.scoped, StandardOutput.untilClosed)
 ).pipe(Command.withDescription("Print events as they come"))
 
 const list = Command.make(
   "list",
-  reportAllErrors({ ...HostClient.flags, types: Feed.types, since: Feed.listed_since }),
+  reportAllErrors({ ...HostClient.flags, types: Feed.typesFlag, since: Feed.listedSinceFlag }),
   ({ json, since, types, ...settings }) =>
     Feed.stored(HostClient.make(settings), since).pipe(
       Stream.filter(Feed.isOf(types)),
@@ -33,7 +33,7 @@ const list = Command.make(
     )
 ).pipe(Command.withDescription("Print the events of the last 30 days, oldest first"))
 
-const event_id = Argument.String("event_id").pipe(
+const eventArgument = Argument.String("event_id").pipe(
   Argument.filterMap(
     Schema.decodeUnknownOption(Ids.EventId),
     () => "<event_id> must be the id of an event, such as evt_01…"
@@ -41,7 +41,7 @@ const event_id = Argument.String("event_id").pipe(
   Argument.withDescription("Id of the event, evt_…")
 )
 
-const subscription = Flag.String("subscription").pipe(
+const subscriptionFlag = Flag.String("subscription").pipe(
   Flag.filterMap(
     Schema.decodeUnknownOption(Ids.SubscriptionId),
     () => "--subscription must be the id of a subscription, such as sub_01…"
@@ -86,12 +86,12 @@ const forwarded = Effect.fnUntraced(function* (
 const resend = Command.make(
   "resend",
   reportAllErrors({
-    event_id,
+    event_id: eventArgument,
     ...HostClient.flags,
     forward_to: Flag.optional(Forward.target),
     signing_secret: Flag.optional(Settings.signing_secret),
     webhook_header_prefix: Settings.webhook_header_prefix,
-    subscription
+    subscription: subscriptionFlag
   }),
   ({ forward_to, signing_secret, subscription, ...settings }) =>
     Effect.gen(function* () {

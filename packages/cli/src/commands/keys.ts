@@ -21,17 +21,19 @@ const create = Command.make(
     json
   }),
   ({ organization: organization_id, environment, kind, ...settings }) =>
-    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+    Effect.flatMap(ConfigFile.load(settings.config), (configuration) =>
       Effect.gen(function* () {
         const issued = yield* Quotewire.createKey({ organization_id, environment, kind })
-        const warnings = issued.warnings.map((warning) => (config.carriers ? warning : `${warning} ${uncounted}`))
+        const warnings = issued.warnings.map((warning) =>
+          configuration.carriers ? warning : `${warning} ${uncounted}`
+        )
         yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
         const { key, key_id } = issued
         const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
         yield* Output.result(settings, printed, shown({ key_id, key }))
       }).pipe(
         Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
-        Effect.provide(Service.carriers(config)),
+        Effect.provide(Service.carriers(configuration)),
         Database.withAccess(settings)
       )
     )
@@ -60,15 +62,15 @@ const lineOf = (key: ReturnType<typeof printedKey>): string =>
 const list = Command.make("list", reportAllErrors({ organization, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
-    const keys = (yield* access.listKeys(settings.organization)).map(printedKey)
-    yield* Output.result(settings, { keys }, keys.map(lineOf))
+    const listed = (yield* access.listKeys(settings.organization)).map(printedKey)
+    yield* Output.result(settings, { keys: listed }, listed.map(lineOf))
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
     Database.withAccess(settings)
   )
 ).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
 
-const key_id = Argument.String("key_id").pipe(
+const keyArgument = Argument.String("key_id").pipe(
   Argument.filterMap(
     Schema.decodeUnknownOption(Ids.KeyId),
     () => "<key_id> must be the id of a key, such as key_01…, not the key itself"
@@ -76,7 +78,7 @@ const key_id = Argument.String("key_id").pipe(
   Argument.withDescription("Id of the key, key_…")
 )
 
-const revoke = Command.make("revoke", reportAllErrors({ key_id, ...database, json }), (settings) =>
+const revoke = Command.make("revoke", reportAllErrors({ key_id: keyArgument, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const key = printedKey(yield* access.revokeKey(settings.key_id))

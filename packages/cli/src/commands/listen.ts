@@ -13,8 +13,8 @@ import * as Output from "../terminal/Output.ts"
 const flags = {
   ...HostClient.flags,
   forward_to: Forward.target,
-  types: Feed.types,
-  since: Feed.since,
+  types: Feed.typesFlag,
+  since: Feed.sinceFlag,
   signing_secret: Flag.optional(Settings.signing_secret),
   webhook_header_prefix: Settings.webhook_header_prefix
 }

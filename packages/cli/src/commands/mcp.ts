@@ -10,7 +10,7 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Settings from "../settings/Settings.ts"
 
 /** The address of a running host to forward calls to, not that of its agent endpoint. */
-const host_url = Settings.text(
+const host_url = Settings.textSetting(
   "base-url",
   "Address of a running host to forward calls to; by default, a sandbox in memory"
 ).pipe(

@@ -7,7 +7,7 @@ import { json } from "../settings/Settings.ts"
 import { database } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const name = Argument.String("name").pipe(
+const nameArgument = Argument.String("name").pipe(
   Argument.filter(
     (text) => text.trim() !== "",
     () => "<name> must not be empty"
@@ -15,7 +15,7 @@ const name = Argument.String("name").pipe(
   Argument.withDescription("Name of the organization")
 )
 
-const create = Command.make("create", reportAllErrors({ name, ...database, json }), (settings) =>
+const create = Command.make("create", reportAllErrors({ name: nameArgument, ...database, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const { id: organization_id } = yield* access.createOrganization(settings.name)
@@ -27,11 +27,11 @@ const list = Command.make("list", reportAllErrors({ ...database, json }), (setti
   Effect.gen(function* () {
     const access = yield* Access.Access
     const all = yield* access.listOrganizations
-    const organizations = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
+    const listed = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
     yield* Output.result(
       settings,
-      { organizations },
-      organizations.map(({ organization_id, name }) => `${organization_id}  ${name}`)
+      { organizations: listed },
+      listed.map(({ organization_id, name }) => `${organization_id}  ${name}`)
     )
   }).pipe(Database.withAccess(settings))
 ).pipe(Command.withDescription("List the organizations, oldest first"))

@@ -10,7 +10,7 @@ import * as Settings from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
 import * as Output from "../terminal/Output.ts"
 
-const name = Settings.profile.pipe(Flag.withDefault(ProfileFile.default_name))
+const profileFlag = Settings.profile.pipe(Flag.withDefault(ProfileFile.default_name))
 
 const key_form = "must be a complete API key, such as sandbox_server_…"
 
@@ -70,7 +70,7 @@ const lineOf = ({ base_url, environment, kind, name }: ReturnType<typeof printed
 /** `quotewire login` saves a key together with its host. */
 export const login = Command.make(
   "login",
-  reportAllErrors({ profile: name, base_url: Flag.optional(Settings.called_url), json: Settings.json }),
+  reportAllErrors({ profile: profileFlag, base_url: Flag.optional(Settings.called_url), json: Settings.json }),
   ({ base_url, json, profile: name }) =>
     Effect.gen(function* () {
       const before = (yield* ProfileFile.read).get(name)
@@ -86,7 +86,7 @@ export const login = Command.make(
 /** `quotewire logout` removes a key. */
 export const logout = Command.make(
   "logout",
-  reportAllErrors({ profile: name, json: Settings.json }),
+  reportAllErrors({ profile: profileFlag, json: Settings.json }),
   ({ json, profile: name }) =>
     Effect.gen(function* () {
       if (!(yield* ProfileFile.remove(name))) {
@@ -98,10 +98,10 @@ export const logout = Command.make(
 
 const list = Command.make("list", reportAllErrors({ json: Settings.json }), ({ json }) =>
   Effect.gen(function* () {
-    const profiles = [...(yield* ProfileFile.read)].map(([name, profile]) => printed(name, profile))
-    if (json) return yield* Output.json({ profiles })
-    if (profiles.length === 0) return yield* Console.error("There are no profiles. Keep a key with: quotewire login.")
-    yield* Output.lines(profiles.map(lineOf))
+    const kept = [...(yield* ProfileFile.read)].map(([name, profile]) => printed(name, profile))
+    if (json) return yield* Output.json({ profiles: kept })
+    if (kept.length === 0) return yield* Console.error("There are no profiles. Keep a key with: quotewire login.")
+    yield* Output.lines(kept.map(lineOf))
   })
 ).pipe(Command.withDescription("List the profiles: their names, hosts, and kinds of key, never the keys"))
 

@@ -9,7 +9,7 @@ import * as Output from "../terminal/Output.ts"
 const isQuoteId = Schema.is(Ids.QuoteId)
 const readQuoteRequestId = Schema.decodeUnknownOption(Ids.QuoteRequestId)
 
-const id = Argument.String("id").pipe(
+const idArgument = Argument.String("id").pipe(
   Argument.filter(
     (text) => isQuoteId(text) || Option.isSome(readQuoteRequestId(text)),
     () => "<id> must be the id of a quote or a quote request, such as qt_01… or qreq_01…"
@@ -21,7 +21,7 @@ const id = Argument.String("id").pipe(
 const read = (client: HostClient.HostClient, id: string) =>
   HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
 
-const show = Command.make("show", reportAllErrors({ id, ...HostClient.flags }), ({ id, ...settings }) =>
+const show = Command.make("show", reportAllErrors({ id: idArgument, ...HostClient.flags }), ({ id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
     if (isQuoteId(id)) {
@@ -33,7 +33,7 @@ const show = Command.make("show", reportAllErrors({ id, ...HostClient.flags }), 
   })
 ).pipe(Command.withDescription("Show a quote, or a quote request with its quotes"))
 
-const quote_request_id = Argument.String("quote_request_id").pipe(
+const requestArgument = Argument.String("quote_request_id").pipe(
   Argument.filterMap(
     readQuoteRequestId,
     () => "<quote_request_id> must be the id of a quote request, such as qreq_01…"
@@ -43,7 +43,7 @@ const quote_request_id = Argument.String("quote_request_id").pipe(
 
 const wait = Command.make(
   "wait",
-  reportAllErrors({ quote_request_id, ...HostClient.flags }),
+  reportAllErrors({ quote_request_id: requestArgument, ...HostClient.flags }),
   ({ quote_request_id, ...settings }) =>
     Effect.gen(function* () {
       const client = HostClient.make(settings)
@@ -51,8 +51,8 @@ const wait = Command.make(
       // fails at once.
       const now = yield* read(client, quote_request_id)
       const isDone = now.quote_request.status !== "in_progress"
-      const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
-      const answer = isDone ? now : yield* wait
+      const waiting = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+      const answer = isDone ? now : yield* waiting
       yield* Output.result(settings, answer, QuoteText.request(answer))
     })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))

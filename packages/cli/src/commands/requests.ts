@@ -10,12 +10,12 @@ import * as MissingSettings from "../settings/MissingSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import * as StorageSettings from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
-import { ofStatus, style } from "../terminal/Style.ts"
+import * as Style from "../terminal/Style.ts"
 
 const isRequestId = Schema.is(Ids.RequestId)
 const isQuoteRequestId = Schema.is(Ids.QuoteRequestId)
 
-const id = Argument.String("id").pipe(
+const idArgument = Argument.String("id").pipe(
   Argument.filterMap(
     (text) => (isRequestId(text) || isQuoteRequestId(text) ? Option.some(text) : Option.none()),
     () => "<id> must be the id of a quote request, such as qreq_01…, or of a call, such as req_01…"
@@ -43,7 +43,7 @@ const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: Host
 const show = Command.make(
   "show",
   reportAllErrors({
-    id,
+    id: idArgument,
     bodies,
     ...StorageSettings.optional_database,
     seal_keys: Flag.optional(StorageSettings.seal_keys),
@@ -75,10 +75,10 @@ const show = Command.make(
 )
 
 const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) =>
-  Effect.flatMap(style, (style) =>
+  Effect.flatMap(Style.style, (style) =>
     RequestLog.follow(settings).pipe(
       Stream.runForEach((entry) =>
-        Output.result(settings, entry, [RequestLog.lineOf(entry)], ofStatus(style, `${entry.status}`))
+        Output.result(settings, entry, [RequestLog.lineOf(entry)], Style.ofStatus(style, `${entry.status}`))
       ),
       StandardOutput.untilClosed
     )

@@ -8,7 +8,7 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import { json } from "../settings/Settings.ts"
 import { database, seal_keys } from "../settings/StorageSettings.ts"
 
-const settings = { ...database, seal_keys, json }
+const flags = { ...database, seal_keys, json }
 
 const noteOf = ({ position, removable, sealed }: SealedRows.SealKeyStatus, isNewest: boolean): string => {
   if (isNewest) return "seals new rows"
@@ -23,10 +23,9 @@ const lineOf = (key: SealedRows.SealKeyStatus): string => {
   return [place, key_name, `${sealed} sealed`, `${hashed} hashed`, noteOf(key, position === 1)].join("  ")
 }
 
-const status = Command.make("status", reportAllErrors(settings), (settings) =>
+const status = Command.make("status", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const { status } = yield* SealedRows.SealedRows
-    const found = yield* status
+    const found = yield* (yield* SealedRows.SealedRows).status
     if (settings.json) return yield* Console.log(JSON.stringify(found))
     for (const key of found.keys) yield* Console.log(lineOf(key))
   }).pipe(Database.withSealedRows(settings))
@@ -67,10 +66,10 @@ const interrupted = new CommandFailed({
   message: "The database became unavailable. Run the command again to resume."
 })
 
-const rotate = Command.make("rotate", reportAllErrors(settings), (settings) =>
+const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const { rotate } = yield* SealedRows.SealedRows
-    const rotation = yield* rotate(yield* makePrinter).pipe(
+    const sealedRows = yield* SealedRows.SealedRows
+    const rotation = yield* sealedRows.rotate(yield* makePrinter).pipe(
       Effect.catchTags({
         StorageUnavailable: () => Effect.fail(interrupted),
         NewestKeyUnused: ({ message }) => Effect.fail(new CommandFailed({ message })),
@@ -87,7 +86,7 @@ const rotate = Command.make("rotate", reportAllErrors(settings), (settings) =>
   )
 )
 
-const key_name = Argument.String("key").pipe(
+const keyArgument = Argument.String("key").pipe(
   Argument.filter(
     (text) => /^[\w-]{8}$/.test(text),
     () => "<key> must be the name of a key, as quotewire seal status shows it"
@@ -95,16 +94,18 @@ const key_name = Argument.String("key").pipe(
   Argument.withDescription("Name of the lost key, as quotewire seal status shows it")
 )
 
-const giveUp = Command.make("give-up", reportAllErrors({ key_name, ...settings }), ({ key_name, ...settings }) =>
-  Effect.gen(function* () {
-    const { giveUp } = yield* SealedRows.SealedRows
-    yield* giveUp(key_name)
-    yield* Console.log(
-      settings.json
-        ? JSON.stringify({ key_name, given_up: true })
-        : `${key_name}  is given up: what it seals reads as lost. Restart every host.`
-    )
-  }).pipe(Database.withSealedRows(settings))
+const giveUp = Command.make(
+  "give-up",
+  reportAllErrors({ key_name: keyArgument, ...flags }),
+  ({ key_name, ...settings }) =>
+    Effect.gen(function* () {
+      yield* (yield* SealedRows.SealedRows).giveUp(key_name)
+      yield* Console.log(
+        settings.json
+          ? JSON.stringify({ key_name, given_up: true })
+          : `${key_name}  is given up: what it seals reads as lost. Restart every host.`
+      )
+    }).pipe(Database.withSealedRows(settings))
 ).pipe(Command.withDescription("Give up a seal key that is lost for good, so that hosts start without it"))
 
 /** `quotewire seal` manages sealed data and its keys. */

@@ -14,7 +14,7 @@ import { config } from "../settings/Settings.ts"
 import * as Output from "../terminal/Output.ts"
 import * as Trial from "../trials/Trial.ts"
 
-const scenario = Argument.String("scenario").pipe(
+const scenarioArgument = Argument.String("scenario").pipe(
   Argument.optional,
   Argument.withDescription("Name of the scenario, such as quotes_ready")
 )
@@ -24,7 +24,7 @@ const list = Flag.Boolean("list").pipe(
   Flag.withDescription("Print the scenarios, and start nothing")
 )
 
-const line = Flag.String("line").pipe(
+const lineFlag = Flag.String("line").pipe(
   Flag.optional,
   Flag.withDescription("Insurance line; by default the first that plays the scenario")
 )
@@ -53,7 +53,15 @@ const advance = Flag.String("advance").pipe(
   Flag.optional
 )
 
-const flags = { scenario, list, line, facts: Trial.facts, advance, config, ...HostClient.flags }
+const flags = {
+  scenario: scenarioArgument,
+  list,
+  line: lineFlag,
+  facts: Trial.facts,
+  advance,
+  config,
+  ...HostClient.flags
+}
 
 interface TriggerSettings extends HostClient.HostSettings {
   readonly scenario: Option.Option<string>
@@ -116,8 +124,8 @@ const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, li
 })
 
 /** The example of a line in the configuration, which is loaded only if needed. */
-const ownExample = ({ config }: TriggerSettings, line: string) =>
-  Effect.map(ConfigFile.load(config), ({ lines = [] }) => lines.find(({ name }) => name === line)?.example)
+const ownExample = (settings: TriggerSettings, line: string) =>
+  Effect.map(ConfigFile.load(settings.config), ({ lines = [] }) => lines.find(({ name }) => name === line)?.example)
 
 const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   if (!Redacted.value(settings.api_key).startsWith("sandbox_server_")) {
@@ -139,8 +147,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   const input = { line, scenario, request_key, consent_receipt_id: request_key, application }
   const started = yield* HostClient.call((signal) => once.start_quote_request(input, { signal }))
   if (Option.isNone(settings.advance)) {
-    const answer = { quote_request: started, quotes: [] }
-    return yield* Output.result(settings, answer, [QuoteText.started(started)])
+    return yield* Output.result(settings, { quote_request: started, quotes: [] }, [QuoteText.started(started)])
   }
   const { id } = started
   yield* Advance.advance(client, settings.advance.value, id)

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
  */
 export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
   if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
-  const at = ({ file, place }: Place) => `${shown(file)}${place}`
+  const at = (place: Place) => `${shown(place.file)}${place.place}`
   const said = messageOf(thrown)
   const thrown_at = placeOfThrow(thrown, file)
   if (thrown_at !== null) return `${at(thrown_at)} throws while it loads: ${thrown.name}: ${said}`

@@ -35,7 +35,7 @@ export const run = Effect.fnUntraced(function* (
   const acceptor = Acceptor.make()
   const workers = yield* Workers.make({
     // Listening starts last, after the workers' own finalizer, so that it ends first when the scope closes.
-    fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (bound) => WorkerProcess.fork(bound, isFirst)),
+    fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (address) => WorkerProcess.fork(address, isFirst)),
     onReady: (worker) => {
       collected.onReady(worker)
       acceptor.add(worker)

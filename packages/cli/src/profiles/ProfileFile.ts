@@ -45,14 +45,14 @@ const variable = (name: string) =>
 const isWindows = process.platform === "win32"
 
 /** The folder of the file; none if the environment defines no configuration folder. */
-const folder = Effect.gen(function* () {
+const findFolder = Effect.gen(function* () {
   const { isAbsolute, join } = yield* Path.Path
   const chosen = Option.filter(yield* variable("XDG_CONFIG_HOME"), isAbsolute)
-  const home = isWindows
+  const fallback = isWindows
     ? yield* variable("APPDATA")
     : Option.map(yield* variable("HOME"), (home) => join(home, ".config"))
   return Option.map(
-    Option.orElse(chosen, () => home),
+    Option.orElse(chosen, () => fallback),
     (parent) => join(parent, "quotewire")
   )
 })
@@ -68,7 +68,7 @@ const refuseShared = (path: string, { mode }: FileSystem.File.Info) =>
 /** Reads the profiles; there are none before the first `quotewire login`. No error repeats the content of the file. */
 export const read = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
-  const found = yield* folder
+  const found = yield* findFolder
   const none: Profiles = new Map()
   if (Option.isNone(found)) return none
   const path = yield* fileIn(found.value)
@@ -101,7 +101,7 @@ export const read = Effect.gen(function* () {
 const write = Effect.fnUntraced(
   function* (profiles: Profiles) {
     const files = yield* FileSystem.FileSystem
-    const found = yield* folder
+    const found = yield* findFolder
     if (Option.isNone(found)) {
       const name = isWindows ? "APPDATA" : "HOME or XDG_CONFIG_HOME"
       return yield* new CommandFailed({ message: `There is no folder to keep profiles in: set ${name}.` })

@@ -33,12 +33,12 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   const profiles = yield* Effect.mapError(ProfileFile.read, ({ message }) =>
     wrong(`--profile cannot be used: ${message}`)
   )
-  const profile = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
-  const isOfHost = !url.is_set || url.value === profile?.base_url
-  if (profile !== undefined && isOfHost) return profile
+  const chosen = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
+  const isOfHost = !url.is_set || url.value === chosen?.base_url
+  if (chosen !== undefined && isOfHost) return chosen
   if (Option.isNone(name)) return null
   return yield* wrong(
-    profile === undefined
+    chosen === undefined
       ? Settings.settingError("profile", "be the name of a profile, as quotewire profiles list prints it")
       : `--profile cannot be used with another --base-url (or ${Settings.variableOf("base-url")}) than its own: its key is sent to no other host`
   )
@@ -50,8 +50,8 @@ export const profile = parsedAs(set_name, (args) => Effect.andThen(used(args), s
 /** The key to call with: the explicit one, or that of the profile. */
 export const api_key = parsedAs(Settings.caller_key, (args) =>
   Effect.catchTag(Settings.caller_key.parse(args), "MissingOption", (missing) =>
-    Effect.flatMap(used(args), (profile) =>
-      profile === null ? Effect.fail(missing) : Effect.succeed([args.arguments, profile.api_key] as const)
+    Effect.flatMap(used(args), (chosen) =>
+      chosen === null ? Effect.fail(missing) : Effect.succeed([args.arguments, chosen.api_key] as const)
     )
   )
 )
@@ -59,6 +59,6 @@ export const api_key = parsedAs(Settings.caller_key, (args) =>
 /** The host to call: the explicit one, that of the profile, or that of `quotewire dev`. */
 export const base_url = parsedAs(Settings.called_url, (args) =>
   Effect.catchTag(Settings.called_url.parse(args), "MissingOption", () =>
-    Effect.map(used(args), (profile) => [args.arguments, profile?.base_url ?? Settings.local_url] as const)
+    Effect.map(used(args), (chosen) => [args.arguments, chosen?.base_url ?? Settings.local_url] as const)
   )
 )

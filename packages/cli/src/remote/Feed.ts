@@ -10,7 +10,7 @@ import * as HostClient from "./HostClient.ts"
 export type FeedEvent = AnswerOf<"list_events">["events"][number]
 
 /** Where to begin following the feed: with new events, with the oldest one, or after a cursor. */
-export const since = Flag.String("since").pipe(
+export const sinceFlag = Flag.String("since").pipe(
   Flag.withDefault("now"),
   Flag.withMetavar("now|start|cursor"),
   Flag.withDescription(
@@ -19,7 +19,7 @@ export const since = Flag.String("since").pipe(
 )
 
 /** Where to begin listing the feed. */
-export const listed_since = Flag.String("since").pipe(
+export const listedSinceFlag = Flag.String("since").pipe(
   Flag.filter(
     (text) => text !== "now",
     () => "--since must be start or a next_cursor; to see new events, use quotewire events tail"
@@ -30,7 +30,7 @@ export const listed_since = Flag.String("since").pipe(
 )
 
 /** The event types to show; all if none are given. */
-export const types = Flag.String("types").pipe(
+export const typesFlag = Flag.String("types").pipe(
   Flag.filterMap(
     (text) => {
       const types = text.split(",").map((type) => type.trim())

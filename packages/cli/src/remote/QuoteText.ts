@@ -15,12 +15,12 @@ const priceOf = ({ premium, term_months }: Quote["price"]): string => {
 
 const expiryOf = ({ availability: { expires_at } }: Quote): string => expires_at ?? "unknown"
 
-const lineOf = (quote: Quote): string =>
+const lineOf = (of: Quote): string =>
   [
-    `  ${quote.id}`,
-    quote.source.carrier.name,
-    priceOf(quote.price),
-    quote.status === "active" ? `until ${expiryOf(quote)}` : `${quote.status} (${quote.status_details.reason})`
+    `  ${of.id}`,
+    of.source.carrier.name,
+    priceOf(of.price),
+    of.status === "active" ? `until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
   ].join("  ")
 
 /** A quote request and its quotes, one per line. */

@@ -135,8 +135,8 @@ const circuits: { readonly [What in Circuit["circuit"]]: string } = {
 type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
 
 /** Asks and refreshes are numbered. Polls are not: they repeat until an answer arrives. */
-const tryOf = ({ attempt, exchange }: Exchange): string =>
-  exchange === "ask" || exchange === "refresh" ? `, try ${attempt}` : ""
+const tryOf = (of: Exchange): string =>
+  of.exchange === "ask" || of.exchange === "refresh" ? `, try ${of.attempt}` : ""
 
 const exchange = (of: Exchange): ReadonlyArray<string> => [
   `${of.exchange} ${of.carrier_id}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,

@@ -6,7 +6,7 @@ import { Flag } from "effect/cli"
 /** The environment variable of a setting: `--base-url` can be set with `QUOTEWIRE_BASE_URL`. */
 export const variableOf = (flag: string): string => `QUOTEWIRE_${flag.toUpperCase().replaceAll("-", "_")}`
 
-export const text = (name: string, description: string) =>
+export const textSetting = (name: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withFallbackConfig(Config.String(variableOf(name))),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
@@ -37,13 +37,13 @@ export const anyOf = (words: ReadonlyArray<string>): string => disjunction.forma
 
 /** One of these words, ignoring case. */
 export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
-  Option.fromUndefinedOr(words.find((word) => word === text.toLowerCase()))
+  Option.fromUndefinedOr(words.find((one) => one === text.toLowerCase()))
 
 /** A setting that is one of these words. */
 export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
-  text(name, description).pipe(
+  textSetting(name, description).pipe(
     Flag.filterMap(
-      (word) => oneOf(words, word),
+      (text) => oneOf(words, text),
       () => settingError(name, `be ${anyOf(words)}`)
     )
   )
@@ -62,7 +62,9 @@ const readPort = (text: string): Option.Option<number> =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
 
 const portAt = (name: string, description: string) =>
-  text(name, description).pipe(Flag.filterMap(readPort, () => settingError(name, "be a whole number from 0 to 65535")))
+  textSetting(name, description).pipe(
+    Flag.filterMap(readPort, () => settingError(name, "be a whole number from 0 to 65535"))
+  )
 
 const portOr = (fallback: number) =>
   portAt(
@@ -74,16 +76,18 @@ const portOr = (fallback: number) =>
 export const port = portOr(8787)
 
 /** The address that the host listens on. */
-export const host = text("host", "Address to listen on; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
+export const host = textSetting("host", "Address to listen on; 127.0.0.1 by default").pipe(
+  Flag.withDefault("127.0.0.1")
+)
 
 /** The file with the configuration of the service, such as its carriers. */
-export const config = text(
+export const config = textSetting(
   "config",
   "Configuration file; by default quotewire.config.ts, .mts, .js or .mjs in the current folder"
 ).pipe(Flag.optional)
 
 const baseAddress = (name: string, description: string) =>
-  text(name, description).pipe(
+  textSetting(name, description).pipe(
     Flag.filterMap(
       (address) => Result.getSuccess(HttpAddress.readBase(address)),
       () =>
@@ -128,7 +132,7 @@ export const isProfileName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !ApiKey.isWellFormed(name)
 
 /** The name of a profile: a key that `quotewire login` saved, with the address of its host. */
-export const profile = text("profile", "Name of a profile; default by default").pipe(
+export const profile = textSetting("profile", "Name of a profile; default by default").pipe(
   Flag.filter(isProfileName, () =>
     settingError("profile", "be a name of 1 to 64 letters, digits, dots, hyphens and underscores")
   )
@@ -141,7 +145,7 @@ export const http = toggle("http", "Serve over HTTP instead of standard input an
 export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>
-  text(name, description).pipe(
+  textSetting(name, description).pipe(
     Flag.filterMap(
       (list) => Result.getSuccess(Result.all(list.split(",").map((origin) => HttpAddress.readOrigin(origin.trim())))),
       () => settingError(name, "be origins such as https://app.example.com, separated by commas, without a path")
@@ -163,7 +167,7 @@ export const mcp_origins = origins(
 
 /** Networks that webhooks may reach besides public ones, even over plain HTTP; `fallback` by default. */
 export const webhook_allow = (fallback: string) =>
-  text(
+  textSetting(
     "webhook-allow",
     `Networks that webhooks may reach besides public ones, also over plain HTTP; ${fallback === "" ? "none" : fallback} by default`
   ).pipe(
@@ -183,7 +187,7 @@ export const signing_secret = secret("signing-secret", "Secret to sign events wi
 )
 
 /** The prefix of the second set of webhook headers. */
-export const webhook_header_prefix = text(
+export const webhook_header_prefix = textSetting(
   "webhook-header-prefix",
   "Prefix of the second set of webhook headers; quotewire- by default"
 ).pipe(
@@ -201,18 +205,18 @@ export const json = toggle("json", "Print one line of JSON, and nothing else on 
 export const no_limits = toggle("no-limits", "Turn rate limits off, for load tests")
 
 /** Rate limits that differ from the contract's. */
-export const limits = text("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
+export const limits = textSetting("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
   Flag.withDefault("{}"),
   Flag.filterMap(
-    (json) => Result.getSuccess(Limits.readLimits(json)),
-    (json) => settingError("limits", `be JSON that names limits; ${wrongIn(json)}`)
+    (text) => Result.getSuccess(Limits.readLimits(text)),
+    (text) => settingError("limits", `be JSON that names limits; ${wrongIn(text)}`)
   )
 )
 
-const wrongIn = (json: string): string => Result.merge(Result.map(Limits.readLimits(json), () => ""))
+const wrongIn = (text: string): string => Result.merge(Result.map(Limits.readLimits(text), () => ""))
 
 /** The proxies that are trusted to report a caller's address. */
-export const trust_proxy = text(
+export const trust_proxy = textSetting(
   "trust-proxy",
   "Trusted proxies in front of the host: how many, or their networks; none by default"
 ).pipe(
@@ -258,7 +262,7 @@ const readProcesses = (text: string): Option.Option<number | "auto"> => {
 }
 
 /** How many processes answer on one port; `auto` is one for each core. */
-export const processes = text(
+export const processes = textSetting(
   "processes",
   `Processes that answer on one port: 1 (the default) to ${max_processes}, or auto for one per core`
 ).pipe(

@@ -2,7 +2,7 @@ import { Caller, Ids, Seal } from "@quotewire/core"
 import { Option, Redacted, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { requiredUnless } from "./Parameters.ts"
-import { choice, secret, settingError, text, toggle } from "./Settings.ts"
+import { choice, secret, settingError, textSetting, toggle } from "./Settings.ts"
 
 /** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
 export const isDatabaseUrl = (text: string): boolean => {
@@ -20,13 +20,13 @@ const database_url = secret("database-url", "PostgreSQL database, postgres://use
 )
 
 /** The file with the cells that store everything. */
-export const cells = text(
+export const cells = textSetting(
   "cells",
   "JSON file with a list of cells (name, url, schema), instead of --database-url, for more than one database"
 )
 
 /** The cells that a process claims jobs from. */
-export const work_cells = text(
+export const work_cells = textSetting(
   "work-cells",
   "Names of cells, separated by commas, whose jobs this process runs; all by default"
 ).pipe(
@@ -85,7 +85,7 @@ export interface StorageSettings extends DatabaseSettings {
 
 /** An organization, given by its id. */
 export const organizationNamed = (name: string, description: string) =>
-  text(name, description).pipe(
+  textSetting(name, description).pipe(
     Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
   )
 

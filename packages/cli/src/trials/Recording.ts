@@ -9,11 +9,11 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
  */
 
 /** The file of the cassette. */
-export const file = (description: string) =>
+export const cassetteFlag = (description: string) =>
   Flag.String("cassette").pipe(Flag.optional, Flag.withDescription(description))
 
 /** Whether to write the cassette. */
-export const record = (description: string) =>
+export const recordFlag = (description: string) =>
   Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
 
 /**

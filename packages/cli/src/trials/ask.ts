@@ -11,7 +11,7 @@ import * as Output from "../terminal/Output.ts"
 import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
-const line = Flag.String("line").pipe(
+const lineFlag = Flag.String("line").pipe(
   Flag.withDescription("Insurance line; by default the carrier's only one"),
   Flag.optional
 )
@@ -36,9 +36,9 @@ const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.A
   ]
 }
 
-const cassette = Recording.file("File to which --record writes")
+const cassetteFlag = Recording.cassetteFlag("File to which --record writes")
 
-const record = Recording.record(
+const recordFlag = Recording.recordFlag(
   "Write what the carrier says to --cassette if its answer can be used, without secrets and redacted values"
 )
 
@@ -67,13 +67,13 @@ const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
 export const ask = Command.make(
   "ask",
   reportAllErrors({
-    file: CarrierFile.file,
-    carrier: CarrierFile.carrier("required if the file has several carriers"),
-    line,
+    file: CarrierFile.fileArgument,
+    carrier: CarrierFile.carrierFlag("required if the file has several carriers"),
+    line: lineFlag,
     facts: Trial.facts,
     environment: Trial.environment,
-    cassette,
-    record,
+    cassette: cassetteFlag,
+    record: recordFlag,
     json
   }),
   (settings) =>

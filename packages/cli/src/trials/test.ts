@@ -11,9 +11,11 @@ import * as Output from "../terminal/Output.ts"
 import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
-const cassette = Recording.file("File with what the carrier has said: nothing is sent. With --record it is written")
+const cassetteFlag = Recording.cassetteFlag(
+  "File with what the carrier has said: nothing is sent. With --record it is written"
+)
 
-const record = Recording.record(
+const recordFlag = Recording.recordFlag(
   "Ask the carrier, and write what it says to --cassette if all cases pass, without secrets and redacted values"
 )
 
@@ -34,15 +36,15 @@ const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContra
       onSuccess: () => ({ name, message: null }),
       onFailure: ({ message }) => ({ name, message })
     })
-  ).pipe(Effect.map((cases): Tested => ({ carrier_id: adapter.carrier.id, cases })))
+  ).pipe(Effect.map((results): Tested => ({ carrier_id: adapter.carrier.id, cases: results })))
 
 const haveAllPassed = ({ cases }: Tested): boolean => cases.every(({ message }) => message === null)
 
 /** Reads a cassette for the contract. */
 const played = Effect.fnUntraced(function* (file: string) {
-  const json = yield* JsonFile.read(file, "--cassette")
+  const content = yield* JsonFile.read(file, "--cassette")
   return yield* Effect.try({
-    try: () => Cassette.parse(json),
+    try: () => Cassette.parse(content),
     catch: () => new CommandFailed({ message: "--cassette must be a cassette, as --record writes it." })
   })
 })
@@ -51,12 +53,12 @@ const tested = Effect.fnUntraced(function* (
   adapter: Carrier.CarrierAdapter,
   facts: CarrierContract.FactsByLine,
   given: CarrierContract.Options,
-  { cassette, record }: Settings
+  settings: Settings
 ) {
-  const file = Option.getOrNull(cassette)
-  const options = { ...given, ...(yield* Trial.connectionOf(adapter, file !== null && !record)) }
+  const file = Option.getOrNull(settings.cassette)
+  const options = { ...given, ...(yield* Trial.connectionOf(adapter, file !== null && !settings.record)) }
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
-  if (record) {
+  if (settings.record) {
     const cases = run(adapter, CarrierContract.cases(adapter, facts, options))
     return yield* Recording.recorded(adapter, options, file, cases, haveAllPassed, (cassette) =>
       CarrierContract.cases(adapter, facts, { ...given, cassette })
@@ -78,12 +80,12 @@ const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
 export const test = Command.make(
   "test",
   reportAllErrors({
-    file: CarrierFile.file,
-    carrier: CarrierFile.carrier("by default every carrier of the file"),
+    file: CarrierFile.fileArgument,
+    carrier: CarrierFile.carrierFlag("by default every carrier of the file"),
     facts: Trial.facts,
     environment: Trial.environment,
-    cassette,
-    record,
+    cassette: cassetteFlag,
+    record: recordFlag,
     json
   }),
   (settings) =>
@@ -106,7 +108,7 @@ export const test = Command.make(
         Effect.provide(CarrierFile.transport(config))
       )
       yield* Output.result(settings, { carriers: results }, results.flatMap(linesOf))
-      const cases = results.flatMap(({ cases }) => cases)
+      const cases = results.flatMap((result) => result.cases)
       const failed = cases.filter(({ message }) => message !== null).length
       if (failed > 0) {
         const unwritten = settings.record ? " No cassette is written." : ""

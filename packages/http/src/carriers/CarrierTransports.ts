@@ -59,7 +59,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
             keepAliveMaxTimeout: settings.idle_ms ?? 4_000
           })
       ),
-      (agent) => Effect.promise(() => agent.destroy())
+      (made) => Effect.promise(() => made.destroy())
     )
     const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, agent)
     return client.pipe(

@@ -14,10 +14,10 @@ const fields_read: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<s
 
 /** Finds the first field that the client itself needs and that is missing or wrong; null if all are valid. */
 export const missingField = (operation: AnyOperation["name"], answer: unknown): FieldError | null => {
-  const wrong = Object.entries(fields_read[operation] ?? {}).find(([path, kind]) => kindOf(answer, path) !== kind)
-  if (wrong === undefined) return null
-  const [path, kind] = wrong
-  return { path, message: `Must be ${kind}.` }
+  for (const [path, kind] of Object.entries(fields_read[operation] ?? {})) {
+    if (kindOf(answer, path) !== kind) return { path, message: `Must be ${kind}.` }
+  }
+  return null
 }
 
 const kindOf = (answer: unknown, path: string): Kind | null => {

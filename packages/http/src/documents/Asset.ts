@@ -73,10 +73,10 @@ const acceptedIn = (header: string): ReadonlySet<string> =>
       .map((one) => one.replace(/;.*/, "").trim().toLowerCase())
   )
 
-const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {
+const once = <A>(compute: () => Promise<A>): (() => Promise<A>) => {
   let made: Promise<A> | undefined
   return () => {
-    made ??= make()
+    made ??= compute()
     return made
   }
 }

@@ -86,11 +86,11 @@ const info = (base_url: string, version: string) => ({
 })
 
 /** `GET /openapi.json`. */
-export const route = (document: () => Document): Route.Route => {
+export const route = (readDocument: () => Document): Route.Route => {
   const asset = Asset.make({
     type: "application/json",
     cache: "no-cache",
-    read: async () => JSON.stringify(document())
+    read: async () => JSON.stringify(readDocument())
   })
   return Route.make("GET", "/openapi.json", ({ header }) => asset(header))
 }

@@ -133,8 +133,8 @@ const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonS
 const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {
   const parts: ReadonlyArray<unknown> = Array.isArray(allOf) ? allOf : []
   const isNote = (part: unknown): part is JsonSchema.JsonSchema =>
-    Predicate.isObject(part) && Object.keys(part).every((key) => notes.has(key))
+    Predicate.isObject(part) && Object.keys(part).every((key) => noteKeywords.has(key))
   return { conditions: parts.filter((part) => !isNote(part)), notes: Object.assign({}, ...parts.filter(isNote)) }
 }
 
-const notes = new Set(["title", "description", "default", "examples", "jsonSchema"])
+const noteKeywords = new Set(["title", "description", "default", "examples", "jsonSchema"])

@@ -103,7 +103,7 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
   // Closing the scope waits for interrupted requests as briefly as `interruptAll` does.
-  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
+  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => waitBriefly(Scope.close(made, Exit.void)))
   const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* Revision.ServedRevisions
   return makeUnsafe(routes, { ...given, revision: newest.date }, context, running)

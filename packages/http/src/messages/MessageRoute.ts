@@ -179,7 +179,7 @@ const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<R
   if (events !== undefined) {
     const stream: Answer.Streamed = (write) =>
       Effect.raceFirst(
-        events((text) => write(`event: message\ndata: ${text}\n\n`)),
+        events((event) => write(`event: message\ndata: ${event}\n\n`)),
         keepOpen(write)
       )
     return Effect.succeed<Answer.Answer>({ status, headers: { ...all, ...eventHeaders }, body: null, stream })

@@ -118,7 +118,7 @@ const makeUnsafe = <R>(
     pipelined.onHangUp = answering.run(route, incoming, (exit) => finish({ pending, exit }))
   }
 
-  const answer = (
+  const answerRequest = (
     pipelined: Backpressure.PipelinedRequest,
     target: Target.Target,
     { params, value: route }: Answering.Found<R>
@@ -157,7 +157,7 @@ const makeUnsafe = <R>(
         : isRoot(target)
     if (isForeign && next !== undefined) return next()
     const match = found ?? answering.notFound(target.path)
-    backpressure.admit(request, response, (pipelined) => answer(pipelined, target, match))
+    backpressure.admit(request, response, (pipelined) => answerRequest(pipelined, target, match))
   }
 
   return {

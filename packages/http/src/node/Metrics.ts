@@ -101,7 +101,7 @@ const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Hand
     }
     const isRead = request.method === "GET" || request.method === "HEAD"
     if (!isRead || request.url?.split("?")[0] !== path) return send(Answer.empty(404))
-    fork(Effect.map(collected, (text) => send(answerOf(text))))
+    fork(Effect.map(collected, (body) => send(answerOf(body))))
   },
   refusal: ({ status }) => Answer.empty(status),
   whenAnswered: (_socket, act) => act(),

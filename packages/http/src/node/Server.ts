@@ -143,18 +143,18 @@ const bind = (settings: Settings) =>
     })
   })
 
-const receive = (settings: Settings, { bound, receive }: Receiver) =>
+const receive = (settings: Settings, receiver: Receiver) =>
   Effect.sync((): Listening => {
     const { open, server } = make(settings)
     // Makes Node enforce the time limit for the arrival of requests.
     server.emit("listening")
     const end = Effect.sync(
-      receive((socket) => {
+      receiver.receive((socket) => {
         if (open.count < maxConnectionsOf(settings)) server.emit("connection", socket)
         else socket.destroy()
       })
     )
-    return { server, bound, open, end }
+    return { server, bound: receiver.bound, open, end }
   })
 
 /** Frees the port at once. Does nothing if the server has stopped. */

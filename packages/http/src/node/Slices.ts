@@ -146,12 +146,12 @@ class Inlet {
   /** Lets the next slice be parsed. */
   passOn(): void {
     this.isScheduled = false
-    const { slice_bytes, socket, waiting } = this
+    const { socket, waiting } = this
     const [first] = waiting
     if (first === undefined || this.isHeld || socket.destroyed) return
-    if (first !== null && first.length > slice_bytes) waiting[0] = first.subarray(slice_bytes)
+    if (first !== null && first.length > this.slice_bytes) waiting[0] = first.subarray(this.slice_bytes)
     else waiting.shift()
-    this.push(first?.subarray(0, slice_bytes) ?? null)
+    this.push(first?.subarray(0, this.slice_bytes) ?? null)
     this.schedule()
   }
 

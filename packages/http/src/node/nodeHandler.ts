@@ -55,9 +55,9 @@ export const nodeHandler = (
     if (next !== undefined && isForeign(request)) return next()
     if (handle !== null || waiting === Mounted.max_waiting) return refuse(request, response)
     waiting++
-    started.then((handle) => {
+    started.then((mounted) => {
       waiting--
-      handle(request, response, next)
+      mounted(request, response, next)
     })
   }
 }

@@ -55,15 +55,17 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
   const verify = Effect.fnUntraced(function* (token: string) {
     if (token.length > max_characters) return yield* invalid("The access token is too long.")
     const now = yield* Clock.currentTimeMillis
-    const set = yield* Effect.mapError(keys.current, ({ retry_after_seconds }) =>
+    const current = yield* Effect.mapError(keys.current, ({ retry_after_seconds }) =>
       ApiError.make("service_unavailable", { retry_after_seconds })
     )
     const attempt = (set: IssuerKeys.KeySet) =>
       Effect.catchTag(verifyWith(set, token, settings, audience, now), "Unverified", ({ thrown }) =>
         refusalOf(token, thrown, warn)
       )
-    const verified = yield* Effect.catchTag(attempt(set), "UnknownKey", () =>
-      Effect.flatMap(keys.newerThan(set), (newer) => (newer === set ? Effect.fail(new UnknownKey()) : attempt(newer)))
+    const verified = yield* Effect.catchTag(attempt(current), "UnknownKey", () =>
+      Effect.flatMap(keys.newerThan(current), (newer) =>
+        newer === current ? Effect.fail(new UnknownKey()) : attempt(newer)
+      )
     ).pipe(Effect.catchTag("UnknownKey", () => unknownKey(token)))
     return {
       ...(yield* grantOf(settings, verified.payload)),

@@ -55,9 +55,9 @@ export const webHandler = (
     if (waiting === Mounted.max_waiting) return refuse(request)
     waiting++
     started ??= start()
-    return started.then((handle) => {
+    return started.then((mounted) => {
       waiting--
-      return handle(request)
+      return mounted(request)
     })
   }
 }

@@ -74,11 +74,11 @@ export type Dial = (
 ) => buildConnector.connector
 
 /** Dials addresses. Checks the remote address of the connected socket before it writes a byte. */
-export const make = ({ connect, isAllowed, ...settings }: Settings): Dial => {
+export const make = ({ isAllowed, ...settings }: Settings): Dial => {
   const secure = tls(settings)
   return (address, opened, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
-    const socket = connect(address, Number(options.port) || (isSecure ? 443 : 80))
+    const socket = settings.connect(address, Number(options.port) || (isSecure ? 443 : 80))
     opened(socket)
     let isOver = false
     const fail = (failure: WebhookSender.SendFailure, cause?: Error): void => {

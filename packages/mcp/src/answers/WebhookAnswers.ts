@@ -24,12 +24,12 @@ interface DeliveryLog {
 }
 
 /** A page of a delivery log: the number of deliveries by status, and which ones failed. */
-export const deliveries = Answer.summarized(({ deliveries, next_cursor }: DeliveryLog) => {
-  const statuses = Map.groupBy(deliveries, ({ status }) => status)
+export const deliveries = Answer.summarized((log: DeliveryLog) => {
+  const statuses = Map.groupBy(log.deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")
-  const wrong = deliveries.filter(({ status }) => status === "failed" || status === "retrying")
+  const wrong = log.deliveries.filter(({ status }) => status === "failed" || status === "retrying")
   return [
-    `${count(deliveries.length, "delivery", "deliveries")}, newest first${counts === "" ? "" : `: ${counts}`}.`,
+    `${count(log.deliveries.length, "delivery", "deliveries")}, newest first${counts === "" ? "" : `: ${counts}`}.`,
     ...(wrong.length === 0
       ? []
       : [
@@ -38,7 +38,7 @@ export const deliveries = Answer.summarized(({ deliveries, next_cursor }: Delive
             "\n"
           )
         ]),
-    more(next_cursor)
+    more(log.next_cursor)
   ].join("\n")
 })
 

@@ -224,7 +224,7 @@ const readNow = <R>(
   request: Pipeline.Request,
   progress: (answer: Json.Json<unknown>) => string
 ) => {
-  const input = Effect.map(request.input, (input) => ({ ...Object(input), wait_seconds: 0 }))
+  const input = Effect.map(request.input, (given) => ({ ...Object(given), wait_seconds: 0 }))
   return Effect.flatMap(Ids.Ids, (ids) =>
     Pipeline.call(operation, { ...request, request_id: ids.request(), input }).pipe(
       Effect.match({ onSuccess: ({ json }) => progress(json), onFailure: () => null })

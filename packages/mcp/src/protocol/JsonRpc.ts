@@ -93,10 +93,11 @@ const isResponse = (value: unknown): value is Fields =>
   Predicate.isObject(value) && value.method === undefined && ("result" in value || "error" in value)
 
 /** Parses a JSON value as a response. */
-const readResponse = ({ id, jsonrpc, result }: Fields): Result.Result<Response, ErrorAnswer> => {
+const readResponse = (fields: Fields): Result.Result<Response, ErrorAnswer> => {
+  const { id, jsonrpc } = fields
   if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
   if (id !== null && !isId(id)) return invalid(null, "The member id must be that of the request which is answered.")
-  return Result.succeed({ id, result })
+  return Result.succeed({ id, result: fields.result })
 }
 
 /** Whether a value can identify a request. */

@@ -101,8 +101,8 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
     return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string, peer: Peer.Peer) {
       const { id } = message
       const answer = yield* exchange(message, line, peer).pipe(
-        Effect.catchTag("Unusable", ({ message }) =>
-          Effect.succeed({ status: 200, text: id === null ? null : refused(id, message) })
+        Effect.catchTag("Unusable", (unusable) =>
+          Effect.succeed({ status: 200, text: id === null ? null : refused(id, unusable.message) })
         ),
         Effect.option
       )

@@ -73,7 +73,7 @@ export interface Endpoint<out R> {
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
-const checked = Argument.checker(
+const checkSettings = Argument.checker(
   "Endpoint.make",
   Schema.Struct({
     tools: Schema.Array(Tool.Shape),
@@ -85,7 +85,7 @@ const checked = Argument.checker(
 
 /** Makes the agent endpoint (api.md, Agent endpoint). It keeps no state between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
-  checked(settings)
+  checkSettings(settings)
   const sessions = makeSessions(settings)
   const { asking, mailboxes } = settings
   const forms = asking === undefined || mailboxes === undefined ? null : { crypto: asking, mailboxes }
@@ -184,13 +184,14 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
           .pipe(Effect.flatMap((outcome) => finish(outcome, send)))
       )
     }
-    const outcome = yield* server.answer(message, sender)
-    if (outcome._tag === "asking") {
-      return yield* streamed(head, message, sender, (send) => finish(outcome, send))
+    const answered = yield* server.answer(message, sender)
+    if (answered._tag === "asking") {
+      return yield* streamed(head, message, sender, (send) => finish(answered, send))
     }
-    if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
-    if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
-    const text = JsonRpc.result(message.id, outcome.text)
+    if (answered._tag === "nothing" || message.id === null) return yield* logged(accepted)
+    if (answered._tag === "error")
+      return yield* logged(failed(message.id, answered.error, statusOf(era, answered.error)))
+    const text = JsonRpc.result(message.id, answered.text)
     // The tool's operation has already logged the call.
     if (message.method === "tools/call") return ok(text)
     return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.headersFor(program) : noHeaders))

@@ -48,7 +48,9 @@ export const make = <R>(
             transport: transportOf(client)
           })
         ),
-        Effect.flatMap((outcome) => (outcome._tag === "asking" ? outcome.finish(peer.ask) : Effect.succeed(outcome))),
+        Effect.flatMap((answered) =>
+          answered._tag === "asking" ? answered.finish(peer.ask) : Effect.succeed(answered)
+        ),
         Effect.catch((error) => Effect.succeed(Server.refused(ApiError.envelope(error, request_id, docs_url))))
       )
       return Server.textOf(id, outcome)

@@ -3,7 +3,7 @@ import { Effect, Option, Predicate } from "effect"
 import type * as Peer from "../forms/Peer.ts"
 import * as RequestState from "../forms/RequestState.ts"
 import * as Form from "../protocol/Form.ts"
-import { codes, failure, type Id, type Message, result } from "../protocol/JsonRpc.ts"
+import * as JsonRpc from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 import * as View from "../protocol/View.ts"
 import * as LenientArguments from "../tools/LenientArguments.ts"
@@ -40,16 +40,16 @@ export interface Sender extends Omit<ToolCall, "args"> {
 export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   _tag: "error",
   error: {
-    code: codes.refused,
+    code: JsonRpc.codes.refused,
     message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
     data: envelope
   }
 })
 
 /** The answer to the message with this id as JSON text; null if the message gets no answer. */
-export const textOf = (id: Id | null, outcome: ServerAnswer): string | null => {
+export const textOf = (id: JsonRpc.Id | null, outcome: ServerAnswer): string | null => {
   if (id === null || outcome._tag === "nothing") return null
-  return outcome._tag === "result" ? result(id, outcome.text) : failure({ id, error: outcome.error })
+  return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
 }
 
 /**
@@ -70,7 +70,10 @@ export interface Server<R> {
   readonly answer: Answers<R>
 }
 
-type Answers<R> = (message: Message, sender: Sender) => Effect.Effect<Outcome<R>, ApiError.ApiError, R | Ids.Ids>
+type Answers<R> = (
+  message: JsonRpc.Message,
+  sender: Sender
+) => Effect.Effect<Outcome<R>, ApiError.ApiError, R | Ids.Ids>
 
 /** The server's instructions for models. */
 const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) => {
@@ -195,11 +198,11 @@ const makeCall = <R>(
 }
 
 /** How a call reports its progress; empty if the program did not ask for it or the transport cannot send it. */
-const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
+const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
   const progressToken = Protocol.progressTokenOf(message)
   if (progressToken === null || notify === null) return {}
   return {
-    progress: (progress, message) => notify("notifications/progress", { progressToken, progress, message })
+    progress: (progress, text) => notify("notifications/progress", { progressToken, progress, message: text })
   }
 }
 
@@ -207,7 +210,7 @@ const progressOf = (message: Message, notify: Sender["notify"]): Pick<ToolCall, 
 const askInResult = Effect.fnUntraced(function* <R>(
   tool: Tool<R>,
   call: ToolCall,
-  { inputResponses, requestState }: Message["params"],
+  { inputResponses, requestState }: JsonRpc.Message["params"],
   results: Results.Results,
   crypto: RequestState.Crypto<R>
 ) {
@@ -285,7 +288,7 @@ const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })
 const invalid = (message: string, data?: object): Effect.Effect<ServerAnswer> =>
   Effect.succeed({
     _tag: "error",
-    error: { code: codes.invalid_params, message, ...(data !== undefined && { data }) }
+    error: { code: JsonRpc.codes.invalid_params, message, ...(data !== undefined && { data }) }
   })
 
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
@@ -299,5 +302,5 @@ const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
   _tag: "error",
-  error: { code: codes.method_not_found, message: "This method is not served." }
+  error: { code: JsonRpc.codes.method_not_found, message: "This method is not served." }
 })

@@ -116,20 +116,20 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
   })
 
-  const line = Effect.fnUntraced(function* (text: TextLines.Line) {
-    const json = text === null ? Result.fail(unreadable) : JsonRpc.parseJson(text)
+  const takeLine = Effect.fnUntraced(function* (text: TextLines.Line) {
+    const json = text === null ? Result.fail(unreadableLine) : JsonRpc.parseJson(text)
     const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, Protocol.hasBatches(revision)))
     if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
     if ("method" in read.success) yield* run(read.success, text ?? "", write)
     else if ("result" in read.success) peer.take(read.success)
     else yield* runBatch(read.success)
   })
-  return { line, idle: FiberMap.awaitEmpty(running) }
+  return { line: takeLine, idle: FiberMap.awaitEmpty(running) }
 })
 
 const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 
-const unreadable: JsonRpc.ErrorAnswer = {
+const unreadableLine: JsonRpc.ErrorAnswer = {
   id: null,
   error: { code: JsonRpc.codes.parse_error, message: "A line must be JSON in UTF-8, of at most 256 KiB." }
 }
