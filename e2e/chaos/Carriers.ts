@@ -30,7 +30,7 @@ export interface ReadQuote {
 
 /** Opens the carriers. */
 export const open = async () => {
-  /** How often each carrier was asked for each ZIP code. */
+  /** How often each carrier was asked for each person. */
   const asks = new Map<string, number>()
   const offered = new Map<number, Mode>()
   let last_cents = 10_000
@@ -64,13 +64,13 @@ export const open = async () => {
     return { number: answer.number }
   }
 
-  /** A path contains the carrier, the action and the ZIP code of the request: `/once/ask/10001`. */
+  /** A path contains the carrier, the action and the person of the request: `/once/ask/b%20cd`. */
   const server = createServer(async (request, response) => {
     await buffer(request).catch(() => undefined)
-    const [, name = "", wanted = "", zip = ""] = (request.url ?? "").split("/")
+    const [, name = "", wanted = "", person = ""] = (request.url ?? "").split("/")
     const mode = modeOf(`mga:${name}`)
     if (mode === undefined) return void response.writeHead(404).end()
-    if (wanted === "ask") asks.set(`${mode} ${zip}`, (asks.get(`${mode} ${zip}`) ?? 0) + 1)
+    if (wanted === "ask") asks.set(`${mode} ${person}`, (asks.get(`${mode} ${person}`) ?? 0) + 1)
     const body = JSON.stringify(await answerOf(mode, wanted))
     response.writeHead(200, { "content-type": "application/json" }).end(body)
   })

@@ -66,14 +66,20 @@ export const begin = async (
 /** How many requests of this organization have ended, according to its first reader. */
 const ended = ({ followers: [follower] }: Organization): number => follower?.ended() ?? 0
 
+/** A number in letters, because a name has no digits. */
+const inLetters = (number: number): string => Array.from(`${number}`, (digit) => "abcdefghij"[Number(digit)]).join("")
+
 /**
- * The smallest application. Each one for renters insurance has a unique ZIP code, by which its carriers recognize it.
+ * The smallest application. Each one for renters insurance names another person, by whom its carriers recognize it.
  */
 const applicationOf = (line: (typeof lines)[number], lane: number, number: number) => {
   if (line !== "renters") return Applications.smallest[line]
   const smallest = Applications.smallest.renters
-  const zip = `${10_001 + ((lane * 600 + number) % 4_800)}`
-  return { ...smallest, dwelling: { ...smallest.dwelling, address: { state: "NY", zip } } }
+  return {
+    ...smallest,
+    applicant: { first_name: `${inLetters(lane)} ${inLetters(number)}` },
+    dwelling: { ...smallest.dwelling, address: { state: "NY", zip: "10001" } }
+  }
 }
 
 /** Starts requests one after the other until stopped, and retries each until it is accepted. */

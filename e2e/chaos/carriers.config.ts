@@ -28,10 +28,14 @@ const of = <const More extends object>(mode: Mode, more: More) => ({
   http: { base_url }
 })
 
+/** Whom a request is for: each request of the load has a person of its own. */
+const personOf = ({ applicant }: { readonly applicant?: { readonly first_name?: string } }): string =>
+  applicant?.first_name ?? "nobody"
+
 const asks =
   (mode: Mode): Ask =>
   async ({ facts, http }) =>
-    replyOf((await http.post("/{mode}/ask/{zip}", { params: { mode, zip: facts.dwelling.address.zip } })).json(Quote))
+    replyOf((await http.post("/{mode}/ask/{person}", { params: { mode, person: personOf(facts) } })).json(Quote))
 
 export default defineConfig({
   carriers: [
@@ -46,8 +50,8 @@ export default defineConfig({
     defineCarrier({
       ...of("calls-back", { mode: "callback", idempotent: true }),
       ask: async ({ facts, http }) => {
-        const params = { zip: facts.dwelling.address.zip }
-        return Reply.pending((await http.post("/calls-back/ask/{zip}", { params })).json(Quote).number)
+        const params = { person: personOf(facts) }
+        return Reply.pending((await http.post("/calls-back/ask/{person}", { params })).json(Quote).number)
       },
       callback: ({ text }) => {
         const quote = readQuote(text)
