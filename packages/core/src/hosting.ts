@@ -102,21 +102,21 @@ export const carrierCallback = (
  * `purpose` separates uses: a signature for one purpose is not valid for another.
  */
 export const sign = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
-  Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
+  Effect.flatMap(Seal, (sealer) => sealer.mac(purpose, text))
 
 /** Whether `sign` made this signature for this purpose and text, with a seal key that is still in the settings. */
 export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
-  Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
+  Effect.flatMap(Seal, (sealer) => sealer.macLike(signature, purpose, text)).pipe(
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
 /** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose reads it. */
 export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
-  Effect.flatMap(Seal, (seal) => seal.seal(purpose, text))
+  Effect.flatMap(Seal, (sealer) => sealer.seal(purpose, text))
 
 /** The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks. Both are logged. */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
-  Effect.flatMap(Seal, (seal) => Effect.orElseSucceed(seal.open(purpose, sealed), () => null))
+  Effect.flatMap(Seal, (sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
 
 /**
  * Sends a message to the host that waits for it, whichever host that is, and returns whether the mailbox took it. A
@@ -141,8 +141,8 @@ export const receiveMessage = (mailbox: Mailbox, wait_ms: number): Effect.Effect
  * this process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
-  const seal = yield* Seal
-  if (yield* seal.isMissingKey) return missing_key
+  const sealer = yield* Seal
+  if (yield* sealer.isMissingKey) return missing_key
   yield* Effect.flatMap(Storage, (storage) => storage.ready)
   return true
 }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
@@ -153,7 +153,7 @@ const missing_key =
 /** Which cells of the storage can be used now; empty if it has none. */
 export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
   Storage,
-  ({ cells = [] }) => CellReadiness.ask(cells)
+  (storage) => CellReadiness.ask(storage.cells ?? [])
 )
 
 /** The environments in which this host has a carrier to ask. */
@@ -166,7 +166,7 @@ export const environments: Effect.Effect<ReadonlyArray<Environment>, never, Carr
 export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyArray<string> }, never, CarrierAdapters> =
   Effect.map(CarrierAdapters, (adapters) => {
     const idsIn = (environment: Environment) =>
-      adapters.filter(({ environments }) => environments.includes(environment)).map(({ carrier }) => carrier.id)
+      adapters.filter((adapter) => adapter.environments.includes(environment)).map(({ carrier }) => carrier.id)
     return { sandbox: idsIn("sandbox"), live: idsIn("live") }
   })
 

@@ -73,8 +73,8 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   Layer.effect(
     Lines,
-    Effect.flatMap(Effect.fromResult(readConfig(config)), ({ lines }) =>
-      lines === undefined ? Lines : Effect.succeed(linesOf(lines))
+    Effect.flatMap(Effect.fromResult(readConfig(config)), (checked) =>
+      checked.lines === undefined ? Lines : Effect.succeed(linesOf(checked.lines))
     )
   )
 
@@ -90,8 +90,8 @@ export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidCo
     Layer.effect(
       CarrierAdapters,
       Effect.gen(function* () {
-        const { carriers = [], fictional_carriers = true } = yield* Effect.fromResult(readConfig(config))
-        return fictional_carriers ? [...(yield* fictionalCarriers), ...carriers] : carriers
+        const { carriers: ownCarriers = [], fictional_carriers = true } = yield* Effect.fromResult(readConfig(config))
+        return fictional_carriers ? [...(yield* fictionalCarriers), ...ownCarriers] : ownCarriers
       })
     )
   )
@@ -133,13 +133,13 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
   Layer.effect(
     Handlers,
     Effect.gen(function* () {
-      const carriers = yield* Carriers
+      const asking = yield* Carriers
       const requests = yield* QuoteRequests
       const quotes = yield* Quotes
       const subscriptions = yield* EventSubscriptions
       const deliveries = yield* Deliveries
       return Handlers.of({
-        jobs: { ...carriers.jobs, ...requests.jobs, ...quotes.jobs, ...subscriptions.jobs, ...deliveries.jobs },
+        jobs: { ...asking.jobs, ...requests.jobs, ...quotes.jobs, ...subscriptions.jobs, ...deliveries.jobs },
         abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : requests.abandon(job, at))
       })
     })
@@ -215,10 +215,10 @@ export const sealedRows: Layer.Layer<SealedRows, SealKeysInUse.SealKeysRefused, 
 const knownCarriers = Layer.effect(
   CarrierAdapters,
   Effect.gen(function* () {
-    const lines = yield* Lines
+    const offered = yield* Lines
     const adapters = yield* CarrierAdapters
     for (const { carrier, lines: terms } of adapters.filter(({ simulation }) => simulation === undefined)) {
-      const unknown = Object.keys(terms).filter((name) => !lines.has(name))
+      const unknown = Object.keys(terms).filter((name) => !offered.has(name))
       if (unknown.length === 0) continue
       yield* Effect.logWarning("A carrier has lines that this host does not offer").pipe(
         Effect.annotateLogs({ carrier_id: carrier.id, lines: unknown.join(", ") })

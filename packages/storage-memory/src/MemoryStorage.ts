@@ -155,8 +155,8 @@ class Store {
   }
 
   private lostLease({ finishes }: Change.Change): Storage.LeaseLost | undefined {
-    const lease = finishes.find((lease) => !this.jobs.holds(lease))
-    return lease && new Storage.LeaseLost({ lease })
+    const lost = finishes.find((lease) => !this.jobs.holds(lease))
+    return lost && new Storage.LeaseLost({ lease: lost })
   }
 
   /** An ordered job that the change would pass. */

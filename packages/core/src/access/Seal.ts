@@ -98,12 +98,12 @@ export class Seal extends Context.Service<
   > = Layer.effect(
     Seal,
     Effect.gen(function* () {
-      const crypto = yield* TextCrypto
+      const textCrypto = yield* TextCrypto
       const mac = yield* Mac.Mac
       const digest = yield* Digest.Digest
       const draw = inBlocks(yield* SecureRandom.SecureRandom)
-      const { keys } = yield* SealKeys
-      const derived = yield* Effect.forEach(keys, (key) => derivedKeysOf(mac, crypto, Redacted.value(key)))
+      const { keys: seal_keys } = yield* SealKeys
+      const derived = yield* Effect.forEach(seal_keys, (key) => derivedKeysOf(mac, textCrypto, Redacted.value(key)))
       const [newest, ...older] = derived
       if (newest === undefined) return yield* Effect.die("Seal needs a key")
       let isMissingKey = false
@@ -136,8 +136,8 @@ export class Seal extends Context.Service<
         key_names: [nameOf(newest), ...older.map(nameOf)],
         isMissingKey: Effect.sync(() => isMissingKey),
         mac: (purpose, text) => macBy(newest, purpose, text),
-        macLike: (older, purpose, text) => {
-          const keys = keysNamedIn(older)
+        macLike: (older_hash, purpose, text) => {
+          const keys = keysNamedIn(older_hash)
           return keys === undefined ? Effect.succeed(null) : macBy(keys, purpose, text)
         },
         hash: (text) => digest.digestHex(Digest.sha256, new TextEncoder().encode(text))
@@ -243,7 +243,7 @@ class SealedRecord extends LazyRecord<() => string> {
   readonly open: StoredRecord
 
   constructor(open: StoredRecord, sealed: () => string) {
-    super(open, sealed, (sealed) => sealed())
+    super(open, sealed, (seal) => seal())
     this.open = open
   }
 }

@@ -103,7 +103,7 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   const reading = oncePerLines((lines) => decoder(forLines(definition.input, lines)))
   return {
     ...rest,
-    prepare: (call, input, lines) => Result.map(reading(lines)(input), (input) => run(call, input))
+    prepare: (call, sent, lines) => Result.map(reading(lines)(sent), (input) => run(call, input))
   }
 }
 

@@ -250,7 +250,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
     ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const { idempotency_key, person } = request
-  const call: Call = {
+  const admitted: Call = {
     caller,
     moment,
     idempotency_key,
@@ -259,12 +259,12 @@ const perform = Effect.fnUntraced(function* <Output, R>(
     ...(person !== undefined && { person })
   }
   const lines = Context.get(services, Lines)
-  const running = yield* prepare(operation, call, state.input, { lines, workspaces })
+  const running = yield* prepare(operation, admitted, state.input, { lines, workspaces })
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
   const newest = revisions.current.date
   const { secret_field } = operation
   const { json, form, replayed } = yield* Context.get(services, IdempotentCalls).runOnce(
-    { call, operation: operation.name, key: request.idempotency_key, form: newest },
+    { call: admitted, operation: operation.name, key: request.idempotency_key, form: newest },
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
@@ -292,27 +292,23 @@ const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failu
 
 /** Decodes the input. If the input or the key is wrong, every wrong field is reported. */
 const prepare = <Output, R>(
-  {
-    validateRest,
-    refuse = ApiError.invalidInput,
-    optimistic,
-    idempotent,
-    prepare
-  }: Operation.Operation<string, unknown, Output, R>,
-  call: Call,
+  operation: Operation.Operation<string, unknown, Output, R>,
+  admitted: Call,
   input: unknown,
   { lines, workspaces }: { readonly lines: LineSet; readonly workspaces: Workspaces["Service"] }
 ) => {
-  const key = idempotent ? keyErrors(call.idempotency_key) : []
-  const prepared = prepare(call, input, lines)
+  const { idempotent, optimistic, validateRest } = operation
+  const key = idempotent ? keyErrors(admitted.idempotency_key) : []
+  const prepared = operation.prepare(admitted, input, lines)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
-  const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
-  const others =
+  const now = optimistic === true ? workspaces.moment(admitted.caller.workspace_id) : Effect.succeed(admitted.moment)
+  const rest =
     validateRest === undefined
       ? Effect.succeed(joinWrongFields())
-      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
-  return Effect.flatMap(others, (others) => Effect.fail(refuse(joinWrongFields(refused, others))))
+      : Effect.flatMap(now, (moment) => validateRest({ ...admitted, moment }, input, refused.found))
+  const refusalOf = operation.refuse ?? ApiError.invalidInput
+  return Effect.flatMap(rest, (others) => Effect.fail(refusalOf(joinWrongFields(refused, others))))
 }
 
 /** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Choosing a revision). */

@@ -58,19 +58,22 @@ export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
 /** The revision that a `Service-Version` names; `invalid_version` if it is empty, repeated or not served. */
-export const find = (served: Served, header: string): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
-  const revision = served.find(({ date }) => date === header)
-  return revision === undefined ? Result.fail(notServed(served)) : Result.succeed(revision)
+export const find = (
+  revisions: Served,
+  header: string
+): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
+  const revision = revisions.find(({ date }) => date === header)
+  return revision === undefined ? Result.fail(notServed(revisions)) : Result.succeed(revision)
 }
 
 /** The refusal of a revision that is not served. It lists the served ones, newest first. */
-export const notServed = (served: Served): ApiError.ApiError<"invalid_version"> =>
+export const notServed = (revisions: Served): ApiError.ApiError<"invalid_version"> =>
   ApiError.make("invalid_version", {
     field_errors: [
       {
         path: "Service-Version",
         message: "Must be a served revision.",
-        allowed_values: served.map(({ date }) => date)
+        allowed_values: revisions.map(({ date }) => date)
       }
     ]
   })
@@ -81,8 +84,8 @@ export const notServed = (served: Served): ApiError.ApiError<"invalid_version"> 
  * The pinned revision may no longer be served, or be newer than this release. Then it is the oldest served one that is
  * not older than the pin, otherwise the newest.
  */
-export const nearest = (served: Served, pin: string): Revision =>
-  served.findLast(({ date }) => date >= pin) ?? served[0]
+export const nearest = (revisions: Served, pin: string): Revision =>
+  revisions.findLast(({ date }) => date >= pin) ?? revisions[0]
 
 /** An input of a revision, in the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
@@ -94,9 +97,9 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
 
 /** An answer in the newest form, in the form of a revision. It is only decoded if the forms differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
-  const changes = revision.differences.flatMap(({ answers, event }) => [
+  const changes = revision.differences.flatMap(({ answers, event: downgrade }) => [
     ...(answers?.[operation] === undefined ? [] : [answers[operation]]),
-    ...(event === undefined ? [] : withEvents(operation, event))
+    ...(downgrade === undefined ? [] : withEvents(operation, downgrade))
   ])
   return rewritten(newest, changes).text
 }
@@ -105,14 +108,14 @@ export const answer = (revision: Revision, operation: string, newest: Json.Json<
 export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newest,
-    revision.differences.flatMap(({ event }) => event ?? [])
+    revision.differences.flatMap((difference) => difference.event ?? [])
   )
 
 /** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
-  ApiError.inRevision(newest, revision.date, (path) =>
+  ApiError.inRevision(newest, revision.date, (newest_path) =>
     Fault.redactThrown(() =>
-      revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, path)
+      revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, newest_path)
     )
   )
 
@@ -120,7 +123,7 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
 export const renamedInput = (older: string, newer: string): InputDifference => {
   const swap = (name: string): string => (name === older ? newer : name === newer ? older : name)
   return {
-    upgrade: (input) => Object.fromEntries(Object.entries(input).map(([name, value]) => [swap(name), value])),
+    upgrade: (fields) => Object.fromEntries(Object.entries(fields).map(([name, value]) => [swap(name), value])),
     path: (path) => {
       const [first = "", ...rest] = path.split(".")
       return [swap(first), ...rest].join(".")
@@ -144,7 +147,7 @@ const withEvents = (operation: string, change: (event: Fields) => Fields) => {
     if (Array.isArray(value)) return value.map(each)
     return isFields(value) ? change(value) : value
   }
-  return [(answer: Fields): Fields => ({ ...answer, [name]: each(answer[name]) })]
+  return [(fields: Fields): Fields => ({ ...fields, [name]: each(fields[name]) })]
 }
 
 const rewritten = <A>(
@@ -194,7 +197,7 @@ export class Revisions extends Context.Service<
   static readonly layer: Layer.Layer<Revisions, never, Storage | Workspaces> = Layer.effect(
     Revisions,
     Effect.gen(function* () {
-      const served = yield* ServedRevisions
+      const revisions = yield* ServedRevisions
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       // A pin never changes, so it is cached forever.
@@ -214,20 +217,20 @@ export class Revisions extends Context.Service<
 
       /** The revision that a workspace's first pin gets. */
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
-        if (environment === "sandbox") return served[0].date
+        if (environment === "sandbox") return revisions[0].date
         const stored = yield* storage.get({
           workspace_id: directoryWorkspace,
           kind: Directory.organizationKind.name,
           id: organization_id
         })
-        if (Option.isNone(stored)) return served[0].date
-        const { workspaces } = Directory.organizationKind.value(stored.value)
-        return (yield* pinned(workspaces.sandbox)) ?? served[0].date
+        if (Option.isNone(stored)) return revisions[0].date
+        const organization = Directory.organizationKind.value(stored.value)
+        return (yield* pinned(organization.workspaces.sandbox)) ?? revisions[0].date
       })
 
       const pin = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
         const known = yield* pinned(workspace_id)
-        if (known !== null) return nearest(served, known)
+        if (known !== null) return nearest(revisions, known)
         const { workspace, now } = yield* workspaces.moment(workspace_id)
         const revision = yield* firstPin(workspace)
         const record = pinKind.record({ revision }, { id: workspace_id, version: 1, created_at: now, updated_at: now })
@@ -236,17 +239,17 @@ export class Revisions extends Context.Service<
           Effect.as(true),
           Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
         )
-        if (!isStored) return served[0]
+        if (!isStored) return revisions[0]
         remember(workspace_id, revision)
-        return nearest(served, revision)
+        return nearest(revisions, revision)
       })
 
       return Revisions.of({
-        current: served[0],
+        current: revisions[0],
         choose: (asked, workspace_id) => {
-          if (asked === "current") return Effect.succeed(served[0])
-          if (asked.header !== null) return Effect.fromResult(find(served, asked.header))
-          return Effect.map(pinned(workspace_id), (pin) => (pin === null ? null : nearest(served, pin)))
+          if (asked === "current") return Effect.succeed(revisions[0])
+          if (asked.header !== null) return Effect.fromResult(find(revisions, asked.header))
+          return Effect.map(pinned(workspace_id), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host pins first, the retry finds its pin.
         pin: (workspace_id) => retryOnConflict(pin(workspace_id))

@@ -135,7 +135,7 @@ export const reviewOf = <
   definition: CarrierDefinition<Name, Fields, Http>,
   ask: CarrierAsk
 ): CarrierReview<Name, Fields> => {
-  const isReview = (review: CarrierAsk): review is CarrierAsk & CarrierReview<Name, Fields> => isOwn(definition, review)
+  const isReview = (asked: CarrierAsk): asked is CarrierAsk & CarrierReview<Name, Fields> => isOwn(definition, asked)
   const review = { ...askOf(ask), on: dayOf(ask.now) }
   if (!isReview(review)) throw foreign()
   return review

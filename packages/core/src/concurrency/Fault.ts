@@ -94,7 +94,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
   const message = messageOf(thrown)
   fault.message = code === null ? message : `${code}, ${message}`
   const frames = thrown instanceof Error ? framesOf(thrown) : []
-  fault.stack = [`${fault.name}: ${fault.message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n")
+  fault.stack = [`${fault.name}: ${fault.message}`, ...frames.map((place) => `    at ${place}`)].join("\n")
   if (causes > 1 && thrown instanceof Error && thrown.cause !== undefined) {
     fault.cause = faultOf(thrown.cause, causes - 1, messageOf)
   }

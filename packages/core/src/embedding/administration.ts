@@ -73,8 +73,8 @@ export const administration = (run: Lifetime["call"]): Administration => ({
       )
     )
   },
-  testConnection: async (place) =>
-    run(onConnection(given.testConnection(place), (connections, place) => connections.test(place))),
+  testConnection: async (which) =>
+    run(onConnection(given.testConnection(which), (connections, place) => connections.test(place))),
   listConnections: (id) =>
     run(
       Effect.map(
@@ -82,8 +82,8 @@ export const administration = (run: Lifetime["call"]): Administration => ({
         Arr.map(views.connection)
       )
     ),
-  removeConnection: async (place) =>
-    run(onConnection(given.removeConnection(place), (connections, place) => connections.remove(place))),
+  removeConnection: async (which) =>
+    run(onConnection(given.removeConnection(which), (connections, place) => connections.remove(place))),
   carrierStatus: async (options = {}) => {
     const { organization_id, ...rest } = given.carrierStatus(options)
     return run(onCircuits(organization_id, (circuits, id) => circuits.status({ ...rest, organization_id: id })))

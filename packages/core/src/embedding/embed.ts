@@ -63,21 +63,21 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   return {
     ready,
     ...administration(run),
-    timeline: async (id, options = {}) => {
-      given.timeline(options)
-      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options)))
+    timeline: async (id, how = {}) => {
+      given.timeline(how)
+      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, how)))
     },
     carrierCallback: async (carrier_id, callback) => {
       const { body, headers } = given.carrierCallback(callback)
       return run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() }))
     },
-    erase: (target, options) => {
-      const [to_erase, how] = [{ ...target }, { ...options }]
-      return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
+    erase: (target, how) => {
+      const copied = [{ ...target }, { ...how }] as const
+      return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(...copied)))
     },
     sealStatus: () => run(SealedRows.use(({ status }) => status)),
-    rotateSealKeys: async (options = {}) => {
-      const { on_progress } = given.rotateSealKeys(options)
+    rotateSealKeys: async (how = {}) => {
+      const { on_progress } = given.rotateSealKeys(how)
       const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
       return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
     },
@@ -88,10 +88,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       given.listParkedEvents(filter)
       return run(Consumers.use((consumers) => consumers.listParked(name, filter)))
     },
-    retryParkedEvent: async (name, place) =>
-      run(onParked(given.retryParkedEvent(place), (consumers, place) => consumers.retryParked(name, place))),
-    dropParkedEvent: async (name, place) =>
-      run(onParked(given.dropParkedEvent(place), (consumers, place) => consumers.dropParked(name, place))),
+    retryParkedEvent: async (name, which) =>
+      run(onParked(given.retryParkedEvent(which), (consumers, place) => consumers.retryParked(name, place))),
+    dropParkedEvent: async (name, which) =>
+      run(onParked(given.dropParkedEvent(which), (consumers, place) => consumers.dropParked(name, place))),
     run: runScoped,
     log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
     close: () => close(stopAll)

@@ -19,7 +19,7 @@ import * as sealKeys from "./sealKeys.ts"
 /** Makes every service of the core, and the worker, from the options of `embed`. */
 export const serviceLayer = <OwnLine extends Line>({
   storage,
-  carriers,
+  carriers: givenCarriers,
   seal_keys,
   cryptography = webCryptography,
   limits = standardLimits,
@@ -36,7 +36,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provideMerge(layer),
     // A storage may bring its own clock. Calls and jobs then both use it.
     Layer.provideMerge(storage),
-    Layer.provide(carriersOf(carriers, config)),
+    Layer.provide(carriersOf(givenCarriers, config)),
     Layer.provide(sealKeysOf(seal_keys)),
     Layer.provide(webhooks),
     Layer.provide(cryptography),
@@ -49,8 +49,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provideMerge(ProgramLogger.layer(logger))
   )
 
-const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
-  Layer.isLayer(carriers)
+const isLayer = (given: EmbedOptions["carriers"]): given is Layer.Layer<CarrierAdapters> => Layer.isLayer(given)
 
 const carriersOf = (
   given: EmbedOptions["carriers"],

@@ -81,11 +81,20 @@ export const defineLine = <
 >(
   definition: LineDefinition<Name, Sent, Complete, HasCredit>
 ): Line<Name, Complete, Sent, HasCredit | false> => {
-  const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = checked(definition)
+  const {
+    assume,
+    example,
+    facts: schema,
+    facts_version,
+    rules = () => {},
+    stateOf,
+    subjectsOf,
+    ...own
+  } = checked(definition)
   const line = definition.name
-  const all = factsOf(facts)
-  const read = reader(facts, rules)
-  const decode = Schema.decodeUnknownOption(facts)
+  const all = factsOf(schema)
+  const read = reader(schema, rules)
+  const decode = Schema.decodeUnknownOption(schema)
   // An application of this line can exist only if its facts were read with the line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
@@ -95,7 +104,7 @@ export const defineLine = <
     facts_schema: {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       $id: `application.${line}.${facts_version}`,
-      ...jsonSchemaOf(facts)
+      ...jsonSchemaOf(schema)
     },
     required_facts: all
       .filter(({ required, tier }) => required && (tier === null || tier === "price"))
@@ -136,13 +145,13 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   const sent = LineRules.tried("rules", () => read(example, today))
   if (Result.isFailure(sent)) return sent.failure
   if (Result.isFailure(sent.success)) return LineRules.ofExample(sent.success.failure)
-  const checked = sent.success.success
+  const exampleFacts = sent.success.success
   const made = new Assumptions()
-  const complete = LineRules.tried("assume", () => assume(checked, today, made))
+  const complete = LineRules.tried("assume", () => assume(exampleFacts, today, made))
   if (Result.isFailure(complete)) return complete.failure
   return [
     ...LineRules.checkAssumptions(made.sorted(), factsOf(facts)),
-    ...LineRules.checked("stateOf", () => stateOf(checked), LineRules.checkState),
+    ...LineRules.checked("stateOf", () => stateOf(exampleFacts), LineRules.checkState),
     ...LineRules.checked(
       "subjectsOf",
       () => subjectsOf(complete.success),

@@ -71,15 +71,15 @@ export const checkCommon = (
 
 /** The rule for an address: its ZIP code must be in its state. */
 export const checkAddress = (
-  address: { readonly state?: State.StateCode; readonly zip?: string } | undefined,
+  draft: { readonly state?: State.StateCode; readonly zip?: string } | undefined,
   path: string,
   problems: Problems
 ): void => {
-  if (address?.zip === undefined) return
-  const state = State.stateOfZip(address.zip)
+  if (draft?.zip === undefined) return
+  const state = State.stateOfZip(draft.zip)
   if (state === null) {
     problems.refuse(`${path}.zip`, "Must be a ZIP code in one of the states in allowed_values.", State.servedStates)
-  } else if (address.state !== undefined && address.state !== state) {
+  } else if (draft.state !== undefined && draft.state !== state) {
     problems.refuse(`${path}.zip`, "Must be a ZIP code in the state that was sent.")
   }
 }

@@ -90,8 +90,8 @@ export interface SentReceipt {
 export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
   const sent: Array<SentReceipt> = []
-  const add = (kind: SentReceipt["kind"], receipt: string | undefined, channels: ReadonlyArray<string> = []) => {
-    if (receipt !== undefined) sent.push({ kind, receipt, channels })
+  const add = (kind: SentReceipt["kind"], receipt: string | undefined, agreed_channels: ReadonlyArray<string> = []) => {
+    if (receipt !== undefined) sent.push({ kind, receipt, channels: agreed_channels })
   }
   add("quote_consent", consent_receipt_id)
   add("credit_disclosure", credit_disclosure_receipt_id)

@@ -194,7 +194,7 @@ export const collect = (
 
 /** The result of a carrier that is asked now. */
 export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
-  ...result(carrier, "pending", null),
+  ...resultOf(carrier, "pending", null),
   asked_at: fromMillis(at)
 })
 
@@ -203,9 +203,9 @@ export const notAsked = (
   carrier: CarrierName,
   reason: NotAskedReason,
   missing_facts: ReadonlyArray<string> = []
-): CarrierResult => ({ ...result(carrier, "not_asked", reason), missing_facts })
+): CarrierResult => ({ ...resultOf(carrier, "not_asked", reason), missing_facts })
 
-const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason: string | null): CarrierResult => ({
+const resultOf = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason: string | null): CarrierResult => ({
   carrier: { id: carrier.id, name: carrier.name },
   outcome,
   reason,

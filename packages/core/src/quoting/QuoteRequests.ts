@@ -209,7 +209,7 @@ const makeSteps = Effect.gen(function* () {
   }
 
   /** A job that makes one step of a request. If no step is possible, the job just finishes. */
-  const job = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
+  const stepJob = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
     Effect.fnUntraced(function* (job, at) {
       const request = yield* load(job)
       yield* finish(job, request === null ? null : decide(request, at), at)
@@ -229,7 +229,7 @@ const makeSteps = Effect.gen(function* () {
     yield* storage.commit(Change.make(job.workspace_id, { jobs, finishes: [job] }))
   })
 
-  return { cancel, close, job }
+  return { cancel, close, job: stepJob }
 })
 
 /**

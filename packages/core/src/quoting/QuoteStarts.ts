@@ -230,7 +230,7 @@ const makeRecords = Effect.gen(function* () {
     asked_by: person === "agreed" ? "elicitation" : "argument"
   })
 
-  const application = Effect.fnUntraced(function* (
+  const applicationRecord = Effect.fnUntraced(function* (
     call: Call,
     { input, application }: Start.CheckedStart,
     request: QuoteRequest.QuoteRequest
@@ -258,7 +258,7 @@ const makeRecords = Effect.gen(function* () {
       )
     )
 
-  return { application, receipts }
+  return { application: applicationRecord, receipts }
 })
 
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>

@@ -62,7 +62,7 @@ const subjectPrice = (plan: RatePlan, risk: Risk, rated: RatedSubject, note: Not
     .map((factor): Applied => {
       return { name: factor.name, covers: factor.covers, factors: factorsOf(factor, known, risk) }
     })
-  const covers = rated.covers.map((cover) => {
+  const amounts = rated.covers.map((cover) => {
     const path = `${subject.subject_id}.${cover}`
     let cents = baseOf(plan, cover, known)
     note(`${path}.base`, cents)
@@ -80,7 +80,7 @@ const subjectPrice = (plan: RatePlan, risk: Risk, rated: RatedSubject, note: Not
       note(`${subject.subject_id}.${addition.name}`, cents)
       return cents
     })
-  const total = Math.max(plan.minimum_each_cents ?? 0, sumOf(covers) + sumOf(additions))
+  const total = Math.max(plan.minimum_each_cents ?? 0, sumOf(amounts) + sumOf(additions))
   note(`${subject.subject_id}.total`, total)
   return total
 }

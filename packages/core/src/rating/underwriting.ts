@@ -10,7 +10,7 @@ import type { Known, Risk } from "./Variable.ts"
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
   if (!startsInTime(plan, risk, today)) return decline("start_date_out_of_range")
-  const rule = plan.underwriting.find((rule) => applies(rule, risk, today))
+  const rule = plan.underwriting.find((one) => applies(one, risk, today))
   if (rule !== undefined) return decline(rule.reason, rule.message)
   return isOffered(plan, risk) ? null : decline("risk_outside_guidelines")
 }

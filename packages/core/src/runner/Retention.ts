@@ -69,7 +69,7 @@ const sweeping = <E>(
   return Effect.fnUntraced(function* (slot: number) {
     missed.add(slot)
     const slots = new Set(missed)
-    const brief = new Set([...missed].map((slot) => slot % brief_slots))
+    const brief = new Set([...missed].map((one) => one % brief_slots))
     let after: WorkspaceId | null = null
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
@@ -160,7 +160,7 @@ export class Retention extends Context.Service<
         const parts =
           storage.cells === undefined
             ? [{ cell: null, sweep: sweeping(storage.workspaces, sweepLogged) }]
-            : storage.cells.map(({ name, workspaces }) => ({ cell: name, sweep: sweeping(workspaces, sweepLogged) }))
+            : storage.cells.map((cell) => ({ cell: cell.name, sweep: sweeping(cell.workspaces, sweepLogged) }))
 
         /** Whether this host is the first to begin this minute's sweep. */
         const claimsThisMinute = (now: number) => {

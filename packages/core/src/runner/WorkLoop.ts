@@ -294,14 +294,14 @@ type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 /** Releases jobs as long as the scope lives. So only jobs of a dead process wait for the end of their lease. */
 const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  { every_ms, lease_ms }: ReleaseRetry
+  retry: ReleaseRetry
 ): Effect.fn.Return<Release, never, Scope.Scope> {
   const later = yield* FiberSet.make()
   return (jobs) => {
     const releaseOnce = storage.release(jobs)
     const again = Effect.retry(releaseOnce, {
-      schedule: Schedule.spaced(every_ms),
-      times: Math.ceil(lease_ms / every_ms)
+      schedule: Schedule.spaced(retry.every_ms),
+      times: Math.ceil(retry.lease_ms / retry.every_ms)
     })
     return Effect.catch(releaseOnce, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
   }
@@ -330,7 +330,7 @@ const sequential =
         if (isDone || !job.ordered) return Effect.void
         const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
         return Effect.map(release(behind), () => {
-          for (const job of behind) left.delete(job)
+          for (const other of behind) left.delete(other)
         })
       }
       const run = (job: ClaimedJob) =>

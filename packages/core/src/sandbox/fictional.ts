@@ -45,7 +45,7 @@ interface Play {
 const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   const part = partOf(carrier.id, ask.line)
   const line = playedLine(ask.line)
-  const plan = carrier.plans.find((plan) => plan.line === ask.line)
+  const plan = carrier.plans.find((one) => one.line === ask.line)
   if (part === undefined || line === undefined || plan === undefined) return null
   const risk = riskOf(plan, ask, dayOf(ask.requested_at))
   if (risk === null) return null
@@ -76,8 +76,8 @@ const answer = (play: Play): CarrierReply => {
     case "silent":
       return { kind: "unavailable", reason: "carrier_error", retry_after_ms }
     case "rules": {
-      const answer = answerOf(plan, risk, dayOf(ask.requested_at))
-      return answer.kind === "declined" ? answer : offers(play)
+      const decision = answerOf(plan, risk, dayOf(ask.requested_at))
+      return decision.kind === "declined" ? decision : offers(play)
     }
     case "quote":
       return offers(play)

@@ -116,8 +116,8 @@ const stageOf = (
   { connection, now, transport }: Subject.Options
 ): Stage => {
   if (cassette === null) return { now: now ?? null, standIn: transport ?? null, missing: [] }
-  const replay = Cassette.replay(cassette, adapter, connection)
-  return { now: now ?? toMillis(cassette.recorded_at), standIn: replay.transport, missing: replay.missing }
+  const replayed = Cassette.replay(cassette, adapter, connection)
+  return { now: now ?? toMillis(cassette.recorded_at), standIn: replayed.transport, missing: replayed.missing }
 }
 
 const casesOfLine = (

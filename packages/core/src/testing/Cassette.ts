@@ -80,7 +80,7 @@ const findWrong = Input.findings(Cassette)
 /** Reads the parsed JSON of a cassette's file. Throws an `InvalidCassette`. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
-  const wrong = findWrong(json).map((wrong) => ruleText(fromFieldError(wrong)))
+  const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
   throw new InvalidCassette({ message: ["This is no cassette.", ...wrong.slice(0, max_told)].join(" ") })
 }
 
@@ -153,26 +153,26 @@ const unplayable = (
   exchanges: ReadonlyArray<RecordedTransport.RawHttp>
 ): UnplayableRecording => {
   const [why = ""] = exchanges.flatMap((http) => {
-    const text = http.response?.body?.text
-    return text === undefined || !http.is_seen ? [] : whyNotKept(text, http.response?.content_type ?? null)
+    const body = http.response?.body?.text
+    return body === undefined || !http.is_seen ? [] : whyNotKept(body, http.response?.content_type ?? null)
   })
   const message = `The answer to ${method} ${path} at ${host} cannot be kept, so the recording could not be played back. ${why}`
   return new UnplayableRecording({ message })
 }
 
-const whyNotKept = (text: string | null, content_type: string | null): ReadonlyArray<string> => {
-  if (text === null) {
+const whyNotKept = (body: string | null, content_type: string | null): ReadonlyArray<string> => {
+  if (body === null) {
     return [
       `It has more than ${Redaction.max_read_characters} characters. Ask the carrier for less, or test without a cassette.`
     ]
   }
   const keep =
     "If it may be kept as it is, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
-  if (Redaction.isXml(text, content_type)) {
-    return Result.match(Xml.parse(text), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
+  if (Redaction.isXml(body, content_type)) {
+    return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }
   if (Redaction.isForm(content_type)) return ["It is a form, whose values are never kept. Test without a cassette."]
-  return Option.isSome(parseJson(text))
+  return Option.isSome(parseJson(body))
     ? ["It is nested too deep. Ask the carrier for less, or test without a cassette."]
     : [`It is neither JSON nor XML. ${keep}`]
 }
@@ -188,16 +188,16 @@ const textOf = (body: Body): string => {
   return "json" in body ? JSON.stringify(body.json) : body.text
 }
 
-/** The redacted body as it is recorded. Null for `text`: it is too long, or no text. */
-const bodyOf = (text: string | null, content_type: string | null, redaction: Redaction.Redaction): Body => {
-  if (text === "") return { text }
-  const kept = text === null ? null : Redaction.bodyOf(text, content_type, redaction)
+/** The redacted body as it is recorded. Null for `received`: it is too long, or no text. */
+const bodyOf = (received: string | null, content_type: string | null, redaction: Redaction.Redaction): Body => {
+  if (received === "") return { text: received }
+  const kept = received === null ? null : Redaction.bodyOf(received, content_type, redaction)
   if (kept === null) return null
-  if (Redaction.isXml(text ?? "", content_type) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
+  if (Redaction.isXml(received ?? "", content_type) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
   return Option.match(parseJson(kept), { onNone: () => ({ text: kept }), onSome: ({ value: json }) => ({ json }) })
 }
 
-const parseJson = Option.liftThrowable((text: string): { readonly value: unknown } => ({ value: JSON.parse(text) }))
+const parseJson = Option.liftThrowable((json: string): { readonly value: unknown } => ({ value: JSON.parse(json) }))
 
 const exchangeOf = (
   { is_seen, method, request, response, status, url }: RecordedTransport.RawHttp,

@@ -82,14 +82,14 @@ const read = Effect.fnUntraced(function* (
     ...(yield* erasureOf(storage, workspace_id, id)),
     ...quotes.found.map(ofQuote),
     ...events.found.map(ofEvent),
-    ...deliveries.flatMap(({ found }) => found)
+    ...deliveries.flatMap((delivery) => delivery.found)
   ])
   const isComplete = {
     exchange: exchanges.isComplete,
     circuit: circuits.isComplete,
     quote: quotes.isComplete,
     event: events.isComplete,
-    delivery: events.isComplete && deliveries.every(({ isComplete }) => isComplete)
+    delivery: events.isComplete && deliveries.every((delivery) => delivery.isComplete)
   }
   const end = after + Math.min(max_limit, Math.max(1, limit))
   const page: Entry.Timeline = {
@@ -112,7 +112,7 @@ const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
     const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, max_workspaces)
     const found = yield* Effect.forEach(
       workspaces,
-      (workspace_id) => storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }),
+      (candidate) => storage.get({ workspace_id: candidate, kind: QuoteRequest.kind.name, id }),
       { concurrency: 8 }
     )
     const index = found.findIndex(Option.isSome)

@@ -24,14 +24,14 @@ export const readNetworks = (text: string): ReadonlyArray<IpNetwork.IpNetwork> |
   return Result.getOrNull(Result.all(parts.filter((part) => part !== "").map((part) => IpNetwork.fromString(part))))
 }
 
-const networks = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNetwork> =>
+const networksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNetwork> =>
   texts.map(IpNetwork.fromStringUnsafe)
 
 /**
  * Refused IPv4 networks: every entry of IANA's special-purpose registry (globally reachable or not), multicast,
  * reserved ranges, and 168.63.129.16, a public address that leads into Azure.
  */
-export const specialIpv4 = networks(
+export const specialIpv4 = networksOf(
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -56,9 +56,9 @@ export const specialIpv4 = networks(
 /** The whole range of global unicast. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses lie outside it. */
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
 /** Special ranges inside it: protocol assignments with Teredo, documentation, 6to4. */
-export const specialIpv6 = networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+export const specialIpv6 = networksOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 /** Global ranges inside 2001::/23. */
-export const carvedOutIpv6 = networks(
+export const carvedOutIpv6 = networksOf(
   "2001:1::1/128",
   "2001:1::2/128",
   "2001:1::3/128",

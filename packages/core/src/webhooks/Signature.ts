@@ -52,8 +52,8 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
   if (known !== undefined) return Effect.succeed(known)
   const bytes = bytesOf(secret)
   if (bytes === null) return Effect.succeed(null)
-  const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
-  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keys.set(secret, key)))
+  const makeKey = Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
+  return keys === undefined ? makeKey : Effect.tap(makeKey, (key) => Effect.sync(() => keys.set(secret, key)))
 }
 
 /**

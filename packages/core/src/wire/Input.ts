@@ -57,7 +57,7 @@ export const checker = <A>(
     const isSafe = isOwnStorable(sent, later)
     if (Result.isSuccess(quick) && isSafe && knowsAll(sent, quick.success)) return Result.succeed(quick.success)
     const unsafe = isSafe ? nothingWrong : unstorable(ownPart(sent, later), root)
-    const found = unsafe.found.map(wrong)
+    const found = unsafe.found.map(wrongField)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
       return Result.fail({ found, more: unsafe.more })
     }
@@ -71,7 +71,7 @@ export const checker = <A>(
   }
 }
 
-const wrong = (error: FieldError): Finding => ({ error, missing: false })
+const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 
 /**
  * Compiles a schema into a decoder for values other than inputs, such as a carrier's answer. Unknown fields are
@@ -132,15 +132,15 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 /** Keeps the first finding of each field: a value that is not a number also breaks every bound of the number. */
-const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+const firstOfEach = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
-  return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
+  return found.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
 /** The findings outside fields that are wrong or unknown as a whole. */
-const outside = (findings: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+const outside = (found: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set(wholes.map(({ error }) => error.path))
-  return findings.filter(({ error: { path } }) => !isInside(path, paths))
+  return found.filter(({ error: { path } }) => !isInside(path, paths))
 }
 
 const isInside = (path: string, wholes: ReadonlySet<string>): boolean => {
@@ -201,7 +201,7 @@ const wrongAt = (
   message: string,
   allowed_values: ReadonlyArray<string> = []
 ): ReadonlyArray<Finding> => [
-  wrong({ path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) })
+  wrongField({ path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) })
 ]
 
 /**

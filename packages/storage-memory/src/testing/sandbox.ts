@@ -180,11 +180,11 @@ const open = <OwnLine extends AnyLine>(
   inboxes: Inboxes
 ) => {
   const { cassettes, config, logger } = given
-  const { sandbox_connections: _, ...options } = config
+  const { sandbox_connections: _, ...settings } = config
   const still = StillClock.make(now_ms)
   const replayed = transportOf(cassettes, config.carriers ?? [])
   const embedded = embed<OwnLine>({
-    ...options,
+    ...settings,
     ...(logger !== undefined && { logger }),
     ...(replayed !== null && { carrier_transport: replayed.transport }),
     // A storage may bring its own clock.

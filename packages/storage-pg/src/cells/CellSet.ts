@@ -62,7 +62,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
         storage.watch((hint) => noteHint(cell, hint)),
         scope
       )
-      for (const { listener, scope } of watchers) yield* Scope.provide(storage.watch(listener), scope)
+      for (const watcher of watchers) yield* Scope.provide(storage.watch(watcher.listener), watcher.scope)
       cell.storage = guard(cell, storage)
       yield* CellHealth.measure(cell.name, true)
     })

@@ -69,7 +69,7 @@ const openAll = (
     const opened = yield* open(home)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
-      open: Effect.map(open(cell), ({ storage }) => storage)
+      open: Effect.map(open(cell), (other) => other.storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
     const made = Cells.make([first, ...others.map(source)], work_cells)
@@ -178,13 +178,13 @@ const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examine
 
 /** The current state of all cells in the settings and in the list. Only reads. Fails if the first cell is unusable. */
 export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>, DatabaseRefused> =>
-  useHome(cells, ({ name, storage }) =>
+  useHome(cells, (home) =>
     Effect.gen(function* () {
-      const added = new Map((yield* CellList.read(storage)).map((cell) => [cell.name, cell]))
-      const first = { name, found: { mark: yield* markOf(storage), listed: [...added.keys()] } }
+      const added = new Map((yield* CellList.read(home.storage)).map((cell) => [cell.name, cell]))
+      const first = { name: home.name, found: { mark: yield* markOf(home.storage), listed: [...added.keys()] } }
       const refusal = CellMap.refusalOf(first, first) ?? CellMap.refusalOfFirst(first)
       if (refusal !== null) return yield* refused(refusal)
-      const counts = yield* CellList.countPlaced(storage)
+      const counts = yield* CellList.countPlaced(home.storage)
       const named = cells.map(({ name }) => name)
       const examined = yield* Effect.forEach(
         cells,
@@ -199,14 +199,17 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
         .map((name) => ({ name, examined: unusable(refused("The settings do not have it.")), move: null }))
-      const own = examined.map(({ move }) => move?.slot?.name)
+      const own = examined.map((cell) => cell.move?.slot?.name)
       return [...examined, ...missing].map(
-        ({ examined, move, name }): CellReport => ({
-          name,
-          ...examined,
-          move: move && { ...move, other_slots: move.other_slots.filter(({ name }) => !own.includes(name)) },
-          room: added.get(name)?.room ?? null,
-          workspaces: counts.get(name) ?? 0
+        (cell): CellReport => ({
+          name: cell.name,
+          ...cell.examined,
+          move: cell.move && {
+            ...cell.move,
+            other_slots: cell.move.other_slots.filter(({ name }) => !own.includes(name))
+          },
+          room: added.get(cell.name)?.room ?? null,
+          workspaces: counts.get(cell.name) ?? 0
         })
       )
     })
@@ -224,7 +227,7 @@ export const add = (
   name: string,
   room: number
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
-  const cell = cells.find((cell) => cell.name === name)
+  const cell = cells.find((one) => one.name === name)
   if (cell === undefined) return Effect.fail(refused(`The settings have no cell ${name}.`))
   const enter = useHome(cells, (home) =>
     Effect.gen(function* () {

@@ -79,10 +79,10 @@ export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   engine: Engine
 ): Effect.fn.Return<Pools, SqlError | DatabaseRefused, Scope.Scope> {
-  const connection = yield* connectionOf(options, engine)
+  const config = yield* connectionOf(options, engine)
   const schema = options.schema ?? default_schema
   const rewrite = inSchema(schema)
-  const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
+  const reads = yield* PgPool.make({ ...config, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const call_ms = (options.call_seconds ?? 10) * 1_000
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
@@ -110,7 +110,7 @@ export const make = Effect.fnUntraced(function* (
       return Effect.sync(() => fiber.interruptUnsafe())
     })
 
-  const write = yield* Writes.make(connection, { call_ms, connections: options.write_connections ?? 6, read })
+  const write = yield* Writes.make(config, { call_ms, connections: options.write_connections ?? 6, read })
   return {
     schema,
     call_ms,

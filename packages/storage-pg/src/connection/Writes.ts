@@ -44,12 +44,12 @@ interface Sent {
  * If the server no longer runs such a statement, its connection is dead and is closed.
  */
 export const make = Effect.fnUntraced(function* (
-  connection: PgConnection.Config,
+  config: PgConnection.Config,
   { call_ms, connections, read }: Options
 ): Effect.fn.Return<Send, SqlError, Scope.Scope> {
   // On a multiplexed connection, interrupting a statement does not cancel it, even when the pool closes.
   const exclusive = { multiplex: true, multiplexConcurrency: 1 }
-  const pool = yield* PgPool.make({ ...connection, ...exclusive, maxConnections: connections })
+  const pool = yield* PgPool.make({ ...config, ...exclusive, maxConnections: connections })
   const run = yield* inRealTime(FiberSet.makeRuntime())
   const pidOf = pidsOf()
 

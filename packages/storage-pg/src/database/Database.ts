@@ -88,7 +88,7 @@ const followSite = Effect.fnUntraced(function* (
     const pools = yield* Scope.provide(Pools.make(at, engine), own)
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
-  const useAt = <E>(use: AtPlace<E>, { connection, scope }: Current) => Scope.provide(use(connection), scope)
+  const useAt = <E>(use: AtPlace<E>, at: Current) => Scope.provide(use(at.connection), at.scope)
 
   let current: Current = yield* openAt(yield* find)
 

@@ -11,11 +11,17 @@ const max_batch = 200
 
 const of_workspace = leaseColumns.workspace_id
 const time = Columns.int8(Schema.Int)
-const most = Columns.int4(Schema.Int)
+const mostColumn = Columns.int4(Schema.Int)
 
 const recordsFunction = DatabaseFunction.make(
   "erase_records_1",
-  { of_workspace, of_kind: recordColumns.kind, before: time, most, with_children: Columns.bool(Schema.Boolean) },
+  {
+    of_workspace,
+    of_kind: recordColumns.kind,
+    before: time,
+    most: mostColumn,
+    with_children: Columns.bool(Schema.Boolean)
+  },
   {}
 )
 const childrenFunction = DatabaseFunction.make(
@@ -25,11 +31,11 @@ const childrenFunction = DatabaseFunction.make(
     of_kind: recordColumns.kind,
     of_parent: recordColumns.id,
     only_older: Columns.bool(Schema.Boolean),
-    most
+    most: mostColumn
   },
   {}
 )
-const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, before: time, most }, {})
+const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, before: time, most: mostColumn }, {})
 const workspaceFunction = DatabaseFunction.make(
   "erase_workspace_1",
   { of_workspace, surviving: Columns.texts(Schema.Array(Schema.String)) },
@@ -39,7 +45,7 @@ const workspaceFunction = DatabaseFunction.make(
 const KindRow = Schema.Struct({ kind: recordColumns.kind.schema, count: Schema.Int })
 const countsByKind = Columns.rowsReader(KindRow)
 const childCounts = Columns.someRowsReader(Schema.Struct({ erase_children_1: Schema.Int }))
-const counts = Columns.someRowsReader(Schema.Struct({ erase_events_1: Schema.Int }))
+const eventCounts = Columns.someRowsReader(Schema.Struct({ erase_events_1: Schema.Int }))
 const whats = Columns.rowsReader(
   Schema.Union([
     Schema.Struct({ what: Schema.Literal("changed"), kind: recordColumns.kind.schema, id: recordColumns.id.schema }),
@@ -104,14 +110,17 @@ const eraseChildren = (database: Database, { workspace_id, kind, parent, version
   ).pipe(Effect.map((batches) => ({ records: { [kind]: sum(batches) }, events: 0, jobs: 0 })))
 }
 
-const sum = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
+const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, count) => total + count, 0)
 
 const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erased =>
   inBatches(
     limit,
     (most) => {
       const parameters = eventsFunction.parameters({ of_workspace: workspace_id, before: occurred_before, most }, {})
-      return Effect.map(database.write(eventsFunction.statement, parameters), (rows) => counts(rows)[0].erase_events_1)
+      return Effect.map(
+        database.write(eventsFunction.statement, parameters),
+        (rows) => eventCounts(rows)[0].erase_events_1
+      )
     },
     (count) => count
   ).pipe(Effect.map((batches) => ({ records: {}, events: sum(batches), jobs: 0 })))

@@ -44,7 +44,7 @@ const open = Effect.fnUntraced(function* (
  */
 export const listen = Effect.fnUntraced(function* (
   host: string,
-  connection: PgConnection.Config,
+  config: PgConnection.Config,
   channel: string,
   notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, Scope.Scope> {
@@ -58,15 +58,15 @@ export const listen = Effect.fnUntraced(function* (
   const untilLost = (connection: ListeningConnection) =>
     Effect.ignore(Effect.raceFirst(forwardAll(connection), check(connection)))
 
-  const again = Effect.timeout(open(connection, channel), answer_ms).pipe(
-    Effect.flatMap((opened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(opened))),
+  const again = Effect.timeout(open(config, channel), answer_ms).pipe(
+    Effect.flatMap((reopened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(reopened))),
     Effect.scoped,
     Effect.ignore,
     Effect.andThen(Effect.sleep(reconnect_ms))
   )
   // In its own scope: a lost connection is closed before the outer scope closes, a live one together with it.
   const first = yield* Scope.fork(yield* Effect.scope)
-  const opened = yield* Scope.provide(open(connection, channel), first)
+  const opened = yield* Scope.provide(open(config, channel), first)
   const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(
     Effect.ignoreCause({ log: "Error" })
   )

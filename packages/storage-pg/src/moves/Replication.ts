@@ -18,11 +18,11 @@ const Table = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 export type Table = typeof Table.Type
 
 const tablesQuery = query("moves/tables")
-const tables = rowsReader(Table)
+const tableRows = rowsReader(Table)
 
 /** Reads which tables a move copies, at either end. */
 export const readTables = ({ run }: Session): Effect.Effect<ReadonlyArray<Table>, SqlError> =>
-  Effect.map(run(tablesQuery), ({ rows }) => tables(rows))
+  Effect.map(run(tablesQuery), ({ rows }) => tableRows(rows))
 
 /** The total size of these tables in bytes. */
 export const tableBytes = (session: Session): Effect.Effect<number, SqlError> =>

@@ -129,10 +129,10 @@ export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> 
 /** Holds the cell and commits. Returns the mark; null if other sessions lock the tables for too long. */
 export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
   const { run } = session
-  const hold = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
+  const holdQuery = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
   const statements = Effect.gen(function* () {
     // Hosts' running statements end before the locks are granted.
-    for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, hold])
+    for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, holdQuery])
       yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
     yield* run("commit", [], false)

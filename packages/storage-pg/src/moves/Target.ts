@@ -75,7 +75,7 @@ export const subscribe = Effect.fnUntraced(function* (
   const name = nameOf(move_id)
   if (yield* isSubscribed(session, move_id)) return
   // An earlier subscription of this move may have been dropped, so everything is copied anew.
-  const names = (yield* readTables(session)).map(({ name }) => `quotewire."${name}"`)
+  const names = (yield* readTables(session)).map((table) => `quotewire."${table.name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
   yield* session.run(hideParameters)
   // Encoded as in a URL: PostgreSQL would end an unencoded password at the first `@` and report the rest of it as the

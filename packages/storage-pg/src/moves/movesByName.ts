@@ -22,7 +22,7 @@ export interface MoveOptions {
 }
 
 const cellOf = (cells: Cells, name: string): Effect.Effect<NamedCell, DatabaseRefused> => {
-  const cell = cells.find((cell) => cell.name === name)
+  const cell = cells.find((one) => one.name === name)
   return cell === undefined ? Effect.fail(refused(`The settings have no cell ${name}.`)) : Effect.succeed(cell)
 }
 
@@ -89,5 +89,5 @@ export const endMoveWithout = (
 ): Effect.Effect<moves.Outcome, DatabaseRefused> =>
   cellOf(cells, name).pipe(
     Effect.flatMap((cell) => moveOf(cell, options)),
-    Effect.flatMap((move) => lostEnd.endWithout(lost, move))
+    Effect.flatMap((unfinished) => lostEnd.endWithout(lost, unfinished))
   )

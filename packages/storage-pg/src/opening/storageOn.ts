@@ -29,15 +29,15 @@ export const storageOn: (
   database: PlacedDatabase,
   means: Means
 ) => Effect.Effect<Storage.Storage["Service"], SqlError | Storage.StorageUnavailable, Scope.Scope> = Effect.fnUntraced(
-  function* (database, { listen, writers }) {
-    const commit = yield* ChangeWriter.make(database, writers)
+  function* (database, means) {
+    const commit = yield* ChangeWriter.make(database, means.writers)
     const [{ name }] = hostNames(yield* database.read(nameHost, []))
     const announce = yield* Announcer.make(name, database)
     const hints = new Hints.Hints()
     let has_moved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
-        yield* listen(name, connection, database.schema, hints.notify)
+        yield* means.listen(name, connection, database.schema, hints.notify)
         // Hints that were sent during the move were lost.
         if (has_moved) yield* hints.notify([{ about: "everything" }])
         has_moved = true

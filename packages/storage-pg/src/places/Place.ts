@@ -32,12 +32,12 @@ const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_
 const readPlaces = rowsReader(PlaceRow)
 
 const found = query("places/found")
-const place = query("places/place")
+const placeQuery = query("places/place")
 
 /** Reads the state of a place. */
 export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
   const [{ has_place, has_tables }] = readFound((yield* run(found)).rows)
-  const [row] = has_place ? readPlaces((yield* run(place)).rows) : []
+  const [row] = has_place ? readPlaces((yield* run(placeQuery)).rows) : []
   if (row !== undefined) return row
   return { state: has_tables ? "settled" : "empty" }
 })

@@ -28,9 +28,16 @@ const readMany = query("look_up", { record_columns })
 
 const { workspace_id } = leaseColumns
 const { kind, id } = recordColumns
-const place = Columns.int4(Schema.Int)
-const keyColumns = { place, workspace_id, kind, id }
-const childrenColumns = { place, workspace_id, kind, parent: id, after: id, most: Columns.int4(Schema.Int) }
+const placeColumn = Columns.int4(Schema.Int)
+const keyColumns = { place: placeColumn, workspace_id, kind, id }
+const childrenColumns = {
+  place: placeColumn,
+  workspace_id,
+  kind,
+  parent: id,
+  after: id,
+  most: Columns.int4(Schema.Int)
+}
 
 const isKey = (wanted: Wanted): wanted is Key => "id" in wanted
 

@@ -6,7 +6,7 @@ import { query } from "../sql/files.ts"
 
 const statement = query("feed")
 
-const number = Columns.int8(Schema.Int)
+const numberColumn = Columns.int8(Schema.Int)
 
 // If there are no events, the result is one row without an event.
 const readRows = Columns.rowsReader(
@@ -34,4 +34,4 @@ export const readFeed = (
   database: Database,
   { workspace_id, after, limit }: Page.FeedQuery
 ): Effect.Effect<Page.FeedPage, Storage.StorageUnavailable> =>
-  Effect.map(database.read(statement, [workspace_id, number.one(after), limit]), pageOf)
+  Effect.map(database.read(statement, [workspace_id, numberColumn.one(after), limit]), pageOf)

@@ -35,19 +35,19 @@ const time = Columns.int8(Schema.NullOr(Schema.Int))
 /**
  * The filters and the limit: parameters 5 to 11. One extra record beyond the limit shows whether there is a next page.
  */
-const filtersOf = (query: Page.RecordQuery): ReadonlyArray<unknown> => [
-  query.status ?? null,
-  query.line ?? null,
-  query.labels === undefined ? null : labels.one(query.labels),
-  time.one(query.created_after ?? null),
-  time.one(query.created_before ?? null),
-  time.one(query.updated_since ?? null),
-  query.limit + 1
+const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
+  wanted.status ?? null,
+  wanted.line ?? null,
+  wanted.labels === undefined ? null : labels.one(wanted.labels),
+  time.one(wanted.created_after ?? null),
+  time.one(wanted.created_before ?? null),
+  time.one(wanted.updated_since ?? null),
+  wanted.limit + 1
 ]
 
 /** Whether a page has more filters than its kind and its parent. */
-export const isFiltered = (query: Page.RecordQuery): boolean =>
-  [query.status, query.line, query.labels, query.created_after, query.created_before, query.updated_since].some(
+export const isFiltered = (wanted: Page.RecordQuery): boolean =>
+  [wanted.status, wanted.line, wanted.labels, wanted.created_after, wanted.created_before, wanted.updated_since].some(
     (filter) => filter !== undefined
   )
 
@@ -65,12 +65,12 @@ export const pageOf = (
 /** Reads a page with a separate statement. */
 export const readPage = Effect.fnUntraced(function* (
   database: Database,
-  query: Page.RecordQuery
+  wanted: Page.RecordQuery
 ): Effect.fn.Return<Page.RecordPage, Storage.StorageUnavailable> {
-  const statement = statements[query.order][query.parent === undefined ? "ofKind" : "ofParent"]
-  const start = startOf(query)
-  const page = pageOf(query, records(yield* database.read(statement.page, [...start, ...filtersOf(query)])))
-  if (page.next !== null || (!isFiltered(query) && query.limit < Page.page_scan_records)) return page
+  const statement = statements[wanted.order][wanted.parent === undefined ? "ofKind" : "ofParent"]
+  const start = startOf(wanted)
+  const page = pageOf(wanted, records(yield* database.read(statement.page, [...start, ...filtersOf(wanted)])))
+  if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.page_scan_records)) return page
   // The page is not full: either the list has ended or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }

@@ -192,7 +192,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuit_size)
-  const failures = outcomes.filter((outcome) => outcome !== "answered")
+  const failures = outcomes.filter((one) => one !== "answered")
   return outcomes.length === circuit_size && failures.length >= circuit_failures
     ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuit_size} asks failed: ${tally(failures)}`)
     : { health: { ...health, outcomes }, change: null }

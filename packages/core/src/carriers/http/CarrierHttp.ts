@@ -113,7 +113,7 @@ const baseOf = ({ base_url }: CarrierHttpOptions, environment: Environment): str
 const checkOptions = (options: CarrierHttpOptions, { connection }: CarrierHttpContext): void => {
   const faults = faultsOf(options, Object.keys(connection))
   if (faults.length === 0) return
-  const message = faults.map(({ path, message }) => `http.${path}: ${message}`).join(" ")
+  const message = faults.map((fault) => `http.${fault.path}: ${fault.message}`).join(" ")
   throw new CarrierHttpMistake({ message })
 }
 
@@ -151,8 +151,8 @@ const attemptOf = (
 ): Effect.Effect<Received, Failed> => {
   const { auth, redact = [], max_bytes = default_max_bytes } = options
   const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
-  const send = (authorized: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
-    Effect.mapError(SentRequest.send(authorized, sent, { max_bytes }), (error): Failed => {
+  const send = (outgoing: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
+    Effect.mapError(SentRequest.send(outgoing, sent, { max_bytes }), (error): Failed => {
       return { error, isSent: true, dropToken }
     })
   if (auth?.kind !== "oauth") return send(auth === undefined ? request : authorized(request, auth, connection), null)

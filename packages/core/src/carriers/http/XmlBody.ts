@@ -103,13 +103,13 @@ const hasFields = (element: Xml.XmlElement): boolean =>
   attributesOf(element).length > 0 || Xml.elementsOf(element).length > 0
 
 /** The fields of an element that these shapes have. */
-const fieldsIn = (element: Xml.XmlElement, shapes: ReadonlyArray<SchemaAST.Objects>): unknown => {
+const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Objects>): unknown => {
   const known = new Map(
-    shapes.flatMap(({ propertySignatures }) =>
-      propertySignatures.map(({ name }) => [String(name), fieldOf(shapes, name)])
+    objects.flatMap(({ propertySignatures }) =>
+      propertySignatures.map(({ name }) => [String(name), fieldOf(objects, name)])
     )
   )
-  const open = shapes.flatMap(({ indexSignatures }) => indexSignatures.flatMap(({ type }) => shapesOf(type)))
+  const open = objects.flatMap(({ indexSignatures }) => indexSignatures.flatMap(({ type }) => shapesOf(type)))
   const keyOf = (prefix: "" | "@", name: string): string | null => {
     const [whole, local] = [prefix + name, prefix + Xml.localName(name)]
     return known.has(whole) ? whole : known.has(local) || open.length > 0 ? local : null

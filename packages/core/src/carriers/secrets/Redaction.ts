@@ -26,12 +26,12 @@ export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" |
  * `string`, and all credentials that were sent (`SentSecrets.ofAll`).
  */
 export const redactionOf = (
-  { connection = {}, keeps_text_bodies = false, redact = [] }: Declared,
+  { connection = {}, keeps_text_bodies = false, redact: paths = [] }: Declared,
   values: ConnectionValues = {},
   sent: ReadonlyArray<string> = []
 ): Redaction => {
   const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
-  return { paths: redact, keeps_text: keeps_text_bodies, secrets: SecretForms.make([...given, ...sent]) }
+  return { paths, keeps_text: keeps_text_bodies, secrets: SecretForms.make([...given, ...sent]) }
 }
 
 /** One side of an HTTP exchange. */

@@ -195,7 +195,7 @@ const spaced = (bytes: Uint8Array): string => decoder.decode(bytes).replaceAll("
 
 const viewOf = (text: string): View => {
   const bytes = encoder.encode(text)
-  if (bytes.length === text.length) return { bytes, at: (byte) => byte }
+  if (bytes.length === text.length) return { bytes, at: (index) => index }
   const places = new Int32Array(bytes.length + 1)
   let byte = 0
   let place = 0

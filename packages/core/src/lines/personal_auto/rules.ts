@@ -54,9 +54,9 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, too_low)
   check("property_damage_usd", minimum?.property_damage_usd ?? 0, too_low)
   // One message for both minimums, so that every value in allowed_values is accepted when it is sent.
-  const floor = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, per_person)
+  const per_accident_minimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, per_person)
   const least = "Must be at least the state's minimum and the limit for each person."
-  check("bodily_injury_per_accident_usd", floor, least)
+  check("bodily_injury_per_accident_usd", per_accident_minimum, least)
 }
 
 /** The rules of car insurance. */

@@ -6,17 +6,17 @@ import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"
 
-const petLabel = (pet: Pet["pets"][number]): string => {
-  if (pet.name !== undefined) return pet.name
-  const species = pet.species === "dog" ? "Dog" : "Cat"
-  const breed = pet.breed.replaceAll("_", " ")
-  if (pet.age_years === undefined) return `${species}, ${breed}, born ${pet.birth_month}`
-  return `${species}, ${breed}, ${pet.age_years} ${pet.age_years === 1 ? "year" : "years"}`
+const petLabel = (animal: Pet["pets"][number]): string => {
+  if (animal.name !== undefined) return animal.name
+  const species = animal.species === "dog" ? "Dog" : "Cat"
+  const breed = animal.breed.replaceAll("_", " ")
+  if (animal.age_years === undefined) return `${species}, ${breed}, born ${animal.birth_month}`
+  return `${species}, ${breed}, ${animal.age_years} ${animal.age_years === 1 ? "year" : "years"}`
 }
 
 /** The subjects of pet insurance. */
 export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
-  facts.pets.map((pet, i) => subject("pet", i, petLabel(pet)))
+  facts.pets.map((animal, i) => subject("pet", i, petLabel(animal)))
 
 /** Pet insurance. */
 export const pet = defineLine({

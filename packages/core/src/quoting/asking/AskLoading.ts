@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
   const recorder = yield* Recorder.make
 
   /** Reads a request; null if it was erased. */
-  const request = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
+  const readRequest = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
     Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
@@ -94,7 +94,7 @@ export const make = Effect.gen(function* () {
     return found
   })
 
-  return { request, open, askFor, isAppointed, pending }
+  return { request: readRequest, open, askFor, isAppointed, pending }
 })
 
 const makeAsks = Effect.gen(function* () {

@@ -43,7 +43,7 @@ const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable =
   return { domain: { kind: "values", all, inStates }, may_be_unknown: false, is_list: false, cover }
 }
 
-const policy = {
+const policyVariables = {
   ...sharedVariables,
   vehicles: number(1, 6),
   drivers: number(1, most_drivers),
@@ -63,7 +63,7 @@ const policy = {
   sr22_filings: number(0, most_drivers)
 } as const satisfies Variables["policy"]
 
-const vehicle = {
+const vehicleVariables = {
   vehicle_age: number(0, oldest_vehicle_years, { may_be_unknown: true }),
   vehicle_segment: oneOf(segments),
   annual_miles: number(0, 100_000),
@@ -80,7 +80,7 @@ const vehicle = {
   collision_deductible_usd: oneOf(values.deductibles_usd, { cover: "collision" })
 } as const satisfies Variables["subject"]
 
-const driver = {
+const driverVariables = {
   driver_age: number(14, 110),
   years_licensed: number(0, 97),
   license_status: oneOf(values.license_statuses),
@@ -106,7 +106,7 @@ const priorInsurance = ({ prior_insurance: prior }: PersonalAutoFacts): string =
 
 const chargeable = ["at_fault_accident", "minor_violation", "major_violation"]
 
-const policyKnown = (facts: PersonalAutoFacts, today: string): Known<keyof typeof policy> => {
+const policyKnown = (facts: PersonalAutoFacts, today: string): Known<keyof typeof policyVariables> => {
   const incidents = facts.drivers.flatMap((driver) => recentIncidents(driver, today))
   const self = facts.drivers.find(({ relationship }) => relationship === "self")
   return {
@@ -127,7 +127,7 @@ const policyKnown = (facts: PersonalAutoFacts, today: string): Known<keyof typeo
 const ageOf = ({ date_of_birth }: DriverFacts, today: string): number =>
   nearest(ageInYears(date_of_birth, today), 14, 110)
 
-const driverKnown = (facts: DriverFacts, today: string): Known<keyof typeof driver> => ({
+const driverKnown = (facts: DriverFacts, today: string): Known<keyof typeof driverVariables> => ({
   driver_age: ageOf(facts, today),
   years_licensed: facts.years_licensed,
   license_status: facts.license_status,
@@ -142,7 +142,7 @@ const vehicleKnown = (
   covers: AutoCovers,
   damage: DamageCovers,
   today: string
-): Known<keyof typeof vehicle> => {
+): Known<keyof typeof vehicleVariables> => {
   const { model_year } = facts
   return {
     vehicle_age: model_year === undefined ? undefined : nearest(yearOf(today) - model_year, 0, oldest_vehicle_years),
@@ -166,7 +166,7 @@ const vehicleKnown = (
 export const personalAuto = Rating.make<PersonalAutoFacts>({
   line,
   covers: baseCovers,
-  variables: { policy, subject: vehicle, driver },
+  variables: { policy: policyVariables, subject: vehicleVariables, driver: driverVariables },
   settings: [],
   riskOf: (facts, _, today) => {
     const known = policyKnown(facts, today)

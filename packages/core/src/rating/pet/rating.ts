@@ -13,7 +13,7 @@ import { type Known, nearest, number, oneOf, sharedKnown, sharedVariables, type 
 const oldest_years = 40
 const oldest_days = 366 * oldest_years
 
-const policy = {
+const policyVariables = {
   ...sharedVariables,
   pets: number(1, 5),
   deductible_usd: oneOf(values.deductibles_usd),
@@ -22,7 +22,7 @@ const policy = {
   wellness: yesNo()
 } as const satisfies Variables["policy"]
 
-const subject = {
+const petVariables = {
   plan: oneOf(values.plans),
   species: oneOf(values.species),
   breed_group: oneOf(breedGroups),
@@ -37,13 +37,13 @@ const subject = {
 type PetPlan = PetFacts["coverage"]["plan"]
 
 /** A pet's age in completed years. A month of birth is more precise than an age in years, and is preferred. */
-const ageOf = (pet: PetSubjectFacts, today: string): number =>
-  pet.birth_month === undefined ? (pet.age_years ?? 0) : ageInYears(pet.birth_month, monthOf(today))
+const ageOf = (animal: PetSubjectFacts, today: string): number =>
+  animal.birth_month === undefined ? (animal.age_years ?? 0) : ageInYears(animal.birth_month, monthOf(today))
 
 const daysOf = ({ birth_month }: PetSubjectFacts, today: string): number | undefined =>
   birth_month === undefined ? undefined : nearest(daysBetween(`${birth_month}-01`, today), 0, oldest_days)
 
-const policyKnown = (facts: PetFacts): Known<keyof typeof policy> => ({
+const policyKnown = (facts: PetFacts): Known<keyof typeof policyVariables> => ({
   ...sharedKnown(facts.residence, facts.billing_preference),
   pets: facts.pets.length,
   deductible_usd: facts.coverage.deductible_usd,
@@ -52,15 +52,15 @@ const policyKnown = (facts: PetFacts): Known<keyof typeof policy> => ({
   wellness: facts.coverage.wellness
 })
 
-const petKnown = (pet: PetSubjectFacts, plan: PetPlan, today: string): Known<keyof typeof subject> => ({
+const petKnown = (animal: PetSubjectFacts, plan: PetPlan, today: string): Known<keyof typeof petVariables> => ({
   plan,
-  species: pet.species,
-  breed_group: breedGroup(pet),
-  age_years: nearest(ageOf(pet, today), 0, oldest_years),
-  age_days: daysOf(pet, today),
-  sex: pet.sex,
-  spayed_neutered: pet.spayed_neutered,
-  microchipped: pet.microchipped
+  species: animal.species,
+  breed_group: breedGroup(animal),
+  age_years: nearest(ageOf(animal, today), 0, oldest_years),
+  age_days: daysOf(animal, today),
+  sex: animal.sex,
+  spayed_neutered: animal.spayed_neutered,
+  microchipped: animal.microchipped
 })
 
 const coveragesOf = (facts: PetFacts, plan: PetPlan): ReadonlyArray<CoverageItem> => {
@@ -106,12 +106,12 @@ const covers = ["policy"] as const
 export const pet = Rating.make<PetFacts>({
   line,
   covers,
-  variables: { policy, subject, driver: {} },
+  variables: { policy: policyVariables, subject: petVariables, driver: {} },
   settings: ["accident_only_from_age", "accident_waiting_days", "illness_waiting_days"],
   riskOf: (facts, coverage, today) => {
     const asked = facts.coverage.plan
     const from_age = coverage.accident_only_from_age ?? Number.POSITIVE_INFINITY
-    const plans = facts.pets.map((pet) => (ageOf(pet, today) >= from_age ? "accident_only" : asked))
+    const plans = facts.pets.map((animal) => (ageOf(animal, today) >= from_age ? "accident_only" : asked))
     const known = policyKnown(facts)
     const subjects = subjectsOf(facts)
     return {
@@ -119,10 +119,10 @@ export const pet = Rating.make<PetFacts>({
       effective_date: facts.effective_date,
       billing_preference: facts.billing_preference,
       policy: known,
-      subjects: facts.pets.flatMap((pet, index) => {
+      subjects: facts.pets.flatMap((animal, index) => {
         const [subject, plan] = [subjects[index], plans[index] ?? asked]
         if (subject === undefined) return []
-        const own = petKnown(pet, plan, today)
+        const own = petKnown(animal, plan, today)
         return [{ subject, known: { ...known, ...own }, covers, coverages: coveragesOf(facts, plan) }]
       }),
       drivers: [],

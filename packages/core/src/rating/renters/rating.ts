@@ -8,7 +8,7 @@ import type { Coverage } from "../Plan.ts"
 import * as Rating from "../Rating.ts"
 import { type Known, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 
-const policy = {
+const policyVariables = {
   ...sharedVariables,
   personal_property_usd: number(5_000, 150_000),
   liability_usd: oneOf(values.liability_limits_usd),
@@ -54,7 +54,7 @@ const coveragesOf = (facts: RentersFacts, loss_of_use_percent: number | undefine
   ]
 }
 
-const knownOf = (facts: RentersFacts): Known<keyof typeof policy> => {
+const knownOf = (facts: RentersFacts): Known<keyof typeof policyVariables> => {
   const { coverage, dwelling, household } = facts
   return {
     ...sharedKnown(dwelling.address, facts.billing_preference),
@@ -82,7 +82,7 @@ const covers = ["policy"] as const
 export const renters = Rating.make<RentersFacts>({
   line,
   covers,
-  variables: { policy, subject: {}, driver: {} },
+  variables: { policy: policyVariables, subject: {}, driver: {} },
   settings: ["loss_of_use_percent"],
   riskOf: (facts, { loss_of_use_percent }: Coverage) => {
     const known = knownOf(facts)

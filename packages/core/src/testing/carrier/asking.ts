@@ -46,7 +46,7 @@ export const ask = Effect.fnUntraced(function* (
   const duration_ms = yield* Monotonic.since(began_ms)
   const redaction = Redaction.redactionOf(adapter, options.connection, SentSecrets.ofAll(list.exchanges))
   const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
-  const http = list.exchanges.map((http) => RecordedTransport.exchangeOf(http, redaction))
+  const http = list.exchanges.map((exchange) => RecordedTransport.exchangeOf(exchange, redaction))
   return { answer: told, duration_ms, http, http_left_out: list.left_out }
 })
 

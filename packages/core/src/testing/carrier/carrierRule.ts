@@ -57,7 +57,7 @@ export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
 ): Effect.Effect<never, ContractBroken> => {
-  const lines = broken_rules.map((rule) => `- ${ruleText(rule)}`)
+  const lines = broken_rules.map((broken_rule) => `- ${ruleText(broken_rule)}`)
   return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
 }
 

@@ -127,15 +127,15 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
 
 /** Reads a reply as the engine does, or fails with the rules that it breaks: those of its form, and those of its offers. */
 export const read = (subject: Subject, answer: CarrierReply): Result.Result<CarrierReply, ReadonlyArray<BrokenRule>> =>
-  Result.flatMap(AnswerRules.readReply(answer), (reply) => {
-    const broken = brokenIn(subject, reply)
-    return broken.length === 0 ? Result.succeed(reply) : Result.fail(broken)
+  Result.flatMap(AnswerRules.readReply(answer), (decoded) => {
+    const broken_rules = brokenIn(subject, decoded)
+    return broken_rules.length === 0 ? Result.succeed(decoded) : Result.fail(broken_rules)
   })
 
-const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule> => {
-  if (reply.kind === "pending") return AnswerRules.ofPending(subject.adapter, reply)
-  return reply.kind === "offers"
-    ? reply.offers.flatMap((offer, index) => brokenOffer(subject, offer, `offers.${index}`))
+const brokenIn = (subject: Subject, answer: CarrierReply): ReadonlyArray<BrokenRule> => {
+  if (answer.kind === "pending") return AnswerRules.ofPending(subject.adapter, answer)
+  return answer.kind === "offers"
+    ? answer.offers.flatMap((offer, index) => brokenOffer(subject, offer, `offers.${index}`))
     : []
 }
 
@@ -153,8 +153,8 @@ export const brokenOffer = (
     secrets: SecretForms.none,
     now
   })
-  const broken = Result.isFailure(checked) ? checked.failure : []
-  return broken.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
+  const broken_rules = Result.isFailure(checked) ? checked.failure : []
+  return broken_rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
 /** Asks as the engine does: first the adapter's `appetite`, then the carrier. */
@@ -190,8 +190,8 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
     const { poll_after_ms, ref } = answer
     yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
     const now = yield* Clock.currentTimeMillis
-    const polled = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
-    answer = yield* valid(subject, "poll", polled)
+    const next = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
+    answer = yield* valid(subject, "poll", next)
   }
   return answer
 })

@@ -27,7 +27,7 @@ export interface Trouble {
 }
 
 /** Everything that was sent, as some carriers repeat it in their errors. */
-const sent = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
+const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
   `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
 
 const answering = (status: number, bodyOf: (sent: string) => string, content_type: string) =>
@@ -35,7 +35,7 @@ const answering = (status: number, bodyOf: (sent: string) => string, content_typ
     Effect.succeed(
       HttpClientResponse.fromWeb(
         request,
-        new Response(bodyOf(sent(request, url)), { status, headers: { "content-type": content_type } })
+        new Response(bodyOf(sentText(request, url)), { status, headers: { "content-type": content_type } })
       )
     )
   )
@@ -79,7 +79,7 @@ export const troubles: ReadonlyArray<Trouble> = [
         new HttpClientError.HttpClientError({
           reason: new HttpClientError.TransportError({
             request,
-            cause: Object.assign(new Error(`broken: ${sent(request, url)}`), { code: "ECONNRESET" })
+            cause: Object.assign(new Error(`broken: ${sentText(request, url)}`), { code: "ECONNRESET" })
           })
         })
       )

@@ -92,9 +92,9 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
-    const { changes } = yield* changed(subject, given, found.shrunkInput)
+    const { changes: shrunk } = yield* changed(subject, given, found.shrunkInput)
     const { broken_rules, message } = found.failure.error
-    yield* broken(`${factsOf(changes)} ${message.split("\n")[0]}`, broken_rules)
+    yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
 
 /** Drawn values belong to nobody, so the message may show them. */
@@ -130,7 +130,7 @@ const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArra
   const add = Effect.fnUntraced(function* (more: ReadonlyArray<Change>): Effect.fn.Return<void> {
     if (more.length === 0) return
     const all = [...kept.changes, ...more]
-    const facts = all.reduce((facts, { path, value }) => set(facts, path, value), given)
+    const facts = all.reduce((before, { path, value }) => set(before, path, value), given)
     const made = yield* Effect.option(Subject.subjectOf(adapter, line.name, facts, options))
     if (Option.isSome(made)) {
       kept = { subject: made.value, changes: all }

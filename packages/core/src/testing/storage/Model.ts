@@ -237,8 +237,8 @@ export class Model {
   }
 
   private newestEverywhere(workspace_id: WorkspaceId): ReadonlyArray<StoredRecord> {
-    const kinds = new Set(this.versions.map(({ record }) => record.kind))
-    return [...kinds].flatMap((kind) => this.newestOf(workspace_id, kind))
+    const kind_names = new Set(this.versions.map(({ record }) => record.kind))
+    return [...kind_names].flatMap((kind) => this.newestOf(workspace_id, kind))
   }
 
   private eraseWorkspace(workspace_id: WorkspaceId): Erased {

@@ -171,14 +171,14 @@ export const erasure: ReadonlyArray<Case> = [
       const child = Sample.request(1, { kind: "offer", parent: Sample.quoteId(1) })
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.quote(1, 1), child] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
-      const erasure = {
+      const oldQuotes = {
         what: "records",
         workspace_id: Sample.home,
         kind: "quote",
         created_before: 9_000,
         limit: 9
       } as const
-      expectSame("the counts", (yield* storage.erase(erasure)).records, { quote: 1 })
+      expectSame("the counts", (yield* storage.erase(oldQuotes)).records, { quote: 1 })
       expectSame("the request stays", yield* requests(storage), [Sample.requestId(1)])
       expectSame("what named it stays", (yield* storage.page(Sample.pageOf({ kind: "offer" }))).records.length, 1)
       yield* expectRefusal(
@@ -255,9 +255,9 @@ export const erasure: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurred_at, index) => Sample.event(index + 1, occurred_at))
       yield* storage.commit(Sample.change({ events }))
-      const left = Effect.map(storage.feed(Sample.feedOf()), ({ events, erased_through }) => [
-        erased_through,
-        ...events.map(({ number }) => number)
+      const left = Effect.map(storage.feed(Sample.feedOf()), (page) => [
+        page.erased_through,
+        ...page.events.map(({ number }) => number)
       ])
       expectSame("too early", yield* eraseEvents(storage, 10), { records: {}, events: 0, jobs: 0 })
       expectSame("one", (yield* eraseEvents(storage, 30, 1)).events, 1)

@@ -57,7 +57,7 @@ export const lanes: ReadonlyArray<Case> = [
       expectSame("its jobs", yield* listed(), [10, 20, 30, 40])
       const [job] = yield* storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 1 })
       expectSame("a job", job, { kind: "deliver", due_at: 10, lease: 0, payload: `{"due":10}` })
-      const { jobs } = yield* storage.claim(Sample.claimAt(12))
+      const { jobs: leased } = yield* storage.claim(Sample.claimAt(12))
       expectSame("leased ones, too", yield* listed({ limit: 3 }), [10, 20, 30])
       const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (first) =>
         first.map(({ lease }) => lease)
@@ -65,7 +65,7 @@ export const lanes: ReadonlyArray<Case> = [
       expectSame("how often each was claimed", yield* leases, [1, 0])
       yield* finish(
         storage,
-        jobs.find(({ due_at, lane }) => due_at === 10 && lane?.name === "lane")
+        leased.find(({ due_at, lane }) => due_at === 10 && lane?.name === "lane")
       )
       expectSame("without a finished one", yield* listed(), [20, 30, 40])
       yield* storage.release((yield* storage.claim(Sample.claimAt(22))).jobs.map(Sample.leaseOf))

@@ -280,7 +280,7 @@ const max_cached = 10_000
 const makeCommit = (storage: StorageService) => {
   const cache = new BoundedMap<string, Written>(max_cached)
 
-  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
+  const loadEndpoint = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(
       [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
       { concurrency: 2 }
@@ -294,7 +294,8 @@ const makeCommit = (storage: StorageService) => {
     if (first === undefined) return
     const name = endpointKeyOf(first)
     const last = cache.get(name)
-    const before = last !== undefined && last.uncontended >= min_uncontended ? last.endpoint : yield* load(first)
+    const before =
+      last !== undefined && last.uncontended >= min_uncontended ? last.endpoint : yield* loadEndpoint(first)
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))

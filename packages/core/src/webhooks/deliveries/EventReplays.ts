@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
           at: now,
           due_at: dueAt(code, now),
           reset_count: workspace.reset_count,
-          subscriptions: subscriptions.map(({ id }) => id),
+          subscriptions: subscriptions.map((subscription) => subscription.id),
           first: events.at(0)?.number ?? 1,
           last: events.at(-1)?.number ?? 0,
           turns: 0,
@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
     if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))
     const replay = kind.value(stored.value)
     const moment = yield* workspaces.moment(workspace_id)
-    const place = steps.findIndex((step, place) => step !== null && place >= replay.turns)
+    const place = steps.findIndex((one, index) => one !== null && index >= replay.turns)
     const step = steps[place] ?? null
     if (step === null || moment.workspace.reset_count !== replay.reset_count) return replay
     const { created_at, version } = stored.value

@@ -280,12 +280,12 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endp
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
-const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob => ({
-  kind,
-  due_at,
-  ordered,
-  payload,
-  ...(lane !== undefined && { lane })
+const partsOf = (job: ClaimedJob): NewJob => ({
+  kind: job.kind,
+  due_at: job.due_at,
+  ordered: job.ordered,
+  payload: job.payload,
+  ...(job.lane !== undefined && { lane: job.lane })
 })
 
 /**
