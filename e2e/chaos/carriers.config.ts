@@ -16,7 +16,12 @@ const replyOf = ({ number, cents }: typeof Quote.Type) =>
     ? Reply.pending(number, { poll_after_ms: 2_000 })
     : Reply.offers([{ offer_ref: number, premium: cents, term_months: 12 }])
 
-const terms = { states: ["NY"], rate_per_minute: 100_000, max_concurrent: 1_000 } as const
+const terms = {
+  states: ["NY"],
+  wants: ["applicant.first_name"],
+  rate_per_minute: 100_000,
+  max_concurrent: 1_000
+} as const
 
 type Ask = CarrierDefinition.CarrierDefinition<"renters", Record<never, never>, { readonly base_url: string }>["ask"]
 
