@@ -281,7 +281,7 @@ describe("a configuration file that cannot be used", () => {
       // The files are looked for in real time, so it takes some steps until the minute begins.
       yield* Effect.repeat(TestClock.adjust("1 minute"), { until: () => loading.pollUnsafe() !== undefined })
       const { message } = yield* Fiber.join(loading)
-      assert.match(message, /endless\.mjs has not finished loading within a minute\.$/)
+      assert.match(message, /endless\.mjs did not finish loading within a minute\.$/)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 

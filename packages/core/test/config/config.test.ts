@@ -186,6 +186,6 @@ describe("a configuration", () => {
   it("is refused with a hundred faults at most, and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)
-    assert.strictEqual(lines.at(-1), "  … and 50 more faults.")
+    assert.strictEqual(lines.at(-1), "  … and 50 more errors.")
   })
 })

@@ -336,6 +336,6 @@ describe("the check of a rate plan finds", () => {
     const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)
-    assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more faults." })
+    assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more errors." })
   })
 })
