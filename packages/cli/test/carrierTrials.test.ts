@@ -138,7 +138,7 @@ describe("carriers test", () => {
         )
         assert.match(
           stderr,
-          /The cassette expects another body, which differs at message_id\. .*add what changes at each run/
+          /The cassette expects a different body, which differs at message_id\. .*add what changes at each run/
         )
         assert.isFalse(existsSync(none))
       }

@@ -167,7 +167,7 @@ describe("a configuration file that cannot be used", () => {
     {
       fault: "exports something else",
       files: { "quotewire.config.ts": 'export default "secret"' },
-      says: "quotewire.config.ts: The configuration is not valid: Must be an object, as defineConfig returns."
+      says: "quotewire.config.ts: The configuration is not valid: Must be an object, such as the one that defineConfig returns."
     },
     {
       fault: "has one wrong option",
@@ -218,7 +218,7 @@ describe("a configuration file that cannot be used", () => {
         code: 2,
         stdout: "",
         stderr:
-          "quotewire: quotewire.config.ts: The configuration is not valid: Must be an object, as defineConfig returns.\n"
+          "quotewire: quotewire.config.ts: The configuration is not valid: Must be an object, such as the one that defineConfig returns.\n"
       })
     })
   )

@@ -299,5 +299,5 @@ const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
   _tag: "error",
-  error: { code: codes.method_not_found, message: "This method is not served." }
+  error: { code: codes.method_not_found, message: "This method is not supported." }
 })
