@@ -43,7 +43,7 @@ describe("a release with a migration that only adds", () => {
         yield* more
 
         const early = yield* Effect.flip(Effect.scoped(startHost(database, newer())))
-        assert.include(early.message, `is at migration ${known}, and this program needs ${known + 1}`)
+        assert.include(early.message, `is at migration ${known}, but this program needs ${known + 1}`)
 
         const failed = yield* Effect.flip(migrate(database, newer("select 1 / 0")))
         assert.deepStrictEqual(

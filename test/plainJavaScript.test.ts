@@ -121,7 +121,7 @@ describe("a function that is called from JavaScript", () => {
           http: { base_url: "https://acme.example", auth: unknownTo('"secret"') },
           ask: () => unknownTo("null")
         }),
-      /http\.auth: Must be what oauth, apiKey, bearer or basic returns\.$/
+      /http\.auth: Must be the result of oauth, apiKey, bearer or basic\.$/
     ],
     [
       "a function that may be left out",

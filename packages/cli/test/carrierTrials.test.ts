@@ -115,7 +115,7 @@ describe("carriers test", () => {
         const args = ["carriers", "test", module, ...acme, "--cassette", name, "--record"]
         const { code, stderr, stdout } = yield* run(args, { ...env, TRIAL_URL: "http://127.0.0.1:1" })
         assert.strictEqual(code, 1)
-        assert.match(stderr, /^quotewire: \d of \d cases failed\. No cassette is written\.$/m)
+        assert.match(stderr, /^quotewire: \d of \d cases failed\. No cassette was written\.$/m)
         assert.match(stdout, /^ {2}FAIL {2}renters: answers an ask.*\n.*127\.0\.0\.1:1 .*ECONNREFUSED/m)
         assert.notMatch(stdout, /idempotency_key|Zq7x/)
       }
@@ -134,11 +134,11 @@ describe("carriers test", () => {
         assert.strictEqual(code, 1)
         assert.match(
           stderr,
-          /^quotewire: The recording cannot be played back, so no cassette is written\. In the case "renters: /m
+          /^quotewire: The recording cannot be played back, so no cassette was written\. In the case "renters: /m
         )
         assert.match(
           stderr,
-          /The cassette expects another body, which differs at message_id\. .*add what changes at each run/
+          /The cassette expects a different body, which differs at message_id\. .*add what changes at each run/
         )
         assert.isFalse(existsSync(none))
       }
@@ -151,7 +151,7 @@ describe("carriers test", () => {
       const { code, stderr } = yield* run(["carriers", "test", plan, "--cassette", none, "--record"])
       assert.deepStrictEqual(
         [code, stderr],
-        [1, "quotewire: Nothing was exchanged with the carrier, so no cassette is written.\n"]
+        [1, "quotewire: Nothing was exchanged with the carrier, so no cassette was written.\n"]
       )
       assert.isFalse(existsSync(none))
     })
@@ -174,8 +174,8 @@ describe("carriers test", () => {
       /--carrier must be one of naic:12345, naic:99999, naic:88888\.\n$/
     ],
     ["several carriers with a connection", [module], 2, /Choose one with --carrier\.\n$/],
-    ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has faults\./],
-    ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must hold an object/],
+    ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has errors\./],
+    ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must contain an object/],
     ["no cassette", [plan, "--cassette", file("no.json", { [secret]: secret })], 1, /--cassette must be a cassette/]
   ]
   it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, code, message]) =>
@@ -218,7 +218,7 @@ describe("carriers ask", () => {
         const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})
         assert.deepStrictEqual(
           [how, err],
-          ["wrong usage", "quotewire: --record and --cassette, the file to write, need each other."]
+          ["wrong usage", "quotewire: Use --record together with --cassette, the file to write."]
         )
       }
       const kept = file("kept-ask.cassette.json", "a good cassette")
@@ -227,7 +227,7 @@ describe("carriers ask", () => {
       assert.strictEqual(lost.code, 1)
       assert.match(
         lost.stderr,
-        /^quotewire: The carrier could not be reached \(TransportError ECONNREFUSED\): carrier_error\. No cassette is written\.\n$/m
+        /^quotewire: The carrier could not be reached \(TransportError ECONNREFUSED\): carrier_error\. No cassette was written\.\n$/m
       )
       assert.strictEqual(readFileSync(kept, "utf8"), '"a good cassette"')
     })
@@ -266,8 +266,8 @@ describe("carriers ask", () => {
       assert.match(stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}500 in \d+ ms$/m)
       assert.match(stderr, /^quotewire: The carrier answered 500 after \d+ ms: carrier_error\.$/m)
       const given_up = yield* ask("naic:66666")
-      assert.match(given_up.stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}given up before there was an answer$/m)
-      assert.match(given_up.stderr, /^quotewire: The answer of the adapter cannot be used\.$/m)
+      assert.match(given_up.stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}aborted before an answer arrived$/m)
+      assert.match(given_up.stderr, /^quotewire: The adapter's answer is not valid\.$/m)
     })
   )
 

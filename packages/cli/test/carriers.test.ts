@@ -38,7 +38,7 @@ describe("carriers check", () => {
   it.live("says each fault on a line of its own, and fails", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", faulty])
-      assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has faults.\n"])
+      assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has errors.\n"])
       assert.strictEqual(
         stdout,
         "rounding: Must be one of cent, dollar.\nminimum_cents: Must be a whole number from 1 to 10000000.\n"
@@ -75,14 +75,18 @@ describe("carriers check", () => {
   )
 
   const unusable: ReadonlyArray<readonly [string, string, RegExp]> = [
-    ["is not there", join(folder, "none.json"), /^quotewire: <file> must be a file that can be read\.\n$/],
-    ["is a folder", folder, /^quotewire: <file> must be a file that can be read\.\n$/],
+    ["is not there", join(folder, "none.json"), /^quotewire: <file> must be a readable file\.\n$/],
+    ["is a folder", folder, /^quotewire: <file> must be a readable file\.\n$/],
     [
       "is not JSON",
       file("text.json", '{"secret":\n  oops'),
-      /^quotewire: <file> must be JSON: [^\n]*text\.json has a mistake\.\n$/
+      /^quotewire: <file> must be JSON: [^\n]*text\.json has a syntax error\.\n$/
     ],
-    ["has a comma too many", file("comma.json", '{"a": 1,\n}'), /comma\.json has a mistake at line 2, column 1\.\n$/]
+    [
+      "has a comma too many",
+      file("comma.json", '{"a": 1,\n}'),
+      /comma\.json has a syntax error at line 2, column 1\.\n$/
+    ]
   ]
   it.live.each(unusable)("says in one sentence that a file %s", ([, path, sentence]) =>
     Effect.gen(function* () {

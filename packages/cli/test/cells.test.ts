@@ -78,7 +78,11 @@ describe("the file of cells", () => {
       "of cell 1, moves_to must be"
     ],
     ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }]), "of cell 1, only name"],
-    ["has a name twice", JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))), "each needs a name of its own"]
+    [
+      "has a name twice",
+      JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))),
+      "each cell needs a different name"
+    ]
   ] as const)("is refused if it %s, without repeating it", ([, text, says]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
@@ -98,7 +102,7 @@ describe("the file of cells", () => {
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
       assert.deepStrictEqual(
         [both.how, both.err],
-        ["wrong usage", "quotewire: Give --database-url or --cells, and not both."]
+        ["wrong usage", "quotewire: Use either --database-url or --cells, not both."]
       )
       const none = yield* runInProcess(["migrate"], {})
       assert.strictEqual(none.how, "wrong usage")
@@ -133,7 +137,7 @@ describe("--work-cells", () => {
       const alone = { QUOTEWIRE_SEAL_KEYS, QUOTEWIRE_DATABASE_URL: secret, QUOTEWIRE_WORK_CELLS: "a" }
       const { err, how } = yield* runInProcess(args, alone)
       assert.strictEqual(how, "wrong usage")
-      assert.include(err, "must be left out without --cells")
+      assert.include(err, "must be used together with --cells")
     })
   )
 })
@@ -175,7 +179,10 @@ describe("quotewire cells", () => {
       yield* TestClock.setTime(90_010)
       const checked = yield* runInProcess(["cells", "check"], env)
       assert.strictEqual(checked.err, "quotewire: Jobs are overdue in 1 of 3 cells.")
-      assert.match(checked.out, /Its work has waited for 90 seconds: is a host working for it \(--work-cells\)\?/)
+      assert.match(
+        checked.out,
+        /Its jobs have waited for 90 seconds: check that a host runs its jobs \(--work-cells\)\./
+      )
     })
   )
 

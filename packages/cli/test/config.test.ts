@@ -167,7 +167,7 @@ describe("a configuration file that cannot be used", () => {
     {
       fault: "exports something else",
       files: { "quotewire.config.ts": 'export default "secret"' },
-      says: "quotewire.config.ts: The configuration is not valid: Must be an object, as defineConfig returns."
+      says: "quotewire.config.ts: The configuration is not valid: Must be an object, such as the one that defineConfig returns."
     },
     {
       fault: "has one wrong option",
@@ -218,7 +218,7 @@ describe("a configuration file that cannot be used", () => {
         code: 2,
         stdout: "",
         stderr:
-          "quotewire: quotewire.config.ts: The configuration is not valid: Must be an object, as defineConfig returns.\n"
+          "quotewire: quotewire.config.ts: The configuration is not valid: Must be an object, such as the one that defineConfig returns.\n"
       })
     })
   )
@@ -281,7 +281,7 @@ describe("a configuration file that cannot be used", () => {
       // The files are looked for in real time, so it takes some steps until the minute begins.
       yield* Effect.repeat(TestClock.adjust("1 minute"), { until: () => loading.pollUnsafe() !== undefined })
       const { message } = yield* Fiber.join(loading)
-      assert.match(message, /endless\.mjs has not finished loading within a minute\.$/)
+      assert.match(message, /endless\.mjs did not finish loading within a minute\.$/)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 

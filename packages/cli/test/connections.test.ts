@@ -177,7 +177,7 @@ describe("quotewire connections", () => {
         ["list", organization]
       ] as const) {
         const wrong = yield* connections(command, args, "", other_keys)
-        assert.match(wrong.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must hold the key .*\.$/)
+        assert.match(wrong.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.$/)
         const missing = yield* runInProcess(["connections", command, ...args], {
           QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"
         })

@@ -145,12 +145,12 @@ describe("quotewire erase", () => {
       const unknown = `qreq_${"0".repeat(26)}`
       const nobody = ["--organization", `org_${"0".repeat(26)}`, "--environment", "live"]
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string, Ran["how"], RegExp]> = [
-        [[], "", "wrong usage", /Give the id of a quote request or --receipt-stdin, and not both\.$/],
-        [["--request", unknown, "--receipt-stdin"], "", "wrong usage", /and not both\.$/],
+        [[], "", "wrong usage", /Give either the id of a quote request or --receipt-stdin, not both\.$/],
+        [["--request", unknown, "--receipt-stdin"], "", "wrong usage", /, not both\.$/],
         [["--request", "secret"], "", "wrong usage", /--request must be an id such as qreq_01/],
         [["--receipt-stdin"], receipt, "wrong usage", /needs --organization and --environment\.$/],
         [["--receipt-stdin", receipt], "", "wrong usage", /<id> must be an id such as qreq_01/],
-        [[unknown, "--request", unknown], "", "wrong usage", /and not both\.$/],
+        [[unknown, "--request", unknown], "", "wrong usage", /, not both\.$/],
         [["--receipt-stdin", ...place], " \n", "failed", /must hold one receipt, of 1 to 128 characters\.$/],
         [["--receipt-stdin", ...nobody], receipt, "failed", /No such organization\.$/]
       ]

@@ -54,14 +54,17 @@ describe("quotewire cells move", () => {
       yield* killWhileCopying(env)
       assert.match(
         yield* done(["cells", "list"], env),
-        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. It keeps \d+/
+        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. It makes its server keep \d+/
       )
       const checked = yield* runInProcess(["cells", "check"], env)
       assert.deepStrictEqual(
         [checked.how, checked.err],
-        ["failed", "quotewire: A move was stopped, and keeps the log of its server."]
+        ["failed", "quotewire: A stopped move makes its server keep WAL."]
       )
-      assert.match(yield* done(["cells", "move", "home"], env), /^Moved\. Give the cell its new address as url/)
+      assert.match(
+        yield* done(["cells", "move", "home"], env),
+        /^Moved\. In the cells file, set the cell's url to its new address/
+      )
       assert.match(yield* done(["cells", "check"], env), /^home {2}room 1 {2}2 workspaces {2}Ready\.$/)
       assert.include(yield* done(["organizations", "list"], env), "Acme")
       const undone = yield* runInProcess(["cells", "move", "home", "--undo", "--dry-run"], env)

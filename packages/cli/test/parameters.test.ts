@@ -46,7 +46,7 @@ describe("settings that are missing", () => {
     [
       ["events", "list"],
       {},
-      "Set QUOTEWIRE_API_KEY (or --api-key); or keep a key with: quotewire login. See quotewire events list --help."
+      "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."
     ],
     [["requests", "show", `qreq_${"0".repeat(26)}`], {}, `quotewire: For qreq_…: Set ${database} and ${seal}; ${make}.`]
   ]

@@ -22,7 +22,7 @@ describe("quotewire login", () => {
       const { address, env, file, folder, keys } = yield* fresh
       const kept = yield* runInProcess(["login", "--base-url", address], env, `${keys.server}\n`)
       assert.deepStrictEqual([kept.how, kept.err], ["done", ""])
-      assert.strictEqual(kept.out, `Kept: default  sandbox server  ${address}`)
+      assert.strictEqual(kept.out, `Saved: default  sandbox server  ${address}`)
       const called = yield* runInProcess(list, env)
       assert.deepStrictEqual([called.how, called.err], ["done", ""])
       assert.deepStrictEqual(
@@ -85,7 +85,7 @@ describe("quotewire login", () => {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.widget)
       const { out } = yield* runInProcess(["login"], env, keys.server)
-      assert.strictEqual(out, `Kept: default  sandbox server  ${address}`)
+      assert.strictEqual(out, `Saved: default  sandbox server  ${address}`)
       assert.notInclude(readFileSync(file, "utf8"), keys.widget)
     })
   )

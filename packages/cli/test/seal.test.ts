@@ -81,7 +81,7 @@ describe("quotewire seal", () => {
         const removed = yield* seal(["rotate"], [new_key])
         assert.match(
           removed.err,
-          new RegExp(`must hold the key ${old?.key_name} that the storage is sealed with \\(given: 1\\. `)
+          new RegExp(`must include the key ${old?.key_name} that the storage is sealed with \\(given: 1\\. `)
         )
         const wrong = yield* hostOn(url, other_key)
         const refusal = yield* Effect.promise(() => wrong.ready.then(String, String))

@@ -100,7 +100,7 @@ describe("quotewire serve", () => {
         const new_key = randomBytes(32).toString("base64")
         const refused = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: new_key })
         assert.strictEqual(refused.code, 1)
-        assert.match(refused.stderr, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must hold the key .*\.\n$/)
+        assert.match(refused.stderr, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.\n$/)
         assert.strictEqual(refused.stdout, "")
         const missing = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: "" })
         assert.strictEqual(missing.code, 2)

@@ -79,7 +79,7 @@ export const go = (token: string): Effect.Effect<Destination, never, Services> =
 const tryLater: Destination = {
   _tag: "page",
   status: 503,
-  title: "This link cannot be followed now",
+  title: "This link cannot be opened right now",
   message: "Try again in a minute."
 }
 

@@ -227,7 +227,7 @@ describe("a host", () => {
         [error.reason, error.message],
         [
           "older_schema",
-          `The database schema is at migration 0, and this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
+          `The database schema is at migration 0, but this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
         ]
       )
     })

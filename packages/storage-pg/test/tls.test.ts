@@ -80,7 +80,7 @@ const cases = (files: string) => {
     ["tls", "localhost", `?sslmode=require${trusted}`, /^encrypted$/],
     ["tls", "127.0.0.1", `?sslmode=verify-ca${trusted}`, /^encrypted$/],
     ["mutual", "localhost", `?sslmode=verify-full${trusted}${client("client")}`, /^encrypted$/],
-    ["tls", "localhost", "", /^credentials: .* does not let the user tls in from here: .* may ask for TLS/],
+    ["tls", "localhost", "", /^credentials: .* does not allow the user tls to connect from here: .* may require TLS/],
     ["tls", "localhost", "?sslmode=verify-full", /^tls: The certificate .* is not trusted .* sslrootcert/],
     ["tls", "localhost", "?sslmode=require", /^tls: The certificate .* is not trusted/],
     [

@@ -22,7 +22,7 @@ const fromRatePlan = Effect.fnUntraced(function* (name: string) {
   const plan = yield* JsonFile.read(name, "<file>")
   return yield* Effect.try({
     try: (): Config => ({ carriers: [ratePlanCarrier(plan)] }),
-    catch: () => new CommandFailed({ message: "The rate plan has faults. See quotewire carriers check." })
+    catch: () => new CommandFailed({ message: "The rate plan has errors. Run quotewire carriers check to list them." })
   })
 })
 

@@ -22,17 +22,17 @@ export const http = (of: Http): ReadonlyArray<string> => {
 /** The answer to a request. There is none if the adapter aborted the request or did not wait for it. */
 const answerOf = ({ duration_ms, error, status }: Http): string => {
   if (status !== null) return `${status} in ${duration_ms} ms`
-  return error === "aborted" ? "given up before there was an answer" : `${error} in ${duration_ms} ms`
+  return error === "aborted" ? "aborted before an answer arrived" : `${error} in ${duration_ms} ms`
 }
 
 /** Why an ask has no usable answer, based on the last request to the carrier. */
 export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string => {
   const last = exchanged.findLast(({ direction }) => direction === "sent")
-  if (last === undefined) return `The adapter says that there is no answer: ${reason}.`
+  if (last === undefined) return `The adapter reports no answer: ${reason}.`
   const { duration_ms, error, status } = last
   if (status !== null) return `The carrier answered ${status} after ${duration_ms} ms: ${reason}.`
   return error === "aborted"
-    ? `The request was given up before the carrier answered: ${reason}.`
+    ? `The request was aborted before the carrier answered: ${reason}.`
     : `The carrier could not be reached (${error}): ${reason}.`
 }
 

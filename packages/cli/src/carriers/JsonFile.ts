@@ -8,7 +8,7 @@ const max_bytes = 10_000_000
 /** Reads a JSON file. Errors name its setting, `what`, such as `<file>`, and never repeat the text of the file. */
 export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const files = yield* FileSystem.FileSystem
-  const unreadable = () => new CommandFailed({ message: `${what} must be a file that can be read.` })
+  const unreadable = () => new CommandFailed({ message: `${what} must be a readable file.` })
   const { size } = yield* Effect.mapError(files.stat(path), unreadable)
   if (size > max_bytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
   const text = yield* Effect.mapError(files.readFileString(path), unreadable)
@@ -16,7 +16,8 @@ export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const shown = ConfigFile.shownFrom(paths)(paths.resolve(path))
   return yield* Effect.try({
     try: (): unknown => JSON.parse(text),
-    catch: (error) => new CommandFailed({ message: `${what} must be JSON: ${shown} has a mistake${placeOf(error)}.` })
+    catch: (error) =>
+      new CommandFailed({ message: `${what} must be JSON: ${shown} has a syntax error${placeOf(error)}.` })
   })
 })
 

@@ -16,9 +16,7 @@ export interface Settings {
 }
 
 /** The cell that a command acts on. */
-export const nameArgument = Argument.String("name").pipe(
-  Argument.withDescription("Name of the cell, as in the file of cells")
-)
+export const nameArgument = Argument.String("name").pipe(Argument.withDescription("Name of the cell in the cells file"))
 
 /** Reads the cells from the file that `--cells` names. */
 export const cellsOf = ({

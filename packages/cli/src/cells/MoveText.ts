@@ -24,11 +24,11 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
     case "following":
       return `Following the changes: ${sizeOf(progress.lag_bytes)} behind.`
     case "released":
-      return `The cell could not be held for long enough, and was released after ${progress.held_ms} ms; trying again.`
+      return `The cell could not be paused for long enough to switch, and was resumed after ${progress.held_ms} ms; trying again.`
     case "switched":
-      return `Switched. The cell was held for ${progress.held_ms} ms.`
+      return `Switched. The cell was paused for ${progress.held_ms} ms.`
     case "unreachable":
-      return "The new place does not answer. Drop its subscription and its schema by hand when it does."
+      return "The new server does not answer. Drop its subscription and schema by hand when it does."
     default:
       return null
   }
@@ -36,15 +36,15 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
 
 /** The last line that a move command prints, by outcome. */
 export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
-  moved: "Moved. Give the cell its new address as url in the file of cells, without moves_to.",
+  moved: "Moved. In the cells file, set the cell's url to its new address, and remove moves_to.",
   undone: "Undone. The cell is where it was.",
   kept_at_new:
-    "The cell is at its new place, without what the old server committed last and had not sent. Give the cell this address as url in the file of cells, and never start the old server again.",
+    "The cell is at its new place, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to this address, and never start the old server again.",
   kept_at_old: "The cell is back at its old place, as it was at the switch. Never start the new server again.",
   nothing: "Nothing was changed: no move is under way."
 }
 
-const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It keeps ${sizeOf(kept_bytes)} of the log of its server.`
+const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It makes its server keep ${sizeOf(kept_bytes)} of WAL.`
 
 const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): ReadonlyArray<string> => {
   if (phase === null) return []
@@ -57,7 +57,7 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
 }
 
 const slotOf = (slot: PgCells.MoveSlot): string =>
-  `The replication slot ${slot.name} of its server is used by no move: drop it with pg_drop_replication_slot. ${keeps(slot)}`
+  `No move uses the replication slot ${slot.name} of its server: drop it with pg_drop_replication_slot. ${keeps(slot)}`
 
 /** The state of a cell's moves, in sentences. Empty if nothing needs to be done. */
 export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>

@@ -11,7 +11,7 @@ const moveFlags = {
   name: nameArgument,
   dry_run: Flag.Boolean("dry-run").pipe(
     Flag.withDefault(false),
-    Flag.withDescription("Say whether the cell can be moved, and change nothing")
+    Flag.withDescription("Check whether the cell can be moved, and change nothing")
   ),
   undo: Flag.Boolean("undo").pipe(
     Flag.withDefault(false),
@@ -19,7 +19,7 @@ const moveFlags = {
   ),
   lost: Flag.Literals("lost", ["old", "new"]).pipe(
     Flag.optional,
-    Flag.withDescription("End a move whose old or new server is lost for good: the cell goes on at the other one")
+    Flag.withDescription("End a move whose old or new server is lost for good: the cell continues on the other one")
   ),
   ...flags
 }
@@ -42,7 +42,7 @@ export const moveCell = Command.make("move", reportAllErrors(moveFlags), (settin
   Effect.gen(function* () {
     const { dry_run, json, lost, name, undo } = settings
     if ([dry_run, undo, Option.isSome(lost)].filter(Boolean).length > 1) {
-      return yield* new WrongUsage({ message: "Give --dry-run, --undo or --lost, and only one of them." })
+      return yield* new WrongUsage({ message: "Use only one of --dry-run, --undo and --lost." })
     }
     const cells = yield* cellsOf(settings)
     if (dry_run) return yield* check(cells, name, json)

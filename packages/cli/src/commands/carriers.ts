@@ -30,7 +30,7 @@ const check = Command.make("check", reportAllErrors({ file: fileArgument, config
     const today = CalendarDay.dayOf(yield* Clock.currentTimeMillis)
     const faults = RatePlan.check(plan, { today, ratings })
     yield* Output.result(settings, { faults }, [...faults.map(lineOf), ...summaryOf(plan).map(rowOf)])
-    if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })
+    if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has errors." })
   })
 ).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
 
@@ -68,6 +68,6 @@ const rowOf = ([name, value]: readonly [string, string]): string => `${name.padE
 
 /** `quotewire carriers` checks and tries out carriers before a host serves them, and shows their status afterwards. */
 export const carriers = Command.make("carriers").pipe(
-  Command.withDescription("Check and test carriers before you serve them, and see how they are"),
+  Command.withDescription("Check and test carriers before you serve them, and see their status"),
   Command.withSubcommands([check, test, ask, status, reset])
 )

@@ -20,7 +20,7 @@ const max_work_waits_ms = 60_000
 const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > max_work_waits_ms
 
 const neglect = ({ work_waits_ms }: PgCells.CellReport): string =>
-  `Its work has waited for ${Math.floor(work_waits_ms / 1_000)} seconds: is a host working for it (--work-cells)?`
+  `Its jobs have waited for ${Math.floor(work_waits_ms / 1_000)} seconds: check that a host runs its jobs (--work-cells).`
 
 const stateOf = (cell: PgCells.CellReport): string =>
   cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : cell.room === null ? "Not added." : "Ready.")
@@ -64,12 +64,12 @@ const check = Command.make("check", reportAllErrors(flags), (settings) =>
       return yield* new CommandFailed({ message: `Jobs are overdue in ${neglected.length} of ${report.length} cells.` })
     }
     if (report.some(MoveText.isStopped)) {
-      return yield* new CommandFailed({ message: "A move was stopped, and keeps the log of its server." })
+      return yield* new CommandFailed({ message: "A stopped move makes its server keep WAL." })
     }
   })
 ).pipe(
   Command.withDescription(
-    "List the cells, and fail if a cell cannot be used, its work waits too long, or a move was stopped"
+    "List the cells, and fail if a cell cannot be used, its jobs wait too long, or a move was stopped"
   )
 )
 
@@ -79,7 +79,7 @@ const roomFlag = Flag.Int("room").pipe(
     () => "--room must be a whole number from 0 to 1000"
   ),
   Flag.withDefault(1),
-  Flag.withDescription("Its part of the new workspaces: 1 by default, 2 for twice as many, 0 for none")
+  Flag.withDescription("The cell's share of new workspaces: 1 by default, 2 for twice as many, 0 for none")
 )
 
 const dry_run = Flag.Boolean("dry-run").pipe(
@@ -102,7 +102,11 @@ const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
     if (report.length === 0) return yield* new CommandFailed({ message: "The cells file has no cell with that name." })
     yield* print(settings, report)
   })
-).pipe(Command.withDescription("Add a cell: create its schema, and let it take new workspaces. Again: change its room"))
+).pipe(
+  Command.withDescription(
+    "Add a cell: create its schema, and let it take new workspaces. Run it again to change the room"
+  )
+)
 
 /** `quotewire cells` shows and moves the cells of a service: the databases that its data is spread over. */
 export const cells = Command.make("cells").pipe(

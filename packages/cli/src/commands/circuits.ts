@@ -51,7 +51,7 @@ export const status = Command.make("status", reportAllErrors({ carrier: carrierF
     } while (after !== null)
     yield* print(carriers, settings)
     if (carriers.length === 0 && !settings.json)
-      yield* Console.error("There is no carrier of your own, or no connection.")
+      yield* Console.error("You have no carriers of your own, or no connections.")
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
     Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" })),
@@ -59,7 +59,7 @@ export const status = Command.make("status", reportAllErrors({ carrier: carrierF
   )
 ).pipe(
   Command.withDescription(
-    "Show each carrier's circuit, its last outcomes, the calls under way and the rate that is left"
+    "Show each carrier's circuit, its last outcomes, its running calls and how much of its rate limit is left"
   )
 )
 

@@ -14,9 +14,7 @@ const flags = { organization, config, ...database, seal_keys, json }
 
 const place = {
   ...flags,
-  carrier: Flag.String("carrier").pipe(
-    Flag.withDescription("Id of the carrier, such as naic:12345, as its adapter has it")
-  ),
+  carrier: Flag.String("carrier").pipe(Flag.withDescription("Id of the carrier in its adapter, such as naic:12345")),
   environment: word("environment", Caller.Environment.literals, "Environment that the connection is for")
 }
 
@@ -85,7 +83,7 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   )
 ).pipe(
   Command.withDescription(
-    "Set what an organization gives for a carrier, from standard input (JSON, or lines NAME=value) or from the variables QUOTEWIRE_CONNECTION_…"
+    "Set an organization's values for a carrier, from standard input (JSON, or lines NAME=value) or from the variables QUOTEWIRE_CONNECTION_…"
   )
 )
 
@@ -99,7 +97,7 @@ const test = Command.make("test", reportAllErrors(place), (settings) =>
     }
     if (!settings.json) yield* Output.lines([result.message ?? "The connection works."])
   }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
-).pipe(Command.withDescription("Try a connection at its carrier, and keep the result"))
+).pipe(Command.withDescription("Test a connection with its carrier, and save the result"))
 
 const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
@@ -128,6 +126,8 @@ const remove = Command.make("remove", reportAllErrors(place), (settings) =>
 
 /** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */
 export const connections = Command.make("connections").pipe(
-  Command.withDescription("Manage what organizations give for carriers, such as producer codes and API keys"),
+  Command.withDescription(
+    "Manage the values that organizations give for carriers, such as producer codes and API keys"
+  ),
   Command.withSubcommands([set, test, list, remove])
 )

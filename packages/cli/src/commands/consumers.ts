@@ -25,9 +25,7 @@ const filterOf = (settings: {
   ...(Option.isSome(settings.environment) && { environment: settings.environment.value })
 })
 
-const nameArgument = Argument.String("name").pipe(
-  Argument.withDescription("Name of the consumer, as the program has it")
-)
+const nameArgument = Argument.String("name").pipe(Argument.withDescription("Name of the consumer in your program"))
 
 const counted = (count: number, what: string): string => `${count} ${count === 1 ? what : `${what}s`}`
 
@@ -51,7 +49,11 @@ const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (sett
     if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
     yield* Output.lines(found.flatMap(linesOf))
   }).pipe(Database.withConsumers(settings))
-).pipe(Command.withDescription("List the consumers of events: how far each is, where it is behind, and what is parked"))
+).pipe(
+  Command.withDescription(
+    "List the consumers of events: how far behind each one is, where, and how many events it has parked"
+  )
+)
 
 const lineOf = ({ attempts, environment, error, event, organization_id, parked_at, retrying }: ParkedEvent): string =>
   [
@@ -105,7 +107,7 @@ const retry = Command.make("retry", reportAllErrors(eventFlags), ({ environment,
     yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
     yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  is retried`])
   }).pipe(Effect.catchTag("not_found", notParked), Database.withConsumers(settings))
-).pipe(Command.withDescription("Ask for one more attempt of a parked event, by a process that consumes the name"))
+).pipe(Command.withDescription("Retry a parked event once, in a process that runs the consumer"))
 
 const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
   Effect.gen(function* () {
@@ -117,6 +119,6 @@ const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, e
 
 /** `quotewire consumers` shows the consumers of events, and handles events that they have parked. */
 export const consumers = Command.make("consumers").pipe(
-  Command.withDescription("Look after the programs that consume events, and their parked events"),
+  Command.withDescription("Manage the consumers of events, and their parked events"),
   Command.withSubcommands([list, listParked, retry, drop])
 )

@@ -17,7 +17,7 @@ const flags = {
   ),
   request: Flag.String("request").pipe(
     Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
-    Flag.withDescription("The same id as a flag"),
+    Flag.withDescription("The id, as a flag instead of the argument"),
     Flag.optional
   ),
   receipt_stdin: Flag.Boolean("receipt-stdin").pipe(
@@ -32,13 +32,13 @@ const flags = {
       () => "--by must have 1 to 200 characters"
     ),
     Flag.withDescription(
-      "Who erases, or the ticket that asks for it. It is kept: do not name the person. Not needed with --dry-run"
+      "Who erases the data, or the ticket that requests it. This is stored, so do not name the person. Not needed with --dry-run"
     ),
     Flag.optional
   ),
   dry_run: Flag.Boolean("dry-run").pipe(
     Flag.withDefault(false),
-    Flag.withDescription("Print what there is to erase, and change nothing")
+    Flag.withDescription("Print what would be erased, and change nothing")
   ),
   ...database,
   seal_keys,
@@ -66,7 +66,7 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   const given = [settings.id, settings.request].filter(Option.isSome)
   const [request] = given
   if (given.length + (settings.receipt_stdin ? 1 : 0) !== 1) {
-    return yield* new WrongUsage({ message: "Give the id of a quote request or --receipt-stdin, and not both." })
+    return yield* new WrongUsage({ message: "Give either the id of a quote request or --receipt-stdin, not both." })
   }
   const organization_id = Option.getOrUndefined(settings.organization)
   const environment = Option.getOrUndefined(settings.environment)
@@ -138,7 +138,7 @@ export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
   })
 ).pipe(
   Command.withDescription(
-    "Erase what is known about a person, from one quote request or from all that were started with one receipt"
+    "Erase a person's data from one quote request, or from all that were started with one receipt"
   )
 )
 

@@ -20,7 +20,7 @@ const tail = Command.make(
       const following = yield* Feed.follow(HostClient.make(settings), since)
       yield* following.events.pipe(Stream.filter(Feed.isOf(types)), Stream.runForEach(print(json)))
     }).pipe(Effect.scoped, StandardOutput.untilClosed)
-).pipe(Command.withDescription("Print events as they come"))
+).pipe(Command.withDescription("Print events as they arrive"))
 
 const list = Command.make(
   "list",
@@ -46,7 +46,7 @@ const subscriptionFlag = Flag.String("subscription").pipe(
     Schema.decodeUnknownOption(Ids.SubscriptionId),
     () => "--subscription must be the id of a subscription, such as sub_01…"
   ),
-  Flag.withDescription("Id of the subscription that gets the event again, sub_…"),
+  Flag.withDescription("Id of the subscription to send the event to again, sub_…"),
   Flag.optional
 )
 
@@ -73,7 +73,7 @@ const forwarded = Effect.fnUntraced(function* (
   const isAsked = ({ id }: Feed.FeedEvent) => id === settings.event_id
   const found = yield* Feed.stored(HostClient.make(settings), "start").pipe(Stream.filter(isAsked), Stream.runHead)
   if (Option.isNone(found)) {
-    return yield* new CommandFailed({ message: "No such event in the feed, which keeps 30 days." })
+    return yield* new CommandFailed({ message: "No such event in the feed, which keeps events for 30 days." })
   }
   const event = found.value
   const result = yield* forward({ url, secret, header_prefix: settings.webhook_header_prefix }, event)
@@ -96,14 +96,14 @@ const resend = Command.make(
   ({ forward_to, signing_secret, subscription, ...settings }) =>
     Effect.gen(function* () {
       if (Option.isSome(forward_to) === Option.isSome(subscription)) {
-        return yield* new WrongUsage({ message: "Give --forward-to or --subscription, and not both." })
+        return yield* new WrongUsage({ message: "Use either --forward-to or --subscription, not both." })
       }
       if (Option.isSome(subscription)) return yield* replayed(settings, subscription.value)
       if (Option.isNone(forward_to)) return
       if (Option.isNone(signing_secret)) {
         const variable = Settings.variableOf("signing-secret")
         return yield* new WrongUsage({
-          message: `--forward-to needs --signing-secret (or ${variable}), the secret that your receiver knows.`
+          message: `--forward-to needs --signing-secret (or ${variable}), the secret with which your receiver verifies signatures.`
         })
       }
       yield* forwarded(settings, forward_to.value, signing_secret.value)

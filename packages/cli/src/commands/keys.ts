@@ -14,7 +14,7 @@ const create = Command.make(
   "create",
   reportAllErrors({
     organization,
-    environment: word("environment", Caller.Environment.literals, "Environment that the key acts in"),
+    environment: word("environment", Caller.Environment.literals, "Environment of the key"),
     kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
     config,
     ...database,

@@ -36,7 +36,7 @@ const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSe
 })
 
 const unreachable =
-  "quotewire: Nothing answers at --forward-to. Start your receiver; each event is tried once, and quotewire events resend sends it again."
+  "quotewire: Nothing answers at --forward-to. Start your receiver. Each event is sent only once; to send it again, run quotewire events resend."
 
 const run = Effect.fnUntraced(function* (settings: ListenSettings) {
   const forward = yield* Forward.make
@@ -49,7 +49,7 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
     secret: yield* secretOf(settings),
     header_prefix: settings.webhook_header_prefix
   }
-  if (!settings.json) yield* Console.log("Forwarding events as they come. Press Ctrl-C to stop.")
+  if (!settings.json) yield* Console.log("Forwarding events as they arrive. Press Ctrl-C to stop.")
   let isReachable = true
   const forwardAndPrint = Effect.fnUntraced(function* (event: Feed.FeedEvent) {
     const forwarded = yield* forward(receiver, event)
@@ -71,4 +71,4 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
 /** `quotewire listen` sends the events of a host to your receiver, in the form that a subscription gets. */
 export const listen = Command.make("listen", reportAllErrors(flags), (settings) =>
   StandardOutput.untilClosed(run(settings)).pipe(Effect.provide(Forward.layer))
-).pipe(Command.withDescription("Send events to your receiver as they come, signed as webhooks are"))
+).pipe(Command.withDescription("Send events to your receiver as they arrive, signed like webhooks"))

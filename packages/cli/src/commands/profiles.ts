@@ -24,7 +24,7 @@ const readKey = Effect.fnUntraced(function* (base_url: string) {
   }
   if (!canPrompt) {
     return yield* new CommandFailed({
-      message: "This terminal would show the key while you type it: give the key on standard input."
+      message: "This terminal cannot hide the key while you type it: pass the key on standard input instead."
     })
   }
   return yield* Prompt.run(
@@ -79,9 +79,9 @@ export const login = Command.make(
       yield* check(profile)
       yield* ProfileFile.keep(name, profile)
       const shown = printed(name, profile)
-      yield* Output.result({ json }, shown, [`Kept: ${lineOf(shown)}`])
+      yield* Output.result({ json }, shown, [`Saved: ${lineOf(shown)}`])
     })
-).pipe(Command.withDescription("Keep an API key and the address of its host, so that commands can call it"))
+).pipe(Command.withDescription("Save an API key and the address of its host, so that commands can call it"))
 
 /** `quotewire logout` removes a key. */
 export const logout = Command.make(
@@ -94,19 +94,19 @@ export const logout = Command.make(
       }
       yield* Output.result({ json }, { name }, [`Removed ${name}. Its key remains valid until you revoke it.`])
     })
-).pipe(Command.withDescription("Remove a key that quotewire login has kept"))
+).pipe(Command.withDescription("Remove a key that quotewire login has saved"))
 
 const list = Command.make("list", reportAllErrors({ json: Settings.json }), ({ json }) =>
   Effect.gen(function* () {
     const kept = [...(yield* ProfileFile.read)].map(([name, profile]) => printed(name, profile))
     if (json) return yield* Output.json({ profiles: kept })
-    if (kept.length === 0) return yield* Console.error("There are no profiles. Keep a key with: quotewire login.")
+    if (kept.length === 0) return yield* Console.error("There are no profiles. Save a key with: quotewire login.")
     yield* Output.lines(kept.map(lineOf))
   })
 ).pipe(Command.withDescription("List the profiles: their names, hosts, and kinds of key, never the keys"))
 
 /** `quotewire profiles` shows the saved keys. */
 export const profiles = Command.make("profiles").pipe(
-  Command.withDescription("See which keys are kept for calling hosts"),
+  Command.withDescription("See the saved keys for calling hosts"),
   Command.withSubcommands([list])
 )

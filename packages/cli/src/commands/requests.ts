@@ -83,10 +83,10 @@ const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) 
       StandardOutput.untilClosed
     )
   )
-).pipe(Command.withDescription("Print the calls of a host's request log as they come"))
+).pipe(Command.withDescription("Print the calls of a host's request log as they arrive"))
 
 /** `quotewire requests` shows what happened to a quote request, and the calls that a host logged. */
 export const requests = Command.make("requests").pipe(
-  Command.withDescription("Look into quote requests, and into the request log of a host"),
+  Command.withDescription("Inspect quote requests, and the request log of a host"),
   Command.withSubcommands([show, tail])
 )

@@ -29,7 +29,7 @@ const status = Command.make("status", reportAllErrors(flags), (settings) =>
     if (settings.json) return yield* Console.log(JSON.stringify(found))
     for (const key of found.keys) yield* Console.log(lineOf(key))
   }).pipe(Database.withSealedRows(settings))
-).pipe(Command.withDescription("Count what each seal key seals, and say which keys can be removed"))
+).pipe(Command.withDescription("Count what each seal key seals, and show which keys can be removed"))
 
 /** The shortest time between two progress lines, in milliseconds. */
 const print_every_ms = 1_000
@@ -51,14 +51,16 @@ const makePrinter = Effect.gen(function* () {
 
 const summaryOf = ({ complete, left, passes, removable, resealed }: SealedRows.SealRotation): ReadonlyArray<string> => [
   `Sealed again: ${resealed}, in ${passes} ${passes === 1 ? "pass" : "passes"}.`,
-  ...left.map(({ key_name, sealed }) => `Cannot be opened, and was left as it is: ${sealed} sealed with ${key_name}.`),
+  ...left.map(
+    ({ key_name, sealed }) => `Left unchanged, because it cannot be opened: ${sealed} sealed with ${key_name}.`
+  ),
   ...(complete
     ? []
     : ["Hosts still seal with an older key: start all of them with the newest one, and run this again."]),
   ...(removable.length === 0
     ? []
     : [
-        `Can be removed from the settings, after a quarter of an hour: ${removable.join(", ")}. See quotewire seal status.`
+        `You can remove these keys from the settings after 15 minutes: ${removable.join(", ")}. Check with quotewire seal status.`
       ])
 ]
 
@@ -82,7 +84,7 @@ const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
   }).pipe(Database.withSealedRows(settings))
 ).pipe(
   Command.withDescription(
-    "Seal again, with the newest key, what older seal keys have sealed, while hosts run; continues where it was stopped"
+    "Seal what older keys have sealed again with the newest key, while hosts run; resumes where it was stopped"
   )
 )
 
@@ -103,13 +105,13 @@ const giveUp = Command.make(
       yield* Console.log(
         settings.json
           ? JSON.stringify({ key_name, given_up: true })
-          : `${key_name}  is given up: what it seals reads as lost. Restart every host.`
+          : `${key_name}  is given up: hosts now treat what it seals as lost. Restart every host.`
       )
     }).pipe(Database.withSealedRows(settings))
 ).pipe(Command.withDescription("Give up a seal key that is lost for good, so that hosts start without it"))
 
 /** `quotewire seal` manages sealed data and its keys. */
 export const seal = Command.make("seal").pipe(
-  Command.withDescription("Rotate the seal keys of a database, and say what they seal"),
+  Command.withDescription("Rotate the seal keys of a database, and show what they seal"),
   Command.withSubcommands([status, rotate, giveUp])
 )

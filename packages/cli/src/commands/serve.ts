@@ -93,7 +93,7 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
 })
 
 const no_live_carriers =
-  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. List your carriers in its configuration file (--config)."
+  "This host has no live carriers, so live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
 /** Announces that a host is ready, and which carriers it has. */
 const announce =

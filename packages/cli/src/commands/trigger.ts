@@ -48,7 +48,7 @@ const advance = Flag.String("advance").pipe(
   Flag.filterMap(readSeconds, () => "--advance must be a time such as 90s, 10m, 1h or 2d, at most 365d"),
   Flag.withMetavar("time"),
   Flag.withDescription(
-    "Move the clock of the sandbox after the start, such as 1h, so that everything in that time happens"
+    "After the start, advance the sandbox clock by this time, such as 1h, so that everything due in it happens"
   ),
   Flag.optional
 )
@@ -130,7 +130,7 @@ const ownExample = (settings: TriggerSettings, line: string) =>
 const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   if (!Redacted.value(settings.api_key).startsWith("sandbox_server_")) {
     return yield* new WrongUsage({
-      message: "trigger needs a sandbox server key, sandbox_server_…: it plays scenarios."
+      message: "trigger plays scenarios, so it needs a sandbox server key, sandbox_server_…."
     })
   }
   const client = HostClient.make(settings)

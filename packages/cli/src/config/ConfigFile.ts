@@ -98,7 +98,7 @@ export const importFile = Effect.fnUntraced(function* (file: string, shown: (fil
   }).pipe(
     Effect.timeoutOrElse({
       duration: load_timeout_ms,
-      orElse: () => refused(`${shown(file)} has not finished loading within a minute.`)
+      orElse: () => refused(`${shown(file)} did not finish loading within a minute.`)
     })
   )
 })

@@ -82,10 +82,10 @@ export const read = Effect.gen(function* () {
   )
   if (Option.isNone(info)) return none
   yield* refuseShared(path, info.value)
-  const stored = decode(yield* JsonFile.read(path, "The file of profiles"))
+  const stored = decode(yield* JsonFile.read(path, "The profiles file"))
   if (Option.isNone(stored)) {
     return yield* new CommandFailed({
-      message: `${path} does not hold profiles: remove it, and run quotewire login again.`
+      message: `${path} is not a valid profiles file: remove it, and run quotewire login again.`
     })
   }
   const profiles: Profiles = new Map(
@@ -104,7 +104,7 @@ const write = Effect.fnUntraced(
     const found = yield* findFolder
     if (Option.isNone(found)) {
       const name = isWindows ? "APPDATA" : "HOME or XDG_CONFIG_HOME"
-      return yield* new CommandFailed({ message: `There is no folder to keep profiles in: set ${name}.` })
+      return yield* new CommandFailed({ message: `There is no folder for the profiles file: set ${name}.` })
     }
     const stored = [...profiles].map(([name, { api_key, base_url }]) => [
       name,
@@ -134,7 +134,9 @@ const write = Effect.fnUntraced(
 export const keep = Effect.fnUntraced(function* (name: string, profile: Profile) {
   const profiles = new Map(yield* read).set(name, profile)
   if (profiles.size > max_profiles) {
-    return yield* new CommandFailed({ message: `At most ${max_profiles} profiles are kept: remove one first.` })
+    return yield* new CommandFailed({
+      message: `You already have ${max_profiles} profiles, the maximum: remove one first.`
+    })
   }
   yield* write(profiles)
 })

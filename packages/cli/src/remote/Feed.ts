@@ -36,10 +36,10 @@ export const typesFlag = Flag.String("types").pipe(
       const types = text.split(",").map((type) => type.trim())
       return types.every(isType) ? Option.some(types) : Option.none()
     },
-    (text) => `--types must be types of events, such as quote.created, separated by commas${meant(text)}`
+    (text) => `--types must be event types, such as quote.created, separated by commas${meant(text)}`
   ),
   Flag.withDefault<ReadonlyArray<string>>([]),
-  Flag.withDescription("Types of events, separated by commas, such as quote.created; all by default")
+  Flag.withDescription("Event types, separated by commas, such as quote.created; all by default")
 )
 
 const isType = (type: string): boolean => Event.choosable.includes(type)

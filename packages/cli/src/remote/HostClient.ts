@@ -91,7 +91,7 @@ const sentenceOf = (error: unknown): string | null => {
     ({ allowed_values = [], message, path }) =>
       `${path}: ${message}${allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`}`
   )
-  return [`The host refuses (${error.code}): ${error.message}`, ...fields].join(" ")
+  return [`The host refused the call (${error.code}): ${error.message}`, ...fields].join(" ")
 }
 
 const key = `--api-key (or ${Settings.variableOf("api-key")}, or the profile)`

@@ -48,7 +48,7 @@ export const read = Effect.fnUntraced(function* (file: string) {
   }
   const cells = Array.map(list.value, cellOf)
   const names = cells.map(({ name }) => name)
-  if (new Set(names).size < names.length) return yield* wrong("each needs a name of its own")
+  if (new Set(names).size < names.length) return yield* wrong("each cell needs a different name")
   return cells
 })
 

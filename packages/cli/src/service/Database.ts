@@ -51,10 +51,10 @@ export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, Wr
   Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
     const { cells, database_url, work_cells = Option.none() } = settings
     if (Option.isSome(cells) && Option.isSome(database_url)) {
-      return Effect.fail(new WrongUsage({ message: "Give --database-url or --cells, and not both." }))
+      return Effect.fail(new WrongUsage({ message: "Use either --database-url or --cells, not both." }))
     }
     if (Option.isSome(cells)) return cellsAt(cells.value, work_cells)
-    if (Option.isSome(work_cells)) return Effect.fail(wrongWorkCells("be left out without --cells"))
+    if (Option.isSome(work_cells)) return Effect.fail(wrongWorkCells("be used together with --cells"))
     if (Option.isSome(database_url)) return Effect.succeed({ url: database_url.value })
     return Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["database-url"])}.` }))
   })

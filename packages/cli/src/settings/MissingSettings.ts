@@ -14,7 +14,7 @@ export const namesVariable =
 /** What can be given instead of a setting, and how to create its value. */
 const hints: { readonly [flag: string]: { readonly instead?: string; readonly make?: string } } = {
   "database-url": { instead: "--cells for several databases" },
-  "api-key": { make: "or keep a key with: quotewire login" },
+  "api-key": { make: "or save a key with: quotewire login" },
   "seal-keys": { make: "make a seal key with: openssl rand -base64 32" }
 }
 

@@ -121,7 +121,7 @@ export const caller_key = keyOf("API key to call the host with")
 /** The running host that a command calls. */
 export const called_url = baseAddress(
   "base-url",
-  "Address of the host; by default that of the profile, or http://127.0.0.1:8787, as quotewire dev has it"
+  "Address of the host; by default that of the profile, or http://127.0.0.1:8787, where quotewire dev listens"
 )
 
 /** The host that a command calls if nothing else is set: that of `quotewire dev`. */
@@ -132,7 +132,7 @@ export const isProfileName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !ApiKey.isWellFormed(name)
 
 /** The name of a profile: a key that `quotewire login` saved, with the address of its host. */
-export const profile = textSetting("profile", "Name of a profile; default by default").pipe(
+export const profile = textSetting("profile", "Name of a profile; by default, the one named default").pipe(
   Flag.filter(isProfileName, () =>
     settingError("profile", "be a name of 1 to 64 letters, digits, dots, hyphens and underscores")
   )

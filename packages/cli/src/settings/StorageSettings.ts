@@ -74,7 +74,7 @@ export const seal_keys = secret(
   Flag.filter(
     (keys) => !keys.some(Seal.isGuessable),
     () =>
-      settingError("seal-keys", "be random, and one of these can be guessed; create one with openssl rand -base64 32")
+      settingError("seal-keys", "be random, but one of these can be guessed; create one with openssl rand -base64 32")
   )
 )
 

@@ -45,7 +45,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "requests tail": [{ command: "quotewire requests tail", description: "Follow the calls of your integration" }],
   login: [
-    { command: "quotewire login --base-url https://quotes.example.com", description: "Ask for a key, and keep it" },
+    { command: "quotewire login --base-url https://quotes.example.com", description: "Ask for a key, and save it" },
     { command: "quotewire login --profile staging < key.txt", description: "Read the key from standard input" }
   ],
   logout: [{ command: "quotewire logout --profile staging" }],
@@ -94,7 +94,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
         "quotewire consumers drop crm evt_01m84v0ff8nrk5ty5ppekmrp7v --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment live"
     }
   ],
-  "carriers check": [{ command: "quotewire carriers check plan.json", description: "Find every fault of a rate plan" }],
+  "carriers check": [{ command: "quotewire carriers check plan.json", description: "Find every error in a rate plan" }],
   "carriers test": [
     { command: "quotewire carriers test quotewire.config.ts --environment sandbox" },
     { command: "quotewire carriers test quotewire.config.ts --cassette acme.json", description: "Without a network" }

@@ -36,18 +36,18 @@ export const recorded = Effect.fnUntraced(function* <A, E, R>(
   if (!isGood(result)) return result
   const cassette = yield* Effect.mapError(recording.cassette, ({ message }) => new CommandFailed({ message }))
   if (cassette.exchanges.length === 0) {
-    return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette is written." })
+    return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette was written." })
   }
   for (const { effect, name } of replay(cassette)) yield* Effect.mapError(effect, unplayable(name))
   const files = yield* FileSystem.FileSystem
   yield* Effect.mapError(
     files.writeFileString(file, Cassette.text(cassette)),
-    () => new CommandFailed({ message: "--cassette must be a file that can be written." })
+    () => new CommandFailed({ message: "--cassette must be a writable file." })
   )
   return result
 })
 
 const unplayable = (name: string) => (broken: CarrierContract.ContractBroken) =>
   new CommandFailed({
-    message: `The recording cannot be played back, so no cassette is written. In the case "${name}": ${broken.message}`
+    message: `The recording cannot be played back, so no cassette was written. In the case "${name}": ${broken.message}`
   })

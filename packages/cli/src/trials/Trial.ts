@@ -28,7 +28,7 @@ export const factsOf = (file: Option.Option<string>) =>
       Effect.flatMap(JsonFile.read(name, "--facts"), (json) =>
         Effect.mapError(
           Schema.decodeUnknownEffect(ByLine)(json),
-          () => new CommandFailed({ message: "--facts must hold an object with the application of each line." })
+          () => new CommandFailed({ message: "--facts must contain an object with the application of each line." })
         )
       )
   })
@@ -48,7 +48,7 @@ export const connectionOf = Effect.fnUntraced(function* (
   const values = yield* hasCassette ? ConnectionInput.fromVariables(names) : ConnectionInput.read(names)
   const read = yield* Effect.mapError(
     Schema.decodeUnknownEffect(Values)(values),
-    () => new CommandFailed({ message: `The connection must give a text for each of ${names.join(", ")}.` })
+    () => new CommandFailed({ message: `The connection must have text for each of ${names.join(", ")}.` })
   )
   const missing = names.filter((name) => read[name] === undefined)
   if (missing.length > 0 && !hasCassette) {
@@ -65,5 +65,9 @@ const Values = Schema.Record(Schema.String, Schema.String)
 /** Refuses several carriers if more than one needs a connection. */
 export const expectOneConnection = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
   carriers.length > 1 && carriers.some(({ connection }) => connection !== undefined)
-    ? Effect.fail(new WrongUsage({ message: "A carrier asks for a connection. Choose one with --carrier." }))
+    ? Effect.fail(
+        new WrongUsage({
+          message: "A carrier needs a connection, so only one carrier can run. Choose it with --carrier."
+        })
+      )
     : Effect.void

@@ -26,7 +26,7 @@ const lineOf = (setting: Option.Option<string>, served: ReadonlyArray<string>) =
 const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.Asked): ReadonlyArray<string> => {
   const [first, ...more] = Result.match(answer, {
     onSuccess: CarrierText.reply,
-    onFailure: ({ message }) => ["no answer that could be used", ...message.split("\n")]
+    onFailure: ({ message }) => ["no usable answer", ...message.split("\n")]
   })
   return [
     `${first} in ${duration_ms} ms`,
@@ -39,7 +39,7 @@ const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.A
 const cassetteFlag = Recording.cassetteFlag("File to which --record writes")
 
 const recordFlag = Recording.recordFlag(
-  "Write what the carrier says to --cassette if its answer can be used, without secrets and redacted values"
+  "Record the carrier's answers in --cassette if its reply is usable, without secrets and redacted values"
 )
 
 interface RecordSettings {
@@ -51,13 +51,13 @@ interface RecordSettings {
 const fileOf = ({ cassette, record }: RecordSettings) =>
   record === Option.isSome(cassette)
     ? Effect.succeed(Option.getOrNull(cassette))
-    : Effect.fail(new WrongUsage({ message: "--record and --cassette, the file to write, need each other." }))
+    : Effect.fail(new WrongUsage({ message: "Use --record together with --cassette, the file to write." }))
 
 /** Why there is no usable answer. */
 const failureOf = ({ answer, http }: CarrierContract.Asked): string =>
   Result.match(answer, {
     onSuccess: (reply) => CarrierText.noAnswer(reply.kind === "unavailable" ? reply.reason : reply.kind, http),
-    onFailure: () => "The answer of the adapter cannot be used."
+    onFailure: () => "The adapter's answer is not valid."
   })
 
 const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
@@ -106,10 +106,10 @@ export const ask = Command.make(
         yield* Output.json({ reply, error, ...exchanged })
       } else yield* Output.lines(linesOf(asked))
       if (!isUsable(asked)) {
-        const unwritten = file === null ? "" : " No cassette is written."
+        const unwritten = file === null ? "" : " No cassette was written."
         return yield* new CommandFailed({
           message: CarrierText.printable(`${failureOf(asked)}${unwritten}`)
         })
       }
     })
-).pipe(Command.withDescription("Ask a carrier once, and show its answer and what was exchanged, redacted"))
+).pipe(Command.withDescription("Ask a carrier once, and show its answer and the redacted HTTP exchanges"))

@@ -12,11 +12,11 @@ import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
 const cassetteFlag = Recording.cassetteFlag(
-  "File with what the carrier has said: nothing is sent. With --record it is written"
+  "File with recorded answers of the carrier: nothing is sent. With --record, the file to write"
 )
 
 const recordFlag = Recording.recordFlag(
-  "Ask the carrier, and write what it says to --cassette if all cases pass, without secrets and redacted values"
+  "Ask the carrier, and record its answers in --cassette if all cases pass, without secrets and redacted values"
 )
 
 interface Settings {
@@ -45,7 +45,7 @@ const played = Effect.fnUntraced(function* (file: string) {
   const content = yield* JsonFile.read(file, "--cassette")
   return yield* Effect.try({
     try: () => Cassette.parse(content),
-    catch: () => new CommandFailed({ message: "--cassette must be a cassette, as --record writes it." })
+    catch: () => new CommandFailed({ message: "--cassette must be a cassette that --record has written." })
   })
 })
 
@@ -111,8 +111,8 @@ export const test = Command.make(
       const cases = results.flatMap((result) => result.cases)
       const failed = cases.filter(({ message }) => message !== null).length
       if (failed > 0) {
-        const unwritten = settings.record ? " No cassette is written." : ""
+        const unwritten = settings.record ? " No cassette was written." : ""
         return yield* new CommandFailed({ message: `${failed} of ${cases.length} cases failed.${unwritten}` })
       }
     })
-).pipe(Command.withDescription("Test carriers by the contract of adapters, at their sandbox or with a cassette"))
+).pipe(Command.withDescription("Test carriers against the adapter contract, in their sandbox or with a cassette"))

@@ -142,7 +142,7 @@ describe("quotewire trigger", () => {
       assert.deepStrictEqual(ended, {
         how: "wrong usage",
         out: "",
-        err: "quotewire: trigger needs a sandbox server key, sandbox_server_…: it plays scenarios."
+        err: "quotewire: trigger plays scenarios, so it needs a sandbox server key, sandbox_server_…."
       })
     })
   )
@@ -267,7 +267,7 @@ describe("quotewire requests", () => {
       const logged = yield* runInProcess(["requests", "show", `req_${"0".repeat(26)}`], {})
       assert.strictEqual(
         logged.err,
-        "quotewire: For req_…: Set QUOTEWIRE_API_KEY (or --api-key); or keep a key with: quotewire login."
+        "quotewire: For req_…: Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login."
       )
     })
   )
@@ -299,9 +299,9 @@ describe("a call that no host answers", () => {
       assert.deepStrictEqual(said, [
         "quotewire: The host rejected the key of --api-key (or QUOTEWIRE_API_KEY, or the profile).",
         "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY, or the profile) may not do this: use a server key.",
-        `quotewire: The host at ${page.address} has answered HTTP 200 with text/html in place of JSON.`,
+        `quotewire: The host at ${page.address} answered HTTP 200 with text/html instead of JSON.`,
         `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
-        "Set QUOTEWIRE_API_KEY (or --api-key); or keep a key with: quotewire login. See quotewire events list --help."
+        "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."
       ])
     })
   )

@@ -5,7 +5,7 @@ import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { host, type Received, receiver, unknownKey } from "../support/servedHost.ts"
 
 /** What `listen` prints before the first event. */
-const readyLine = "Forwarding events as they come. Press Ctrl-C to stop."
+const readyLine = "Forwarding events as they arrive. Press Ctrl-C to stop."
 
 const own = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 
@@ -158,7 +158,7 @@ describe("quotewire events resend", () => {
       )
       assert.deepStrictEqual(
         [none.how, none.err],
-        ["failed", "quotewire: No such event in the feed, which keeps 30 days."]
+        ["failed", "quotewire: No such event in the feed, which keeps events for 30 days."]
       )
     })
   )
@@ -195,7 +195,7 @@ describe("quotewire events resend", () => {
       const both = yield* runInProcess(["events", "resend", event_id, "--subscription", id, "--forward-to", url], env)
       assert.deepStrictEqual(
         [both.how, both.err],
-        ["wrong usage", "quotewire: Give --forward-to or --subscription, and not both."]
+        ["wrong usage", "quotewire: Use either --forward-to or --subscription, not both."]
       )
     })
   )

@@ -89,7 +89,7 @@ describe("a host whose answers are not the documented ones", () => {
       const { address, env } = yield* answering(answer)
       const { err, how, out } = yield* runInProcess(args, env)
       assert.deepStrictEqual([how, out], ["failed", ""])
-      const said = `quotewire: The host at ${address} has answered HTTP 200 with JSON that is not as documented: ${wrong}`
+      const said = `quotewire: The host at ${address} answered HTTP 200 with JSON that is not as documented: ${wrong}`
       assert.strictEqual(err.slice(0, said.length), said)
       assert.notInclude(err, "secret")
     })

@@ -25,7 +25,7 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
 }
 
 const guessable =
-  "A seal key must be 32 random bytes, and one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
+  "A seal key must be 32 random bytes, but one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
 
 /** Says which keys are missing, and which keys were given at which position. Names reveal nothing about keys. */
 export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | "missing">): string => {

@@ -84,7 +84,7 @@ export const check = (
 ): Result.Result<ConnectionValues, ReadonlyArray<FieldError>> => {
   const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
   if (adapter?.connection === undefined) {
-    const message = adapter === undefined ? "There is no such carrier." : "This carrier asks for no connection."
+    const message = adapter === undefined ? "There is no such carrier." : "This carrier needs no connection."
     const connectable = adapters.filter(({ connection }) => connection !== undefined)
     return refused(
       "carrier_id",

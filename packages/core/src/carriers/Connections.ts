@@ -240,12 +240,12 @@ const tryOut = (
   { values, organization_id, environment, carrier_id }: Connection
 ): Effect.Effect<ConnectionTestResult> => {
   if (adapter?.connection === undefined) {
-    return Effect.succeed(failed("No carrier of this program asks for this connection."))
+    return Effect.succeed(failed("No carrier of this program uses this connection."))
   }
   const { connection: fields } = adapter
   const asked = valuesFor(fields, values)
   if (asked === null) {
-    return Effect.succeed(failed("The carrier asks for a field that was not given: set the connection again."))
+    return Effect.succeed(failed("The connection lacks a field that the carrier needs: set the connection again."))
   }
   if (adapter.testConnection === undefined) return Effect.succeed(not_tested)
   return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(

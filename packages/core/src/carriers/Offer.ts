@@ -74,7 +74,7 @@ const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArra
     "term_months",
     `Must be one of ${terms_months.join(", ")}.`
   ),
-  ...rule(fees.length <= max_list, "fees", `Must hold at most ${max_list} fees.`),
+  ...rule(fees.length <= max_list, "fees", `Must have at most ${max_list} fees.`),
   ...fees.slice(0, max_list).flatMap((fee, index) => amount(fee.amount, `fees.${index}.amount`))
 ]
 
@@ -168,7 +168,7 @@ const brokenActions = (
   actions: CarrierOffer["extra_actions"] = [],
   context: OfferContext
 ): ReadonlyArray<BrokenRule> => [
-  ...rule(actions.length <= max_actions, "extra_actions", `Must hold at most ${max_actions} actions.`),
+  ...rule(actions.length <= max_actions, "extra_actions", `Must have at most ${max_actions} actions.`),
   ...actions.slice(0, max_actions).flatMap((action, index) => {
     const path = `extra_actions.${index}`
     const names = Object.keys(action)

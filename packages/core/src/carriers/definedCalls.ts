@@ -45,7 +45,7 @@ const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
 
 const foreign = () =>
   new Error(
-    "The ask does not fit the definition: the definition does not have its line, or the connection lacks a field"
+    "The ask does not match the carrier's definition: the definition lacks its line, or the connection lacks a field"
   )
 
 /** An ask as a definition's functions see it, before it is checked. */

@@ -26,7 +26,7 @@ export const makeWaitForQuotes =
     signal?.throwIfAborted()
     const timer = new AbortController()
     const stop = signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal])
-    const timedOut = new DOMException(`No answer has come within ${timeout_ms} ms.`, "TimeoutError")
+    const timedOut = new DOMException(`No answer arrived within ${timeout_ms} ms.`, "TimeoutError")
     sleep(timeout_ms, stop).then(
       () => timer.abort(timedOut),
       () => {}

@@ -39,7 +39,7 @@ const linesRule: OptionRule = (value) => {
   if (list.length === 0) return [{ path: "", message: "Must have at least one line." }]
   const names = list.map((line) => (isLine(line) ? line.name : null))
   return list.flatMap((line, position) => {
-    if (!isLine(line)) return [{ path: `${position}`, message: "Must be a line, as defineLine returns." }]
+    if (!isLine(line)) return [{ path: `${position}`, message: "Must be a line that defineLine returned." }]
     return [...line.faults(), ...nameFaults(names, position)].map(below(`${position}`))
   })
 }
@@ -72,7 +72,7 @@ const ratingsRule: OptionRule = (value, config) => {
   const lines = linesIn(config)
   const names = list.map((rating) => (isRating(rating) ? rating.line.name : null))
   return names.flatMap((name, position) => {
-    if (name === null) return [{ path: `${position}`, message: "Must be a rating, as Rating.make returns." }]
+    if (name === null) return [{ path: `${position}`, message: "Must be a rating that Rating.make returned." }]
     const first = names.indexOf(name)
     if (first !== position)
       return [{ path: `${position}.line`, message: `Must differ from the line of ratings.${first}.` }]
@@ -152,7 +152,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   ratings: ratingsRule,
   carriers: carriersRule,
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
-  carrier_transport: layerRule("Must be a layer, as CarrierTransports.layer() returns."),
+  carrier_transport: layerRule("Must be a layer, such as CarrierTransports.layer()."),
   sandbox_connections: sandboxConnectionsRule,
   exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
   exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
@@ -182,7 +182,8 @@ const faultsOf = (
   rules: Readonly<Record<string, OptionRule>>,
   required: ReadonlyArray<string> = []
 ): ReadonlyArray<FieldError> => {
-  if (!Predicate.isReadonlyObject(value)) return [{ path: "", message: "Must be an object, as defineConfig returns." }]
+  if (!Predicate.isReadonlyObject(value))
+    return [{ path: "", message: "Must be an object, such as the one that defineConfig returns." }]
   const given = new Map([...required.map((option) => [option, undefined] as const), ...Object.entries(value)])
   return Array.from(given).flatMap(([option, found]) => {
     const rule = Object.hasOwn(rules, option) ? rules[option] : undefined
@@ -200,7 +201,7 @@ const below =
 
 /** The message of the error. A single fault is on the same line; several are on a line each. */
 const messageOf = (faults: ReadonlyArray<FieldError>): string => {
-  const sentences = limitFields({ found: faults, more: 0 }, "fault").map(sentenceOf)
+  const sentences = limitFields({ found: faults, more: 0 }, "error").map(sentenceOf)
   return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`
 }
 

@@ -50,7 +50,7 @@ export const make = (
       if (exit !== null && Exit.isSuccess(exit)) return null
       const log =
         exit === null
-          ? Effect.logWarning(`An event handler was cut off after ${timeout_ms} ms`)
+          ? Effect.logWarning(`An event handler timed out after ${timeout_ms} ms`)
           : (log_messages ? Fault.logWithMessages : Fault.log)("An event handler failed", exit.cause)
       yield* Effect.annotateLogs(log, logged)
       return exit === null ? "timeout" : Fault.classOf(Cause.squash(exit.cause))

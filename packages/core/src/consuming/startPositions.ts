@@ -63,7 +63,7 @@ export const storeStartPositions = Effect.fnUntraced(function* (
   const is_complete = from === "oldest"
   if ((yield* loadStart(storage, name)) === null) yield* storeStart(storage, name, 1, { started_at: now, is_complete })
   const start = yield* loadStart(storage, name)
-  if (start === null) return yield* Effect.die(new Error(`The start of the consumer ${name} was not stored`))
+  if (start === null) return yield* Effect.die(new Error(`The start position of the consumer ${name} was not stored`))
   const { started_at, version } = start
   if (start.is_complete) return started_at
   yield* eachWorkspacePage(storage, (page) =>

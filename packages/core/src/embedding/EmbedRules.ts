@@ -26,10 +26,10 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   ...configRules,
   carriers: (value, options) =>
     Layer.isLayer(value) ? layer("one with CarrierAdapters")(value, options) : configRules.carriers(value, options),
-  logger: must("Must have the functions debug, info, warn and error, as console has.", isLogger),
+  logger: must("Must have the functions debug, info, warn and error, like console.", isLogger),
   cryptography: layer("NodeCrypto.layer of @quotewire/http"),
   limits: must(
-    "Must have all that Allowance.standardLimits has: each limit a whole number of at least 1, or null.",
+    "Must have every limit of Allowance.standardLimits, each a whole number of at least 1, or null.",
     isLimits
   ),
   webhooks: layer("NodeWebhookSender.layer() of @quotewire/http"),

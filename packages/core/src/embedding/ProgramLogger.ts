@@ -49,7 +49,7 @@ export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => 
       Logger.defaultLogger.log({
         ...options,
         logLevel: "Error",
-        message: ["The logger of the program has thrown. Entries that it does not take are printed here"],
+        message: ["The program's logger threw an error. Entries that it does not accept are printed here"],
         cause: Cause.die(Fault.redacted(thrown))
       })
     }

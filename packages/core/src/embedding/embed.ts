@@ -55,7 +55,11 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
       if (refusal === null && name === "create_event_subscription" && options.webhooks === undefined) {
-        return run(Effect.fail(new InvalidConfig({ message: `webhooks: This program sends none. ${webhooks_option}` })))
+        return run(
+          Effect.fail(
+            new InvalidConfig({ message: `webhooks: This program does not send webhooks. ${webhooks_option}` })
+          )
+        )
       }
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
       return run(limits === undefined ? withoutLimits(call) : call, signal)

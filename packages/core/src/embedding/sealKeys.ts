@@ -31,5 +31,5 @@ const what_to_do = "pass 32 random bytes in base64, as generateSealKey() makes t
 /** The refusal to open a sealed storage with random keys, because `seal_keys` was not given. */
 export const randomKeysRefused = new InvalidConfig({
   message:
-    "seal_keys was not given, so random keys were made, which do not open what this storage holds: pass the keys that it was sealed with as seal_keys."
+    "You did not pass seal_keys, so random keys were made, which cannot open the data in this storage: pass the keys that it was sealed with as seal_keys."
 })

@@ -144,7 +144,7 @@ export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others
     (facts) =>
       facts[first] === undefined
         ? undefined
-        : others.flatMap((name) => (facts[name] === undefined ? [missing(name, `It goes with ${first}.`)] : [])),
+        : others.flatMap((name) => (facts[name] === undefined ? [missing(name, `It is required with ${first}.`)] : [])),
     { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
   )
 

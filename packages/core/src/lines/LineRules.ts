@@ -49,7 +49,7 @@ const noStruct = { path: "facts", message: "Must be a Schema.Struct." }
 const checkNames = (names: ReadonlyArray<string>, path: string): Faults =>
   names.flatMap((name, index) => [
     ...rule(is_name.test(name), `${path}.${index}`, name_form),
-    ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must stand in the list once.")
+    ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must appear in the list only once.")
   ])
 
 const json_values: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
@@ -80,7 +80,12 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
     ]
   }
   if (SchemaAST.resolveIdentifier(ast) !== undefined) {
-    return [{ path, message: "Must have no identifier: the served JSON Schema says everything in its place." }]
+    return [
+      {
+        path,
+        message: "Must have no identifier, because the served JSON Schema is written inline, without references."
+      }
+    ]
   }
   if (SchemaAST.isArrays(ast)) return [...ast.elements, ...ast.rest].flatMap((item) => checkFacts(item, `${path}.*`))
   if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => checkFacts(type, path)).slice(0, 1)
@@ -98,7 +103,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
 export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
   Result.try({
     try: run,
-    catch: (thrown): Faults => [{ path, message: `Throws with the example: ${String(thrown)}` }]
+    catch: (thrown): Faults => [{ path, message: `Throws an error for the example: ${String(thrown)}` }]
   })
 
 /** Runs a function of a definition with the example, and checks what it returns. */

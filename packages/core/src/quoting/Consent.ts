@@ -12,7 +12,7 @@ import { Timestamp } from "../wire/Timestamp.ts"
  * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent). A
  * model does what a refusal says, and would otherwise make up a consent that nobody gave.
  */
-const no_receipt = "This is no receipt of the person's consent. Ask the person, and never make one up."
+const no_receipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
 const not_asked = "The person's consent is missing. Ask the person."
 const not_read = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
 const not_agreed = "The person did not agree. Ask the person."

@@ -157,7 +157,7 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.Reques
   const code = Start.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
   if (code === null || left_ms <= 0) return null
-  const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is away for a moment"
+  const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is temporarily unavailable"
   return ApiError.make(code, {
     message: `${what}: the scenario plays it for the first attempt of a request_key.`,
     retry_after_seconds: Math.ceil(left_ms / 1_000)

@@ -151,5 +151,5 @@ const deadLink = (quote: Quote.Quote): Destination => ({
   _tag: "page",
   status: 410,
   title: quote.status_details.reason === "expired" ? "This quote has expired" : "This quote is no longer available",
-  message: `${quote.status_details.message} Ask for a new quote to go on.`
+  message: `${quote.status_details.message} To continue, ask for a new quote.`
 })

@@ -297,7 +297,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> =>
   caller.kind === "keyless" && !uuid.test(input.request_key)
-    ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
+    ? [{ path: "request_key", message: "Must be a UUID if no API key is sent." }]
     : []
 
 /** The scenario to play. The workspace's active scenario is ignored if the line cannot play it. */

@@ -53,18 +53,20 @@ const table = <Value extends Schema.Top>(value: Value) => ({
     Fact.listOf(
       Schema.Struct({
         from: Schema.Int,
-        to: Schema.optionalKey(Schema.Int.annotate({ description: "Absent in the last band: and above" })),
+        to: Schema.optionalKey(
+          Schema.Int.annotate({ description: "Leave it out in the last band, which has no upper end" })
+        ),
         value
       }),
       { min: 1, max: 1_000 },
-      { description: "Values by ranges of whole numbers, both ends included, without a hole" }
+      { description: "Values by ranges of whole numbers, both ends included, without gaps" }
     )
   ),
   points: Schema.optionalKey(
     Fact.listOf(
       Schema.Struct({ at: Schema.Int, value }),
       { min: 2, max: 1_000 },
-      { description: "Straight lines between points; before the first and after the last, the value stays" }
+      { description: "Linear interpolation between the points; constant before the first and after the last" }
     )
   ),
   otherwise: Schema.optionalKey(value.annotate({ description: "For ZIP codes that `values` does not list" })),
@@ -83,7 +85,7 @@ export interface Table {
 
 const TableFactor = Schema.Struct({
   name: Name,
-  factor: Schema.optionalKey(FactorValue.annotate({ description: "A factor that is always the same" })),
+  factor: Schema.optionalKey(FactorValue.annotate({ description: "A constant factor" })),
   ...table(FactorValue),
   ...where
 })
@@ -124,7 +126,9 @@ const Rule = Schema.Struct({
   message: Schema.optionalKey(Sentence.annotate({ description: "For the person; must not repeat a fact" })),
   from: Schema.optionalKey(Fact.day({ description: "The first day on which the rule applies" })),
   until: Schema.optionalKey(Fact.day({ description: "The last day on which the rule applies" })),
-  when: Schema.optionalKey(Conditions.annotate({ description: "All must hold, for one subject and one driver" })),
+  when: Schema.optionalKey(
+    Conditions.annotate({ description: "All conditions must be true, for one subject and one driver" })
+  ),
   ...where
 })
 /** An underwriting rule: when the carrier declines, and why. */
@@ -133,7 +137,9 @@ export type Rule = typeof Rule.Type
 const Fee = Schema.Struct({
   code: Name,
   cents: Cents,
-  times: Schema.optionalKey(Name.annotate({ description: "A variable that counts, such as vehicles" })),
+  times: Schema.optionalKey(
+    Name.annotate({ description: "A variable that is a count, such as vehicles, to multiply by" })
+  ),
   when: Schema.optionalKey(Conditions),
   ...where
 })
@@ -167,7 +173,7 @@ const Example = Schema.Struct({
   premium_cents: Schema.optionalKey(wholeNumber(1, highest_amount)),
   declined: Schema.optionalKey(Schema.Literals(declineReasons)),
   steps: Schema.optionalKey(
-    Schema.Record(Schema.String, Schema.Int).annotate({ description: "Amounts on the way, in cents, by step" })
+    Schema.Record(Schema.String, Schema.Int).annotate({ description: "Intermediate amounts in cents, by step" })
   )
 })
 /** A worked example: facts, and the premium or decline that the plan must give. */
@@ -188,9 +194,11 @@ export const RatePlan = Schema.Struct({
   }),
   line: LineName,
   product: textUpTo(100, 1),
-  reviewed_on: Fact.day({ description: "The day on which a person last compared the plan with what was filed" }),
+  reviewed_on: Fact.day({ description: "The day on which a person last compared the plan with the filed rates" }),
   states: StateList,
-  rounding: Schema.Literals(roundings).annotate({ description: "To what the amount is rounded after each factor" }),
+  rounding: Schema.Literals(roundings).annotate({
+    description: "The unit to which the amount is rounded after each factor"
+  }),
   base_cents: Schema.Record(Schema.String, Base).annotate({
     description: "The base rate of each cover of the line, for twelve months"
   }),
@@ -213,7 +221,7 @@ export const RatePlan = Schema.Struct({
   fees: Schema.optionalKey(Fact.listOf(Fee, { max: 50 })),
   underwriting: Fact.listOf(Rule, { max: 200 }, { description: "The first rule that applies decides" }),
   coverage: Schema.optionalKey(Coverage),
-  conditions: Schema.optionalKey(Fact.listOf(Sentence, { max: 20 }, { description: "Said with every price" })),
+  conditions: Schema.optionalKey(Fact.listOf(Sentence, { max: 20 }, { description: "Shown with every price" })),
   evidence_label: Schema.optionalKey(Sentence.annotate({ description: "How reliable the price is, for a person" })),
   handoff: Schema.optionalKey(
     Schema.Struct({

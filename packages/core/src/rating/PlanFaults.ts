@@ -30,6 +30,6 @@ export class PlanFaults {
   all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed
-      : [...this.#listed, { path: "", message: `There are ${this.#more} more faults.` }]
+      : [...this.#listed, { path: "", message: `There are ${this.#more} more errors.` }]
   }
 }

@@ -160,7 +160,7 @@ const checkBands = (
   highest: number,
   path: string
 ): void => {
-  const missing = (from: number, to: number) => `Has a hole: ${from === to ? from : `${from} to ${to}`} has no value.`
+  const missing = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
   for (const [index, { from, to }] of bands.entries()) {
     const at = `${path}.${index}`
     const before = bands[index - 1]

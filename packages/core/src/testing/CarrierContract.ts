@@ -67,7 +67,7 @@ export const cases = (
   return [
     rule(stage, "declares itself correctly", () =>
       expectNone(
-        "The adapter's declarations have mistakes. Correct what stands at each path.",
+        "The adapter's declarations have errors. Correct the value at each path.",
         AdapterRules.check(adapter, lines)
       )
     ),
@@ -171,7 +171,8 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   }
   const { begun } = count
   yield* passing(Effect.sleep(after_end_ms))
-  if (count.begun > begun) yield* broken("ask returned, but sends another request. Stop everything when it is aborted.")
+  if (count.begun > begun)
+    yield* broken("ask returned, but then sent another request. Stop everything when it is aborted.")
 })
 
 /** How long an ask that has ended is watched. */
@@ -190,7 +191,7 @@ const answersTrouble = (subject: Subject.Subject) =>
     Effect.fnUntraced(function* (trouble) {
       const what = `If the carrier ${trouble.name}, ask`
       const reply = yield* called(what, () => inTrouble(subject, trouble), subject.terms.attempt_timeout_ms)
-      yield* expectRead(`${what} returns what is no valid reply.`, Subject.read(subject, reply))
+      yield* expectRead(`${what} returned an invalid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
     // The failures are the contract's own, so nobody needs to read of them.

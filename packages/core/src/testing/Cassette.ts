@@ -81,7 +81,7 @@ const findWrong = Input.findings(Cassette)
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
   const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
-  throw new InvalidCassette({ message: ["This is no cassette.", ...wrong.slice(0, max_told)].join(" ") })
+  throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, max_told)].join(" ") })
 }
 
 /** How many mistakes, requests or fields a message tells. */
@@ -316,13 +316,13 @@ const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
 
 const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
   if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
-    return "The cassette has this request less often. Record it again."
+    return "The cassette has fewer of this request. Record it again."
   }
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
     const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, max_told).join(", ")}`
-    return `The cassette expects another body${where}. Give the facts of the recording, record it again, or add what changes at each run, such as a time, to redact.`
+    return `The cassette expects a different body${where}. Give the facts of the recording, record it again, or add what changes at each run, such as a time, to redact.`
   }
   const expected = left.slice(0, max_told).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`

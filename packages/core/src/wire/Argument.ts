@@ -33,7 +33,7 @@ export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject
   return (given) => {
     const wrong = find(given)
     if (wrong.length === 0) return given
-    const told = limitFields({ found: wrong, more: 0 }, "fault").map(ruleText)
+    const told = limitFields({ found: wrong, more: 0 }, "error").map(ruleText)
     throw new InvalidArgument({ message: `${name} got an invalid argument. ${told.join(" ")}` })
   }
 }

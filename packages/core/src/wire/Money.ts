@@ -55,10 +55,7 @@ const moneyOf = (amount_minor: number): Money => ({ amount_minor, currency: "USD
 
 const orThrow = (maker: string, read: Result.Result<number, string>): Money =>
   moneyOf(
-    Result.getOrThrowWith(
-      read,
-      (rule) => new InvalidMoney({ message: `${maker} was given no amount of money. ${rule}` })
-    )
+    Result.getOrThrowWith(read, (rule) => new InvalidMoney({ message: `${maker} needs an amount of money. ${rule}` }))
   )
 
 /**

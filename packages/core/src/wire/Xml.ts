@@ -29,7 +29,7 @@ export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
   let elements = 0
   const allowed = (events: Arr.NonEmptyReadonlyArray<Xml.Event>) => {
     if (events.some(({ _tag }) => _tag === "Doctype")) {
-      return Effect.fail(invalid("It has a DOCTYPE, which is not read."))
+      return Effect.fail(invalid("It has a DOCTYPE, which is not supported."))
     }
     elements += events.filter(({ _tag }) => _tag === "StartElement").length
     return elements > max_elements

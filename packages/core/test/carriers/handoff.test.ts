@@ -70,7 +70,7 @@ describe("the link at the click", () => {
       },
       "A carrier's adapter failed"
     ],
-    ["is late", () => Effect.never, "A carrier gave no link in time"],
+    ["is late", () => Effect.never, "A carrier did not return a link in time"],
     [
       "leads to a foreign host",
       () => Effect.succeed("https://elsewhere.example/1"),

@@ -62,7 +62,7 @@ describe("wait_for_quotes", () => {
     const silent = noted(scripted("hangs").client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     await vi.advanceTimersByTimeAsync(3_000)
     assert.strictEqual(note.error, unavailable)
-    assert.include(String(silent.error), "TimeoutError: No answer has come within 3000 ms.")
+    assert.include(String(silent.error), "TimeoutError: No answer arrived within 3000 ms.")
   })
 
   it("retries after temporary errors, as late as they ask for", async () => {

@@ -48,12 +48,15 @@ describe("a configuration", () => {
     { given: [acme] },
     { given: () => ({ carriers: [acme] }) }
   ])("must be an object: $given", ({ given }) => {
-    assert.strictEqual(faultsOf(given), "The configuration is not valid: Must be an object, as defineConfig returns.")
+    assert.strictEqual(
+      faultsOf(given),
+      "The configuration is not valid: Must be an object, such as the one that defineConfig returns."
+    )
   })
 
   it.each([
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
-    { given: { ratings: [rating, {}] }, says: "ratings.1: Must be a rating, as Rating.make returns." },
+    { given: { ratings: [rating, {}] }, says: "ratings.1: Must be a rating that Rating.make returned." },
     { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must differ from the line of ratings.0." },
     { given: { ratings: [{ ...rating, line: { name: "violin" } }] }, says: "ratings.0.line: Must be listed in lines." },
     {
@@ -64,7 +67,7 @@ describe("a configuration", () => {
     { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
     {
       given: { carrier_transport: fetch },
-      says: "carrier_transport: Must be a layer, as CarrierTransports.layer() returns."
+      says: "carrier_transport: Must be a layer, such as CarrierTransports.layer()."
     },
     { given: { exchange_recording: "all" }, says: "exchange_recording: Must be an object." },
     {
@@ -170,7 +173,7 @@ describe("a configuration", () => {
       },
       {
         given: { "naic:34567": values },
-        says: ".naic:34567: This carrier asks for no connection. Allowed: naic:12345, naic:23456."
+        says: ".naic:34567: This carrier needs no connection. Allowed: naic:12345, naic:23456."
       },
       {
         given: { "naic:23456": { api_key: "Zq7x" } },
@@ -186,6 +189,6 @@ describe("a configuration", () => {
   it("is refused with a hundred faults at most, and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)
-    assert.strictEqual(lines.at(-1), "  … and 50 more faults.")
+    assert.strictEqual(lines.at(-1), "  … and 50 more errors.")
   })
 })

@@ -64,7 +64,7 @@ describe("seal keys", () => {
       yield* Effect.promise(() => first.ready)
       const second = yield* embedded({ storage })
       for (const promise of [second.ready, second.createOrganization("Acme")]) {
-        assert.match(yield* messageOf(promise), /^seal_keys was not given, so random keys were made/)
+        assert.match(yield* messageOf(promise), /^You did not pass seal_keys, so random keys were made/)
       }
     })
   )
@@ -98,8 +98,8 @@ describe("an option of the wrong type, as JavaScript lets it pass", () => {
     ["seal_keys", secret, /seal_keys must be a list of at least one key/],
     ["seal_keys", [1, null], /seal_keys\[0\] and seal_keys\[1\] must be a seal key/],
     ["carriers", null, /carriers: Must be a list of carriers/],
-    ["limits", {}, /limits: Must have all that/],
-    ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have all that/],
+    ["limits", {}, /limits: Must have every limit of/],
+    ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have every limit of/],
     ["logger", { info: secret }, /logger: Must have the functions debug, info, warn and error/],
     ["webhooks", secret, /webhooks: Must be a layer/],
     ["cryptography", {}, /cryptography: Must be a layer/],
@@ -192,7 +192,7 @@ describe("a logger of the program", () => {
         2
       )
       assert.lengthOf(
-        said.filter((text) => text.includes("The logger of the program has thrown")),
+        said.filter((text) => text.includes("The program's logger threw an error")),
         1
       )
     })
@@ -213,7 +213,7 @@ describe("a logger of the program", () => {
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const said = printed.mock.calls.map((parts) => parts.join(" ")).join("\n")
       assert.include(said, "no sandbox carriers")
-      assert.include(said, "The logger of the program has thrown")
+      assert.include(said, "The program's logger threw an error")
       assert.notInclude(said, "The disk is full")
       assert.deepStrictEqual(unhandled, [])
     })

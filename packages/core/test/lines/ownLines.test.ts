@@ -73,7 +73,7 @@ describe("the lines of a configuration", () => {
     {
       what: "something else than a line",
       given: [bicycle, { name: "boat" }],
-      says: ["lines.1: Must be a line, as defineLine returns."]
+      says: ["lines.1: Must be a line that defineLine returned."]
     },
     {
       what: "two lines of one name",
@@ -98,7 +98,7 @@ describe("the lines of a configuration", () => {
         "lines.0.facts_version: Must be a day, YYYY-MM-DD.",
         "lines.0.disclosures.1: Must begin with a small letter, and have only small letters, digits and underscores, at most 60.",
         "lines.0.codes.coverage_codes: Must not be empty.",
-        "lines.0.codes.fee_codes.1: Must stand in the list once."
+        "lines.0.codes.fee_codes.1: Must appear in the list only once."
       ]
     },
     {
@@ -122,7 +122,7 @@ describe("the lines of a configuration", () => {
         "lines.0.facts.registered: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
         "lines.0.facts.owner.born: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
         "lines.0.facts.owner.name: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
-        "lines.0.facts.motors.*: Must have no identifier: the served JSON Schema says everything in its place."
+        "lines.0.facts.motors.*: Must have no identifier, because the served JSON Schema is written inline, without references."
       ]
     },
     {
@@ -202,7 +202,7 @@ describe("the lines of a configuration", () => {
         })
       ],
       says: [
-        "lines.0.stateOf: Throws with the example: TypeError: no state",
+        "lines.0.stateOf: Throws an error for the example: TypeError: no state",
         "lines.0.subjectsOf: Must return at least one subject."
       ]
     }

@@ -309,7 +309,7 @@ describe("a price that is not an amount of money", () => {
       const line = only(lines, "A carrier's answer breaks the rules and was dropped")
       assert.match(
         String(line.annotations.broken_rules),
-        /^Money\.dollars was given no amount of money\. Must be whole cents/
+        /^Money\.dollars needs an amount of money\. Must be whole cents/
       )
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id })
       const [exchange] = yield* onRecord()

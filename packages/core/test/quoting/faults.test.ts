@@ -163,7 +163,7 @@ describe("the log, when an answer is refused,", () => {
       offers(offer({ subjects: [subject] })),
       "offers.0.subjects.0.subject_id: Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
     ],
-    ["no offer", { kind: "offers", offers: [] }, "offers: Must hold at least one offer."],
+    ["no offer", { kind: "offers", offers: [] }, "offers: Must have at least one offer."],
     ["nothing", undefined, "The answer must be an object."],
     ["an unknown kind", { kind: "maybe" }, "kind: Must be one of offers, declined, pending, question, unavailable."],
     [

@@ -68,7 +68,7 @@ const tables: ReadonlyArray<Row> = [
       ]
     }),
     "factors.0.bands.1.from",
-    "Has a hole: 1900 to 1909 has no value."
+    "Has a gap: 1900 to 1909 has no value."
   ],
   [
     "bands that overlap",
@@ -98,13 +98,13 @@ const tables: ReadonlyArray<Row> = [
     "bands that begin too late",
     withFactor({ ...year_built, bands: [{ from: 1_701, value: 1 }] }),
     "factors.0.bands.0.from",
-    "Has a hole: 1700 has no value."
+    "Has a gap: 1700 has no value."
   ],
   [
     "bands that end too early",
     withFactor({ ...year_built, bands: [{ from: 1_700, to: 2_000, value: 1 }] }),
     "factors.0.bands.0.to",
-    "Has a hole: 2001 to 2028 has no value."
+    "Has a gap: 2001 to 2028 has no value."
   ],
   [
     "points out of order",
@@ -336,6 +336,6 @@ describe("the check of a rate plan finds", () => {
     const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)
-    assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more faults." })
+    assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more errors." })
   })
 })

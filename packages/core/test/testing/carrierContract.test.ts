@@ -159,12 +159,12 @@ describe("the contract of carriers", () => {
       "declares itself correctly",
       /^- handoff_hosts\.0: /m
     ],
-    ["is late", { ask: () => Effect.never }, answer, /gave no answer within 15000 ms/],
+    ["is late", { ask: () => Effect.never }, answer, /did not answer within 15000 ms/],
     [
       "is late and cannot be ended",
       { ask: () => Effect.uninterruptible(Effect.never) },
       answer,
-      /gave no answer within 15000 ms/
+      /did not answer within 15000 ms/
     ],
     [
       "offers a fraction of a cent",

@@ -247,7 +247,7 @@ describe("a cassette", () => {
       const { base_url, cassette } = yield* recorded
       const [, answers] = replayed(base_url, { ...cassette, connection: {} })
       const error = yield* Effect.flip(answers?.effect ?? Effect.void)
-      assert.match(error.message, /The cassette expects another body, which differs at broker\./)
+      assert.match(error.message, /The cassette expects a different body, which differs at broker\./)
     })
   )
 
@@ -256,7 +256,7 @@ describe("a cassette", () => {
       "has another body",
       { size: 80 },
       (cassette) => cassette,
-      /^POST \/quotes at 127\.0\.0\.1:\d+: The cassette expects another body, which differs at size\./
+      /^POST \/quotes at 127\.0\.0\.1:\d+: The cassette expects a different body, which differs at size\./
     ],
     [
       "is not on it",

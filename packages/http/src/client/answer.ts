@@ -28,13 +28,13 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
   const value = parse(text)
   // The connection may have broken, so a retry may help.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
-  if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not of this API")
-  if (!isObject(value)) throw unexpected(response, host, "JSON that is not of this API")
+  if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not from this API")
+  if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
   const answered = response.headers.get("service-version")
-  if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not of this API")
+  if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
   // A retry of an old call gets the original answer, in the revision of that time.
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
-    throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
+    throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }
   return { value, response }
 }
@@ -46,7 +46,7 @@ export const undocumented = (response: Response, host: string, { message, path }
 }
 
 const ofType = (content_type: string | null): string =>
-  content_type === null ? "no content type" : `${shortened(content_type)} in place of JSON`
+  content_type === null ? "no content type" : `${shortened(content_type)} instead of JSON`
 
 /** Truncates text from another program for use in a message. */
 const shortened = (text: string): string => text.slice(0, 100)
@@ -65,7 +65,7 @@ const unexpected = (
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address to which it redirects.`
-      : `The host at ${host} has answered HTTP ${status} with ${what}.`,
+      : `The host at ${host} answered HTTP ${status} with ${what}.`,
     status,
     content_type: shortenedOrNull(headers.get("content-type")),
     request_id: shortenedOrNull(headers.get("request-id")),

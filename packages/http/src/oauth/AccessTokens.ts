@@ -189,7 +189,7 @@ const reasons: Readonly<Record<string, string>> = {
 const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: JWTPayload) {
   // The library does not check the type of this claim.
   const sub: unknown = payload.sub
-  if (!Predicate.isString(sub) || sub === "") return yield* invalid("The access token names nobody (sub).")
+  if (!Predicate.isString(sub) || sub === "") return yield* invalid("The access token has no subject (sub).")
   const kind = kindOf(settings.scopes, payload)
   if (kind === null) return yield* new InsufficientScope()
   const organization_id = organizationOf(settings.organization, payload)
@@ -199,7 +199,7 @@ const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: J
   return grant
 })
 
-const no_organization = "The access token names no organization of this host."
+const no_organization = "The access token does not name an organization of this host."
 
 const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.OrganizationId | null => {
   if ("organization_id" in rule) return rule.organization_id

@@ -131,8 +131,8 @@ const discover = Effect.fnUntraced(function* (issuer: string) {
     "Unloadable",
     () => read(`${origin}/.well-known/oauth-authorization-server${path}`, Metadata)
   )
-  if (metadata.issuer !== issuer) return yield* unloadable("its metadata name another issuer.")
-  if (!isSafeAddress(metadata.jwks_uri)) return yield* unloadable("its metadata name no https address for them.")
+  if (metadata.issuer !== issuer) return yield* unloadable("its metadata names a different issuer.")
+  if (!isSafeAddress(metadata.jwks_uri)) return yield* unloadable("its metadata has no https address for them.")
   return metadata.jwks_uri
 })
 
@@ -151,7 +151,7 @@ const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloa
     })
     const text = new TextDecoder().decode(Bytes.concat(chunks))
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), () =>
-      unloadable("the answer was not what it should be.")
+      unloadable("the answer was not the expected JSON.")
     )
   }).pipe(
     Effect.catchTag("HttpClientError", () => Effect.fail(unloadable("the issuer could not be reached."))),

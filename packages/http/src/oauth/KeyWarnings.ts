@@ -4,20 +4,20 @@ import { Clock, Effect } from "effect"
 const problems = {
   not_loaded: {
     text: "The keys of the OAuth issuer could not be loaded",
-    check: "Can this host reach the issuer? Are issuer and jwks_url right?"
+    check: "Check that this host can reach the issuer, and that issuer and jwks_url are right."
   },
   not_published: {
     text: "An access token is signed with a key that the OAuth issuer does not publish",
     check:
-      "Does the issuer publish an RSA, EC or OKP key with this kid for this algorithm? Are issuer and jwks_url right?"
+      "Check that the issuer publishes an RSA, EC or OKP key with this kid for this algorithm, and that issuer and jwks_url are right."
   },
   several_fit: {
     text: "Several keys of the OAuth issuer fit an access token, so none is used",
-    check: "Does the issuer put a kid into its tokens, and has each key that it publishes a kid of its own?"
+    check: "Check that the issuer puts a kid into its tokens, and that each key that it publishes has a different kid."
   },
   not_usable: {
     text: "A key of the OAuth issuer cannot be used",
-    check: "Is the published key whole and long enough?"
+    check: "Check that the published key is complete and long enough."
   }
 } as const
 

@@ -128,7 +128,7 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
   ["onAnswered", Predicate.isFunction, "a function"],
   ["address", Predicate.isFunction, "a function"],
-  ["limits", Allowance.isLimits, "limits that have all that Allowance.standardLimits has"]
+  ["limits", Allowance.isLimits, "limits with every limit of Allowance.standardLimits"]
 ]
 
 const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
@@ -171,7 +171,9 @@ const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions
   if (proxies === undefined) return Result.succeed(null)
   const trusted = RequestInfo.readTrusted(String(proxies))
   if (trusted === null) {
-    return refused("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
+    return refused(
+      "proxies must be the number of proxies in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8."
+    )
   }
   return RequestInfo.proxyHeaders.includes(proxy_header)
     ? Result.succeed({ trusted, header: proxy_header })

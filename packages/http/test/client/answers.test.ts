@@ -54,13 +54,13 @@ describe("an answer that is not of the API", () => {
     [
       "a page",
       page(200),
-      "The host at https://host.example has answered HTTP 200 with text/html; charset=utf-8 in place of JSON.",
+      "The host at https://host.example answered HTTP 200 with text/html; charset=utf-8 instead of JSON.",
       { status: 200, content_type: "text/html; charset=utf-8", retry_action: "none" }
     ],
     [
       "a page of a proxy",
       page(504),
-      "The host at https://host.example has answered HTTP 504 with text/html; charset=utf-8 in place of JSON.",
+      "The host at https://host.example answered HTTP 504 with text/html; charset=utf-8 instead of JSON.",
       { status: 504, retry_action: "retry" }
     ],
     [
@@ -72,37 +72,37 @@ describe("an answer that is not of the API", () => {
     [
       "nothing",
       raw(null, {}, 204),
-      "The host at https://host.example has answered HTTP 204 with no content type.",
+      "The host at https://host.example answered HTTP 204 with no content type.",
       { status: 204, content_type: null }
     ],
     [
       "half an answer",
       raw('{"secret":', asJson),
-      "The host at https://host.example has answered HTTP 200 with text that is not JSON, or only a part of it.",
+      "The host at https://host.example answered HTTP 200 with text that is not JSON, or only a part of it.",
       { status: 200, retry_action: "retry" }
     ],
     [
       "JSON of another API",
       raw('{"message":"a secret"}', asJson, 404),
-      "The host at https://host.example has answered HTTP 404 with JSON that is not of this API.",
+      "The host at https://host.example answered HTTP 404 with JSON that is not from this API.",
       { status: 404, retry_action: "none" }
     ],
     [
       "JSON of another API that is fine with the call",
       raw('{"secret":1}', { "content-type": "application/json" }),
-      "The host at https://host.example has answered HTTP 200 with JSON without a Service-Version, so it is not of this API.",
+      "The host at https://host.example answered HTTP 200 with JSON without a Service-Version, so it is not from this API.",
       { status: 200, retry_action: "none" }
     ],
     [
       "a list",
       raw("[]", asJson),
-      "The host at https://host.example has answered HTTP 200 with JSON that is not of this API.",
+      "The host at https://host.example answered HTTP 200 with JSON that is not from this API.",
       { status: 200 }
     ],
     [
       "another revision",
       json({}, { headers: { "service-version": "2099-01-01" } }),
-      "The host at https://host.example has answered HTTP 200 with revision 2099-01-01 in place of 2026-09-26.",
+      "The host at https://host.example answered HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
       { status: 200, retry_action: "none" }
     ]
   ])("is told when it is %s: what came, and neither its body nor the key", async (_, step, message, fields) => {
@@ -157,7 +157,7 @@ describe("an answer that lacks what the client needs", () => {
     const error = await rejectionOf(call(client))
     if (!(error instanceof HostError)) return assert.fail(String(error))
     assert.deepInclude(error, {
-      message: `The host at https://host.example has answered HTTP 200 with JSON that is not as documented: ${wrong}.`,
+      message: `The host at https://host.example answered HTTP 200 with JSON that is not as documented: ${wrong}.`,
       reason: "unexpected_answer",
       status: 200,
       request_id: "req_7",

@@ -4,7 +4,7 @@ import { count, joinFirst, more } from "./phrases.ts"
 /** An accepted feedback report, with its status. */
 export const feedback = Answer.summarized(
   ({ feedback_id, status }: { readonly feedback_id: string; readonly status: string }) =>
-    `Report ${feedback_id} is ${status}. It changes no quote; nothing more is to be done.`
+    `Report ${feedback_id} is ${status}. It changes no quote; you need to do nothing more.`
 )
 
 interface LoggedRequests {

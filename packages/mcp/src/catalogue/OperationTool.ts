@@ -234,7 +234,7 @@ const readNow = <R>(
 
 /** Replaces the `forbidden` error for keyless callers, because its message refers to a key. */
 const needsKey = ApiError.make("forbidden", {
-  message: "This tool needs the key of a server, and this call has no key. tools/list has the tools that need none."
+  message: "This tool needs a server key, but this call has no key. See tools/list for the tools that need none."
 })
 
 /** A refusal in terms of the tool's arguments instead of headers and paths. */

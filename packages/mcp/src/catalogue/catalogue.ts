@@ -27,7 +27,7 @@ const hiddenHandle = (audience: ToolAudience) => (needsHandle(audience) ? [] : [
 
 const pageNotes = {
   limit: "How many to list, 1 to 100; 10 by default.",
-  cursor: "The next_cursor of the page before, with the same other arguments; leave it out for the first page."
+  cursor: "The next_cursor of the previous page, with the same other arguments; leave it out for the first page."
 }
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "From start_quote_request."
@@ -268,7 +268,7 @@ const getEventSubscriptionHealth: Definition = {
   name: "get_event_subscription_health",
   title: "Read a webhook's health",
   description: () =>
-    "Tells how one subscription's endpoint does: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
+    "Tells how one subscription's endpoint is doing: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
   annotations: reads,
   arguments: withSubscription,
   notes: subscriptionNotes,

@@ -78,7 +78,7 @@ const max_batch = 10
 
 /** Parses a JSON value as one message. */
 const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {
-  if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
+  if (Array.isArray(value)) return invalid(null, "Batches are not supported here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value
   const known = isId(id) ? id : null
@@ -96,7 +96,8 @@ const isResponse = (value: unknown): value is Fields =>
 const readResponse = (fields: Fields): Result.Result<Response, ErrorAnswer> => {
   const { id, jsonrpc } = fields
   if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
-  if (id !== null && !isId(id)) return invalid(null, "The member id must be that of the request which is answered.")
+  if (id !== null && !isId(id))
+    return invalid(null, "The member id must be that of the request that this message answers.")
   return Result.succeed({ id, result: fields.result })
 }
 

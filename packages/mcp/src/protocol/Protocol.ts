@@ -177,7 +177,7 @@ const checkVersion = (requested: string): Result.Result<void, RpcError> =>
     ? Result.void
     : Result.fail({
         code: codes.unsupported_version,
-        message: "This revision of the protocol is not served.",
+        message: "This revision of the protocol is not supported.",
         data: { supported, requested }
       })
 

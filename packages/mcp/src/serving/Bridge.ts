@@ -179,7 +179,7 @@ const answerIn = Effect.fnUntraced(function* <E, E2, R>(
 
 const notServed: JsonRpc.RpcError = {
   code: JsonRpc.codes.method_not_found,
-  message: "This method is not served."
+  message: "This method is not supported."
 }
 
 const tooManyForms: JsonRpc.RpcError = { code: JsonRpc.codes.refused, message: "Too many forms are open." }

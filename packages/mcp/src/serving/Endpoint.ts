@@ -122,7 +122,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
 
 const onlyPost: JsonRpc.ErrorAnswer = {
   id: null,
-  error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." }
+  error: { code: JsonRpc.codes.invalid_request, message: "Only POST is supported here." }
 }
 
 /**

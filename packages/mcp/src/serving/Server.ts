@@ -302,5 +302,5 @@ const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
   _tag: "error",
-  error: { code: JsonRpc.codes.method_not_found, message: "This method is not served." }
+  error: { code: JsonRpc.codes.method_not_found, message: "This method is not supported." }
 })

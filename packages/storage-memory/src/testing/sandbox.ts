@@ -325,7 +325,7 @@ const secondsOf = (name: string, duration: Duration.Input): number => {
 const startOf = (now: Date): number => {
   const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
   if (ms >= earliest_ms && ms < latest_ms) return ms
-  throw new RangeError('now must be a Date of the years 1970 to 2999, such as new Date("2026-09-26T12:00:00Z").')
+  throw new RangeError('now must be a Date in the years 1970 to 2999, such as new Date("2026-09-26T12:00:00Z").')
 }
 
 const earliest_ms = 0
@@ -355,7 +355,7 @@ const advanceUntil = async <A>(
   await turn()
   if (ended) return work
   throw new Error(
-    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that no clock brings?`
+    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that does not depend on the clock?`
   )
 }
 

@@ -163,7 +163,7 @@ describe("the clock of a sandbox", () => {
   it("starts at a date that exists", async () => {
     for (const now of [new Date(Number.NaN), new Date(-1), new Date(8.64e15), JSON.parse('"2026-09-26"')]) {
       const outcome = await sandbox({ now }).catch((error) => error)
-      assert.match(String(outcome), /^RangeError: now must be a Date of the years 1970 to 2999/)
+      assert.match(String(outcome), /^RangeError: now must be a Date in the years 1970 to 2999/)
     }
   })
 

@@ -34,7 +34,7 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { fir
   const found = yield* markOf(storage)
   if (found !== null && found.name !== name) {
     return yield* Effect.fail(
-      new WrongCell(`The database that the settings give for ${name} is that of ${found.name}.`)
+      new WrongCell(`The settings give the cell ${name} the database of the cell ${found.name}.`)
     )
   }
   if (found !== null && found.map !== map) {

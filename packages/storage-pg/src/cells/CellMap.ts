@@ -31,7 +31,7 @@ export interface Named {
 export const refusalOfFirst = ({ name, found }: Named): string | null => {
   const mark = found?.mark ?? null
   if (mark === null || mark.first === mark.name) return null
-  return `The settings name the cell ${name} first, and the first cell is ${mark.first}: put it first.`
+  return `The settings list the cell ${name} first, but the first cell is ${mark.first}: list ${mark.first} first.`
 }
 
 /**
@@ -44,15 +44,15 @@ export const refusalOf = ({ name, found }: Named, first: Named): string | null =
     // A cell is marked before it is added to the list.
     const isLost = found !== null && first.found?.listed.includes(name) === true
     return isLost
-      ? `The cell ${name} was added, and the database that the settings give for it is not this cell: check its address, or restore its backup.`
+      ? `The cell ${name} was added before, but its database in the settings is not that cell: check its address, or restore its backup.`
       : null
   }
   if (mark.name !== name) {
-    return `The database that the settings give for the cell ${name} is that of the cell ${mark.name}.`
+    return `The settings give the cell ${name} the database of the cell ${mark.name}.`
   }
   if (name === first.name || first.found === null) return null
   if (first.found.mark === null) {
-    return `The database of the cell ${name} belongs to the cells after ${mark.first}, and that of the first cell of the settings, ${first.name}, is not a cell.`
+    return `The database of the cell ${name} belongs to an installation whose first cell is ${mark.first}, but the database of ${first.name}, the first cell in the settings, is not a cell.`
   }
   if (mark.map === first.found.mark.map) return null
   return `The databases of the cells ${first.name} and ${name} belong to different installations: check their addresses.`

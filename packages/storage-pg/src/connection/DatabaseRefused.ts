@@ -56,7 +56,7 @@ export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].include
 export const migrationRefusalOf = (address: Address, name: string, error: SqlError): DatabaseRefused => {
   const state = stateOf(error)
   if (isLocked(error)) {
-    const message = `Another session, such as a backup, holds a table that the migration ${name} changes: nothing was changed; migrate again when it has ended.`
+    const message = `Another session, such as a backup, locks a table that the migration ${name} changes. Nothing was changed: migrate again when that session has ended.`
     return new DatabaseRefused({ reason: "locked", message })
   }
   if (state === undefined || /^(?:08|28|42)/.test(state)) return refusalOf(address, error)
@@ -69,7 +69,7 @@ export const migrationRefusalOf = (address: Address, name: string, error: SqlErr
 /** Why TLS failed; null if something else failed. OpenSSL's code identifies an untrusted certificate. */
 const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): string | null => {
   if (message === "PgConnection: Server refused TLS") {
-    return `PostgreSQL at ${place} does not offer TLS, which sslmode asks for: turn it on there, or set sslmode=disable on a network that you trust.`
+    return `PostgreSQL at ${place} does not offer TLS, which sslmode requires: turn it on there, or set sslmode=disable on a network that you trust.`
   }
   const code = Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
   if (/^ERR_SSL_.*ALERT/.test(code)) {
@@ -80,7 +80,7 @@ const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): st
   }
   if (code === "CERT_HAS_EXPIRED") return `The certificate of PostgreSQL at ${place} has expired: renew it there.`
   if (/CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)) {
-    return `The certificate of PostgreSQL at ${place} is not trusted (${code}): name the file of its authority with sslrootcert.`
+    return `The certificate of PostgreSQL at ${place} is not trusted (${code}): set sslrootcert to the file of its certificate authority.`
   }
   return null
 }
@@ -101,8 +101,11 @@ export const refusalOf = ({ schema = default_schema, url }: Address, error: SqlE
   const tlsFault = tlsFaultOf(place, error)
   if (tlsFault !== null) return refuse("tls", tlsFault)
   if (state === "28000") {
-    const rules = "its rules (pg_hba.conf) may ask for TLS, with sslmode=verify-full, or for a client certificate"
-    return refuse("credentials", `PostgreSQL at ${place} does not let the user ${user} in from here: ${rules}.`)
+    const rules = "its rules (pg_hba.conf) may require TLS, with sslmode=verify-full, or a client certificate"
+    return refuse(
+      "credentials",
+      `PostgreSQL at ${place} does not allow the user ${user} to connect from here: ${rules}.`
+    )
   }
   if (state?.startsWith("28") || error.reason._tag === "AuthenticationError") {
     return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user}, or its password.`)

@@ -20,7 +20,7 @@ export interface Session {
 
 const wrongSchemaName = new DatabaseRefused({
   reason: "address",
-  message: "The schema must be named in lower-case letters, digits and underscores, at most 50."
+  message: "The schema name must have at most 50 lower-case letters, digits and underscores."
 })
 
 /** Connects until the scope closes. */

@@ -70,7 +70,7 @@ export const tlsOf = Effect.fnUntraced(function* (options: {
   const secureContext = yield* attempt(
     () => createSecureContext(given),
     (code) =>
-      `The certificates or the key for the database cannot be used${code}: they must be PEM, and fit each other.`
+      `The certificates or the key for the database cannot be used${code}: they must be PEM, and match each other.`
   )
   return mode === "verify-ca" ? { secureContext, checkServerIdentity: () => undefined } : { secureContext }
 })

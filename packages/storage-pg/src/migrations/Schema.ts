@@ -35,7 +35,7 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): Sche
 /** Why this program cannot use a schema; null if it can. */
 export const incompatibility = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
-    const message = `The database schema is at migration ${found}, and this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
+    const message = `The database schema is at migration ${found}, but this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
     return new DatabaseRefused({ reason: "older_schema", message })
   }
   if (serves_from > known) {
@@ -93,7 +93,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
 export const moving = new DatabaseRefused({
   reason: "move",
   message:
-    "The cell is being moved, or was moved away from this database: migrate it where it is, when the move has ended."
+    "The cell is being moved, or was moved away from this database: when the move has ended, migrate it in the database that it is in then."
 })
 
 /** Additional steps of a migration. Each is part of its transaction. */

@@ -17,11 +17,11 @@ const max_stopped_ms = 60_000
 const max_stalled_ms = 600_000
 
 const notRunning = refused(
-  "The new server does not copy: see its log; it may need more max_logical_replication_workers, or not reach the old server. Then run the command again, or with --undo."
+  "The new server does not copy. See its log: it may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
 )
 
 const slotIsLost = refused(
-  "The old server has given up the replication slot of this move, and with it what the new place has not got yet: the slot kept more of the log than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
+  "The old server has invalidated the replication slot of this move, and has lost the changes that the new place had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
 /** Reads the progress and the lag of the copy. Fails if the subscription or its slot is gone. */

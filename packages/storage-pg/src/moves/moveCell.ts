@@ -34,7 +34,7 @@ interface Ends extends Move {
 
 const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
 
-const notHere = refused("The cell is not at its url: give it the address of the place where it is.")
+const notHere = refused("The cell is not at its url: set url to the address of the database that the cell is in.")
 
 /** Why a move cannot begin; empty if it can. */
 const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
@@ -51,7 +51,7 @@ const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
 })
 
 const otherRelease = refused(
-  "Another release of this program began the move: go on with that one, or run the command with --undo."
+  "A different release of this program began the move: continue with that release, or run the command with --undo."
 )
 
 /** Begins the move unless it has already begun. Returns its id and epoch. */
@@ -71,7 +71,7 @@ const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
 })
 
 const slotIsGone = refused(
-  "The replication slot of this move is gone from the old server, and with it what the new place has not got yet: run the command with --undo, and move the cell again."
+  "The replication slot of this move is gone from the old server, and with it the changes that the new place had not received yet: run the command with --undo, and move the cell again."
 )
 
 /** Copies the cell, catches up with its changes, and cuts over. */
@@ -101,7 +101,7 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
     yield* Effect.sleep(between_holds_ms)
   }
   return yield* refused(
-    "The cell could not be held for long enough: another session, such as a backup, holds its tables, or the new server is too slow. Run the command again, or with --undo."
+    "The cell could not be paused for long enough: another session, such as a backup, locks its tables, or the new server is too slow. Run the command again, or with --undo."
   )
 })
 

@@ -31,7 +31,7 @@ const moveOf = (
   { onProgress = () => Effect.void }: MoveOptions = {}
 ): Effect.Effect<Move, DatabaseRefused> =>
   moves_to === undefined
-    ? Effect.fail(refused(`The settings do not say where the cell ${from.name} moves to: moves_to.`))
+    ? Effect.fail(refused(`The settings do not say where the cell ${from.name} moves to: set moves_to.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
 /** What to do instead if the cell is on Citus; null if it is not. */

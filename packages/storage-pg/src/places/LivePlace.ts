@@ -18,9 +18,9 @@ const poll_ms = 15
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
 const refusals = {
-  held: refused("This cell is being moved, and was held for too long: run quotewire cells move again."),
+  held: refused("This cell is being moved, and was paused for too long: run quotewire cells move again."),
   left: refused(
-    "This cell was moved to another database: name it as moves_to, or as the address, in the settings of the cell."
+    "This cell was moved to another database: give that database as moves_to, or as url, in the settings of the cell."
   ),
   arriving: refused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
 }

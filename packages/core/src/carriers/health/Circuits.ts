@@ -204,7 +204,7 @@ const checkKnown = (
     return refused("line", "The carrier does not offer this line.", lines)
   }
   return organization_id !== undefined && adapter.connection === undefined
-    ? refused("organization_id", "This carrier has no connections: its circuit holds for all organizations.", [])
+    ? refused("organization_id", "This carrier has no connections, so all organizations share its circuit.", [])
     : Effect.void
 }
 

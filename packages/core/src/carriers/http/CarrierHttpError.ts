@@ -91,7 +91,7 @@ export const ofTransport = (
     ? "the certificate is not trusted"
     : status === null
       ? "the connection failed"
-      : "the connection broke during the answer"
+      : "the connection was lost during the answer"
   return error(target, `${what} (${code})`, { reason: "carrier_error", code, status })
 }
 
@@ -121,7 +121,7 @@ export const timedOut = (target: Target, timeout_ms: number): CarrierHttpError =
 
 /** The error of a request that was not sent, because all connections that this host opens to the carrier stayed busy. */
 export const noFreeConnection = (target: Target): CarrierHttpError =>
-  error(target, "not sent, because no connection of this host to it was free in time", {
+  error(target, "not sent, because no connection from this host to it became free in time", {
     reason: "rate_limited",
     code: "NO_FREE_CONNECTION"
   })

@@ -56,7 +56,7 @@ const isAuth = (value: unknown): value is Auth =>
 const findWrongTypes = Input.findings(
   Schema.Struct({
     base_url: ByEnvironment,
-    auth: Schema.optional(Schema.declare(isAuth, { message: "Must be what oauth, apiKey, bearer or basic returns." }))
+    auth: Schema.optional(Schema.declare(isAuth, { message: "Must be the result of oauth, apiKey, bearer or basic." }))
   })
 )
 

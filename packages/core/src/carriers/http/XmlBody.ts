@@ -40,7 +40,8 @@ const text_field = "#text"
 const elementsOf = (name: string, value: XmlValue, depth: number): ReadonlyArray<Xml.XmlElement> => {
   if (value === undefined || value === null) return []
   if (isList(value)) return value.flatMap((item) => elementsOf(name, item, depth))
-  if (depth > Xml.max_depth) throw new Xml.InvalidXml({ message: `It is nested more than ${Xml.max_depth} deep.` })
+  if (depth > Xml.max_depth)
+    throw new Xml.InvalidXml({ message: `It is nested more than ${Xml.max_depth} levels deep.` })
   if (!isFields(value)) return [{ name, attributes: {}, children: [scalar(name, value)] }]
   const attributes = Object.entries(value).flatMap(([field, given]) =>
     field.startsWith("@") && given !== undefined && given !== null ? [[field.slice(1), scalar(field, given)]] : []

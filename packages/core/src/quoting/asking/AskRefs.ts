@@ -132,5 +132,6 @@ export const make = Effect.gen(function* () {
 
 const notOwn = {
   path: "ref",
-  message: "Must be 1 to 200 characters without control characters, and of no other pending ask to this carrier."
+  message:
+    "Must be 1 to 200 characters without control characters, and different from the ref of every other pending ask to this carrier."
 }

@@ -41,7 +41,7 @@ export const make = Effect.gen(function* () {
 })
 
 const unreadable = Effect.logError(
-  "A quote request could not start: its facts are gone, cannot be opened, or do not fit their line any more"
+  "A quote request could not start: its facts are missing, cannot be opened, or no longer match their line"
 )
 
 const makeCollection = Effect.gen(function* () {

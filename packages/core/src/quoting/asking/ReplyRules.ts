@@ -61,7 +61,7 @@ export const checkReply = (
   if (reply.kind !== "offers") return Effect.succeed(reply)
   const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(pending, offer, secrets, now))
   const broken = [
-    ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
+    ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must have at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)

@@ -35,7 +35,7 @@ export const cases = (
             Effect.fnUntraced(function* () {
               const answer = yield* read(genuine)
               if (answer === null) return yield* broken("callback refuses the genuine callback of the options.")
-              yield* expectRead("callback returns what is no valid reply.", AnswerRules.readReply(answer.reply))
+              yield* expectRead("callback returned an invalid reply.", AnswerRules.readReply(answer.reply))
             })
           )
         ])

@@ -95,7 +95,7 @@ export const called = <A>(
       duration: timeout_ms,
       orElse: () =>
         broken(
-          `${what} gave no answer within ${timeout_ms} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
+          `${what} did not answer within ${timeout_ms} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
         )
     })
   )

@@ -24,7 +24,7 @@ export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) 
     if (read.kind === "offer") yield* expectNone(refused, Subject.brokenOffer(subject, read.offer, "offer"))
   }, passing)
 
-const refused = "refresh returned an answer that breaks rules. Correct what stands at each path."
+const refused = "refresh returned an answer that breaks rules. Correct the value at each path."
 
 /** Follows the link of the first offer, if the carrier makes one. */
 export const givesLink = (handoff: NonNullable<CarrierAdapter["handoff"]>) =>

@@ -87,7 +87,7 @@ export const subjectOf = Effect.fnUntraced(function* (
   )
   const fields = Object.keys(adapter.connection ?? {}).filter((field) => options.connection?.[field] === undefined)
   yield* expectNone(
-    "The carrier asks for a connection. Give its values in the option connection.",
+    "The carrier needs a connection. Pass its values in the option connection.",
     fields.map((field) => ({ path: `connection.${field}`, message: "Is missing." }))
   )
   const facts = disclosed(line, assumed, [...terms.needs, ...(terms.wants ?? [])])
@@ -170,7 +170,7 @@ export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierR
 
 const valid = (subject: Subject, what: string, answer: CarrierReply) =>
   expectRead(
-    `${what} returned an answer that breaks rules, so no part of it would be used. Correct what stands at each path.`,
+    `${what} returned an answer that breaks rules, so none of it would be used. Correct the value at each path.`,
     read(subject, answer)
   )
 
@@ -185,7 +185,9 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
   let answer = yield* reply(subject, ask)
   for (let polls = 0; answer.kind === "pending" && answer.poll_after_ms !== null && poll !== undefined; polls++) {
     if (polls === max_polls) {
-      return yield* broken(`poll still answers pending after ${max_polls} polls. Ask a carrier that answers sooner.`)
+      return yield* broken(
+        `poll still returns pending after ${max_polls} polls. Test with a carrier that answers sooner.`
+      )
     }
     const { poll_after_ms, ref } = answer
     yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))

@@ -134,7 +134,7 @@ const stateOf = (
   if (!subscription.delivery_enabled) {
     return {
       state: "disabled",
-      reason: "Every delivery failed for five days, so delivery is off. A PATCH with the url turns it on."
+      reason: "Every delivery failed for five days, so delivery is off. Send a PATCH with the url to turn it back on."
     }
   }
   if (last_attempt === null) return { state: "healthy", reason: "Nothing has been sent yet." }
@@ -147,7 +147,7 @@ const reasonOf = (response_status_code: number | null): string => {
   if (response_status_code === null) return "The newest attempt got no HTTP answer."
   const isSuccess = response_status_code >= 200 && response_status_code < 300
   return isSuccess
-    ? `The newest attempt was answered with ${response_status_code}, but not whole within 15 seconds.`
+    ? `The newest attempt was answered with ${response_status_code}, but the complete answer did not arrive within 15 seconds.`
     : `The newest attempt was answered with ${response_status_code}.`
 }
 

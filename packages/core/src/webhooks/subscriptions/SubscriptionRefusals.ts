@@ -8,7 +8,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
     : Effect.andThen(
-        Effect.logWarning(`A call needs webhooks, and this program sends none. ${webhooks_option}`),
+        Effect.logWarning(`A call needs webhooks, but this program does not send any. ${webhooks_option}`),
         ApiError.make("conflict", {
           message: "This service sends no webhooks. Read its events from the feed instead.",
           retry_action: "none"

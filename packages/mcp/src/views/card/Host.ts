@@ -66,7 +66,7 @@ export const connect = (page: Window, { onCancelled, onContext, onResult }: List
     } else if (method === "ping" || method === "ui/resource-teardown") {
       send({ id, result: {} })
     } else {
-      send({ id, error: { code: -32601, message: "This page does not serve this method." } })
+      send({ id, error: { code: -32601, message: "This page does not support this method." } })
     }
   })
 
