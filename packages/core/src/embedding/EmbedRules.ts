@@ -26,7 +26,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   ...configRules,
   carriers: (value, options) =>
     Layer.isLayer(value) ? layer("one with CarrierAdapters")(value, options) : configRules.carriers(value, options),
-  logger: must("Must have the functions debug, info, warn and error, like console.", isLogger),
+  logger: must("Must have the functions debug, info, warn and error, as the console object does.", isLogger),
   cryptography: layer("NodeCrypto.layer of @quotewire/http"),
   limits: must(
     "Must have every limit of Allowance.standardLimits, each a whole number of at least 1, or null.",
