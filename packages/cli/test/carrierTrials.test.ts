@@ -173,7 +173,7 @@ describe("carriers test", () => {
       2,
       /--carrier must be one of naic:12345, naic:99999, naic:88888\.\n$/
     ],
-    ["several carriers with a connection", [module], 2, /Choose one with --carrier\.\n$/],
+    ["several carriers with a connection", [module], 2, /Choose it with --carrier\.\n$/],
     ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has errors\./],
     ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must contain an object/],
     ["no cassette", [plan, "--cassette", file("no.json", { [secret]: secret })], 1, /--cassette must be a cassette/]

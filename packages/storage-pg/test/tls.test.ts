@@ -90,7 +90,7 @@ const cases = (files: string) => {
       /^tls: The certificate .* is not trusted/
     ],
     ["tls", "127.0.0.1", `?sslmode=verify-full${trusted}`, /^tls: The certificate .* is for a different host/],
-    ["mutual", "localhost", `?sslmode=verify-full${trusted}`, /^credentials: .* or for a client certificate/],
+    ["mutual", "localhost", `?sslmode=verify-full${trusted}`, /^credentials: .* or a client certificate/],
     [
       "mutual",
       "localhost",

@@ -109,7 +109,7 @@ describe("quotewire trigger", () => {
       const { env } = yield* host
       const away = yield* runInProcess(["trigger", "service_unavailable"], env)
       assert.strictEqual(away.how, "failed")
-      assert.match(away.err, /^quotewire: The host refuses \(service_unavailable\): /)
+      assert.match(away.err, /^quotewire: The host refused the call \(service_unavailable\): /)
       const missing = yield* runInProcess(["trigger", "needs_information", "--line", "renters"], env)
       assert.match(missing.err, / application\.dwelling\.address\.state: This fact is required\./)
     })

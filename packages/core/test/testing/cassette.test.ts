@@ -157,7 +157,7 @@ describe("a cassette", () => {
       "text/csv",
       /It is neither JSON nor XML\. If it may be kept as it is, set http\.keeps_text_bodies/
     ],
-    ["XML that is not read", "<!DOCTYPE a><a/>", "text/xml", /It has a DOCTYPE, which is not read\. If it may be kept/],
+    ["XML that is not read", "<!DOCTYPE a><a/>", "text/xml", /It has a DOCTYPE, which is not supported\. If it may be kept/],
     [
       "JSON that is nested too deep",
       `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
@@ -300,7 +300,7 @@ describe("a cassette", () => {
   )
 
   it("says what is wrong with a file that is none", () => {
-    assert.throws(() => Cassette.parse({ version: 2, exchanges: [] }), /no cassette\. .*version: .*recorded_at: /)
-    assert.throws(() => CarrierContract.cases(acme("https://a.example"), {}, { cassette: null }), /no cassette/)
+    assert.throws(() => Cassette.parse({ version: 2, exchanges: [] }), /not a cassette\. .*version: .*recorded_at: /)
+    assert.throws(() => CarrierContract.cases(acme("https://a.example"), {}, { cassette: null }), /not a cassette/)
   })
 })

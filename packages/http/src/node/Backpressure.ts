@@ -109,7 +109,7 @@ export class Backpressure {
     else if (started.length === 0) this.begin(connection, pipelined)
     else {
       waiting.push(pipelined)
-      Slices.hold(connection.socket)
+      if (started.length + waiting.length > max_in_flight) Slices.hold(connection.socket)
       this.addUnread(connection, pipelined, waiting_bytes)
       this.awaitTurn(connection)
     }

@@ -348,7 +348,7 @@ describe("nodeHandler", () => {
     [JSON.parse('{"mcp_origins":[5]}'), /^mcp_origins must be a list of origins/],
     [JSON.parse('{"onAnswered":5}'), /^onAnswered must be a function\.$/],
     [JSON.parse('{"address":5}'), /^address must be a function\.$/],
-    [JSON.parse('{"limits":5}'), /^limits must be limits that have all/],
+    [JSON.parse('{"limits":5}'), /^limits must be limits with every/],
     [{ oauth: { issuer: "https://login.example", environment: "live" } }, /^oauth needs mcp/],
     [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, /^oauth\.issuer: Must be an https address/],
     [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
