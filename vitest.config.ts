@@ -42,6 +42,9 @@ export default defineConfig({
     // Ends what hangs. Tests that start processes take long on a busy machine, and pass there too.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A CI machine that stalls can fail a test with real processes, sockets or databases; the report marks what was tried
+    // again. A property that fails is not tried again, because its example would be lost.
+    ...(process.env.CI === undefined ? {} : { retry: { count: 2, condition: /^(?![\s\S]*Property failed)/ } }),
     sequence: { sequencer: LongestFirst },
     // Many tests wait for processes and sockets, so two cores can run three files.
     maxWorkers: Math.ceil(1.5 * availableParallelism())
