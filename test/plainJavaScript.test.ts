@@ -149,6 +149,8 @@ describe("a function that is called from JavaScript", () => {
 
   it("has its configuration judged by whoever reads it", () => {
     const config = readConfig(unknownTo("null"))
-    assert.isTrue(Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns"))
+    assert.isTrue(
+      Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")
+    )
   })
 })

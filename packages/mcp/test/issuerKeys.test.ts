@@ -24,7 +24,7 @@ type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
 /** The warnings without what to check, which must be there. */
 const causesOf = (logged: ReadonlyArray<Logged>) =>
   logged.map(({ check, issuer, ...cause }) => {
-    assert.match(String(check), /\?$/)
+    assert.match(String(check), /^Check that /)
     assert.strictEqual(issuer, Issuer.issuer_url)
     return cause
   })
@@ -134,7 +134,7 @@ describe("the keys of the issuer", () => {
     [
       "of another issuer",
       async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
-      "name another issuer"
+      "names a different issuer"
     ],
     [
       "that would arrive in the clear",
@@ -146,11 +146,11 @@ describe("the keys of the issuer", () => {
       async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://127.other.example/keys" }),
       "no https address"
     ],
-    ["that is no JSON", async () => new Response("<html>"), "not what it should be"],
+    ["that is no JSON", async () => new Response("<html>"), "not the expected JSON"],
     [
       "with too many keys",
       async () => Response.json({ ...moved, keys: Array.from({ length: 101 }, () => ({})) }),
-      "not what it should be"
+      "not the expected JSON"
     ]
   ])("are not read from a document %s", ([, answer, reason]) =>
     withLog((logged) =>

@@ -68,7 +68,7 @@ describe("a token of the issuer", () => {
           ["not valid yet", token({ nbf: 4_000_000_000 })],
           ["not valid", token({ exp: undefined })],
           ["not valid", token({ sub: undefined })],
-          ...[null, "", 7, ["user-1"], {}].map((sub) => ["names nobody", token({ sub })] as const),
+          ...[null, "", 7, ["user-1"], {}].map((sub) => ["has no subject", token({ sub })] as const),
           ["not valid", token({}, { alg: "HS256", key: secret })],
           ["not valid", Effect.succeed(`${header}.${unsigned[1]}.`)],
           ["not valid", Effect.succeed(`${unsigned[0]}.${unsigned[1]}.${"A".repeat(86)}`)],

@@ -232,12 +232,15 @@ describe("a server without free connections", () => {
       const storage = yield* open({ ...options, url: Redacted.make(url.href) })
       const claim = storage.claim({ now: 0, lease_ms: 1_000, limit: 1 })
       yield* eventually(claim)
-      const outcomes = yield* Effect.forEach(
+      const burst = Effect.forEach(
         Array.from({ length: 30 }, () => claim),
         (one) => Effect.match(one, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" }),
         { concurrency: "unbounded" }
       )
-      assert.sameMembers([...new Set(outcomes)], ["done", "StorageUnavailable"])
+      // A burst that a slow machine spreads out needs no more connections than there are.
+      const outcomes = new Set<string>()
+      while (outcomes.size < 2) for (const outcome of yield* burst) outcomes.add(outcome)
+      assert.sameMembers([...outcomes], ["done", "StorageUnavailable"])
       yield* storage.commit(step(0, 1))
     })
   )

@@ -188,7 +188,7 @@ describe("the contract of carriers", () => {
       "never ends its polls",
       { poll: (_, ref) => Effect.succeed(Reply.pending(ref, { poll_after_ms: 0 })) },
       polls,
-      /still answers pending/
+      /still returns pending/
     ],
     [
       "throws from a poll",
@@ -235,7 +235,7 @@ describe("the contract of carriers", () => {
           Effect.onInterrupt(safely(post({ key })), () => Effect.forkDetach(Effect.delay(post({ key }), 1_000)))
       },
       abort,
-      /sends another request/
+      /then sent another request/
     ],
     [
       "throws if the carrier fails",
@@ -267,7 +267,7 @@ describe("the contract of carriers", () => {
       refresh,
       /^- offer\.premium\.amount_minor: /m
     ],
-    ["is late to refresh", { refresh: () => Effect.never }, refresh, /^refresh gave no answer/],
+    ["is late to refresh", { refresh: () => Effect.never }, refresh, /^refresh did not answer/],
     [
       "leads to another host at the click",
       { handoff: () => Effect.succeed("https://evil.example/") },

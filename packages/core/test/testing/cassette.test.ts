@@ -157,7 +157,12 @@ describe("a cassette", () => {
       "text/csv",
       /It is neither JSON nor XML\. If it may be kept as it is, set http\.keeps_text_bodies/
     ],
-    ["XML that is not read", "<!DOCTYPE a><a/>", "text/xml", /It has a DOCTYPE, which is not supported\. If it may be kept/],
+    [
+      "XML that is not read",
+      "<!DOCTYPE a><a/>",
+      "text/xml",
+      /It has a DOCTYPE, which is not supported\. If it may be kept/
+    ],
     [
       "JSON that is nested too deep",
       `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
