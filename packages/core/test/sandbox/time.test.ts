@@ -3,6 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { namesOf } from "../../src/carriers/Scenario.ts"
 import { lineNames } from "../../src/lines/standard.ts"
+import { logOf } from "../quoting/log.ts"
 import {
   advance,
   beginning,
@@ -106,6 +107,35 @@ describe("time in a sandbox", () => {
       assert.isAbove(new Set(times).size, 20)
     })
   )
+
+  {
+    let isSlow = false
+    testInWorld(
+      "logs how much is left, and how fast it runs, while an advance takes long",
+      Effect.gen(function* () {
+        yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+        isSlow = true
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            const advancing = yield* Effect.forkChild(advance(hour))
+            while (advancing.pollUnsafe() === undefined) yield* pass(1_000)
+          })
+        )
+        isSlow = false
+        const told = lines.filter(({ text }) => text.includes("is still advancing"))
+        assert.isNotEmpty(told)
+        const numbers = ["left_seconds", "jobs", "jobs_per_second"]
+        for (const { annotations } of told) for (const name of numbers) assert.isAbove(Number(annotations[name]), 0)
+      }),
+      {
+        around: (storage) => ({
+          ...storage,
+          commit: (change) =>
+            Effect.suspend(() => (isSlow ? Effect.delay(storage.commit(change), 4_000) : storage.commit(change)))
+        })
+      }
+    )
+  }
 
   testInWorld(
     "adds up two concurrent advances, and both answer when all is done",
