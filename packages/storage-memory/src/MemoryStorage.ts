@@ -175,11 +175,11 @@ class Store {
   /** The first write that does not follow the stored version. A second write of one record never does. */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
-    const written = new Set<string>()
+    const written = new Map<string, Set<string>>()
     const conflict = writes.find(({ kind, id, version }) => {
-      const key = `${kind} ${id}`
-      const follows = workspace.table(kind).version(id) === version - 1 && !written.has(key)
-      written.add(key)
+      const ids = written.get(kind) ?? new Set()
+      const follows = workspace.table(kind).version(id) === version - 1 && !ids.has(id)
+      written.set(kind, ids.add(id))
       return !follows
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })

@@ -3,7 +3,7 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import type { StoredRecord } from "../storage/Change.ts"
-import { type Kinds, LazyRecord } from "../storage/Kind.ts"
+import type { Kinds } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { inBlocks } from "./RandomPool.ts"
@@ -69,8 +69,8 @@ export class Seal extends Context.Service<
   {
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
-    /** Like `seal`, but encrypts when the text is first read, if the platform can encrypt synchronously. */
-    readonly sealLater: (purpose: string, text: () => string) => Effect.Effect<() => string>
+    /** Like `seal`, but not an effect. Null if the platform cannot encrypt synchronously. */
+    readonly sealSync: ((purpose: string, text: string) => string) | null
     /**
      * Decrypts what `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
      *
@@ -117,10 +117,10 @@ export class Seal extends Context.Service<
       const { encryptSync } = newest.crypto
       return Seal.of({
         seal,
-        sealLater: (purpose, text) =>
+        sealSync:
           encryptSync === null
-            ? Effect.map(seal(purpose, text()), (sealed) => () => sealed)
-            : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text())),
+            ? null
+            : (purpose, text) => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text),
         open: (purpose, sealed) => {
           const keys = keysNamedIn(sealed)
           if (keys !== undefined) {
@@ -238,13 +238,57 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 type Port = Storage["Service"]
 
-/** A record with a sealed body. In memory it also holds the unsealed record. */
-class SealedRecord extends LazyRecord<() => string> {
+/**
+ * A record with a sealed body, which is encrypted when it is first read. In memory it also holds the unsealed record.
+ *
+ * A storage in memory keeps it, so it holds few objects: no closures, and no text that can be made again.
+ */
+class SealedRecord implements StoredRecord {
   readonly open: StoredRecord
+  private readonly workspace_id: WorkspaceId
+  private readonly seal: (purpose: string, text: string) => string
+  private sealed: string | null = null
 
-  constructor(open: StoredRecord, sealed: () => string) {
-    super(open, sealed, (seal) => seal())
+  constructor(open: StoredRecord, workspace_id: WorkspaceId, seal: (purpose: string, text: string) => string) {
     this.open = open
+    this.workspace_id = workspace_id
+    this.seal = seal
+  }
+
+  get body(): string {
+    this.sealed ??= this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
+    return this.sealed
+  }
+
+  get kind() {
+    return this.open.kind
+  }
+  get id() {
+    return this.open.id
+  }
+  get version() {
+    return this.open.version
+  }
+  get parent() {
+    return this.open.parent
+  }
+  get status() {
+    return this.open.status
+  }
+  get line() {
+    return this.open.line
+  }
+  get labels() {
+    return this.open.labels
+  }
+  get created_at() {
+    return this.open.created_at
+  }
+  get updated_at() {
+    return this.open.updated_at
+  }
+  get expires_at() {
+    return this.open.expires_at
   }
 }
 
@@ -258,14 +302,13 @@ export const purposeOf = (
 
 /** The record with its body sealed, for this workspace only. */
 export const sealRecord = (
-  sealer: Seal["Service"],
+  { seal, sealSync }: Seal["Service"],
   workspace_id: WorkspaceId,
   record: StoredRecord
 ): Effect.Effect<StoredRecord> =>
-  Effect.map(
-    sealer.sealLater(purposeOf(workspace_id, record), () => record.body),
-    (sealed) => new SealedRecord(record, sealed)
-  )
+  sealSync === null
+    ? Effect.map(seal(purposeOf(workspace_id, record), record.body), (sealed) => new SealedRecord(record, workspace_id, () => sealed))
+    : Effect.succeed(new SealedRecord(record, workspace_id, sealSync))
 
 /**
  * The unsealed record. None, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
@@ -285,18 +328,24 @@ export const openRecord = (
 
 /** Wraps a storage: seals the bodies of sealed kinds on writes and opens them on reads. */
 export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
+  const { sealSync } = sealer
   const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.byName(kind).sealed
   return {
     ...storage,
-    commit: (change) =>
-      change.writes.some(isSealed)
-        ? Effect.flatMap(
-            Effect.forEach(change.writes, (record) =>
-              isSealed(record) ? sealRecord(sealer, change.workspace_id, record) : Effect.succeed(record)
-            ),
-            (writes) => storage.commit({ ...change, writes })
-          )
-        : storage.commit(change),
+    commit: (change) => {
+      if (!change.writes.some(isSealed)) return storage.commit(change)
+      const { workspace_id } = change
+      if (sealSync !== null) {
+        const writes = change.writes.map((record) =>
+          isSealed(record) ? new SealedRecord(record, workspace_id, sealSync) : record
+        )
+        return storage.commit({ ...change, writes })
+      }
+      const sealing = Effect.forEach(change.writes, (record) =>
+        isSealed(record) ? sealRecord(sealer, workspace_id, record) : Effect.succeed(record)
+      )
+      return Effect.flatMap(sealing, (writes) => storage.commit({ ...change, writes }))
+    },
     get: (key) =>
       isSealed(key)
         ? Effect.flatMap(storage.get(key), (found) =>

@@ -31,7 +31,7 @@ export const withStaging = (storage: Storage["Service"]): Storage["Service"] => 
       stage === null ? storage.page(query) : Effect.die(new Error("A job that reads a list cannot be staged"))
     ),
   commit: (change) =>
-    Effect.flatMap(Staging, (stage) =>
-      stage === null || change.finishes.length === 0 ? storage.commit(change) : stage.commit(change)
-    )
+    change.finishes.length === 0
+      ? storage.commit(change)
+      : Effect.flatMap(Staging, (stage) => (stage === null ? storage.commit(change) : stage.commit(change)))
 })

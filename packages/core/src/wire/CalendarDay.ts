@@ -26,7 +26,7 @@ export const isCalendarDay = (text: string): boolean =>
   form.test(text) && Number(text.slice(8)) <= daysIn(yearOf(text), monthNumber(text))
 
 /** The day of a moment, in UTC. */
-export const dayOf = (millis: number): string => DateTime.formatIsoDateUtc(DateTime.makeUnsafe(millis))
+export const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
 /** The day a number of days later. */
 export const addDays = (day: string, days: number): string =>

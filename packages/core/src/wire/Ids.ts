@@ -1,5 +1,6 @@
 import { Brand, Context, Effect, Layer, Schema } from "effect"
-import { SecureRandom } from "effect/crypto"
+import type { SecureRandom } from "effect/crypto"
+import * as Ulid from "./Ulid.ts"
 
 /**
  * The prefix of each kind of identifier (api.md, Identifiers).
@@ -103,10 +104,7 @@ export class Ids extends Context.Service<
   static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
     Ids,
     Effect.gen(function* () {
-      const { ulid } = yield* SecureRandom.SecureRandom
-      // Decisions draw identifiers, and run no effects. Drawing one never waits.
-      const run = Effect.runSyncWith(yield* Effect.context<never>())
-      const next = () => run(ulid).toLowerCase()
+      const next = yield* Ulid.generator
       const make = (prefix: string) => `${prefix}_${next()}`
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),

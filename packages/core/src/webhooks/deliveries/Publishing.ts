@@ -36,16 +36,23 @@ export const withDeliveries = (
     cache.delete(workspace_id)
   }
 
-  const deliver = Effect.fnUntraced(function* (change: Change, { subscriptions, seen }: Recipients.Recipients) {
+  const deliver = (change: Change, { subscriptions, seen }: Recipients.Recipients) => {
     const expecting = { ...change, expects: [...change.expects, seen] }
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
-    if (wanted.length === 0) return yield* storage.commit(expecting)
+    return wanted.length === 0 ? storage.commit(expecting) : deliverTo(expecting, wanted, subscriptions)
+  }
+
+  const deliverTo = Effect.fnUntraced(function* (
+    change: Change,
+    wanted: ReadonlyArray<Wanted>,
+    subscriptions: Recipients.Recipients["subscriptions"]
+  ) {
     const revision = yield* revisions.pin(change.workspace_id)
     const queued = wanted.flatMap((event) => enqueueFor(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
     const ahead_ms = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
-      ...expecting,
+      ...change,
       writes: [...change.writes, ...queued.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
       jobs: [
         ...change.jobs,
