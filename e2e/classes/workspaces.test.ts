@@ -1,11 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Quotewire, Storage } from "@quotewire/core"
-import { World } from "@quotewire/core/testing"
+import { Ulid, World } from "@quotewire/core/testing"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
-import { SecureRandom } from "effect/crypto"
 import {
   advance,
   feed,
@@ -26,13 +25,11 @@ import { scopedDatabase } from "../../test/support/TestDatabase.ts"
 /** Cryptography whose ids start over when a test says so. Secrets and keys stay random. */
 const repeatingIds = () => {
   let next = 0
-  const layer: Layer.Layer<Quotewire.Cryptography> = Layer.effect(
-    SecureRandom.SecureRandom,
-    Effect.map(SecureRandom.SecureRandom, (random) => ({
-      ...random,
-      ulid: Effect.sync(() => String(next++).padStart(26, "0"))
-    }))
-  ).pipe(Layer.provideMerge(NodeCrypto.layer))
+  const generator = Effect.succeed(() => String(next++).padStart(26, "0"))
+  const layer: Layer.Layer<Quotewire.Cryptography> = Layer.merge(
+    NodeCrypto.layer,
+    Layer.succeed(Ulid.Generator, generator)
+  )
   const from = (number: number) =>
     Effect.sync(() => {
       next = number

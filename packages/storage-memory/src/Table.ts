@@ -18,20 +18,14 @@ const byId: Compare<Key<"id">> = (first, second) => compareText(first.newest.id,
 const byAge: Compare<Key<"created_at" | "id">> = (first, second) =>
   first.newest.created_at - second.newest.created_at || byId(first, second)
 
-const byParent: Compare<Key<"parent" | "id">> = (first, second) =>
-  compareText(first.newest.parent ?? "", second.newest.parent ?? "") || byId(first, second)
-
-/** Sort before and after every id. */
-const [before_ids, after_ids] = ["", "\uffff"]
-
 /** The records of one kind in one workspace. */
 export class Table {
   private readonly entries = new Map<string, Entry>()
   /** Made when a list is first read in the order of ids, because most kinds are never listed and many ids are random. */
   private ids: SortedList<Key<"id">, Entry> | null = null
   private readonly ages = new SortedList<Key<"created_at" | "id">, Entry>(byAge)
-  /** Only records that have a parent. */
-  private readonly children = new SortedList<Key<"parent" | "id">, Entry>(byParent)
+  /** The records of each parent. */
+  private readonly children = new Map<string, SortedList<Key<"id">, Entry>>()
 
   get size(): number {
     return this.entries.size
@@ -109,7 +103,7 @@ export class Table {
 
   /** Erases the records of a parent, and returns how many there were. */
   eraseChildren(parent: string): number {
-    const entries = [...this.childrenOf(parent)]
+    const entries = [...this.childrenOf(parent).upwards()]
     for (const entry of entries) this.remove(entry)
     return entries.length
   }
@@ -117,7 +111,7 @@ export class Table {
   /** Erases the older versions of the records of a parent, and returns how many there were. */
   eraseOlderVersions(parent: string): number {
     let erased = 0
-    for (const entry of this.childrenOf(parent)) {
+    for (const entry of this.childrenOf(parent).upwards()) {
       erased += entry.older.length
       entry.older = none
     }
@@ -125,10 +119,13 @@ export class Table {
   }
 
   private inOrder({ after, order, parent }: Page.RecordQuery): Iterable<Entry> {
-    if (parent !== undefined) return this.childrenOf(parent, order, after)
     const from = after === null ? null : { newest: { id: after } }
-    const ids = this.sortedIds()
+    const ids = parent === undefined ? this.sortedIds() : this.childrenOf(parent)
     return order === "oldest" ? ids.upwards(from) : ids.downwards(from)
+  }
+
+  private childrenOf(parent: string): SortedList<Key<"id">, Entry> {
+    return this.children.get(parent) ?? new SortedList(byId)
   }
 
   private sortedIds(): SortedList<Key<"id">, Entry> {
@@ -139,29 +136,26 @@ export class Table {
     return ids
   }
 
-  private *childrenOf(parent: string, order: Page.RecordQuery["order"] = "oldest", after: string | null = null) {
-    const children =
-      order === "oldest"
-        ? this.children.upwards({ newest: { parent, id: after ?? before_ids } })
-        : this.children.downwards({ newest: { parent, id: after ?? after_ids } })
-    for (const entry of children) {
-      if (entry.newest.parent !== parent) return
-      yield entry
-    }
-  }
-
   private add(entry: Entry): void {
     this.entries.set(entry.newest.id, entry)
     this.ids?.insert(entry)
     this.ages.insert(entry)
-    if (entry.newest.parent !== null) this.children.insert(entry)
+    const { parent } = entry.newest
+    if (parent === null) return
+    const siblings = this.childrenOf(parent)
+    siblings.insert(entry)
+    this.children.set(parent, siblings)
   }
 
   private remove(entry: Entry): void {
     this.entries.delete(entry.newest.id)
     this.ids?.remove(entry)
     this.ages.remove(entry)
-    if (entry.newest.parent !== null) this.children.remove(entry)
+    const { parent } = entry.newest
+    if (parent === null) return
+    const siblings = this.childrenOf(parent)
+    siblings.remove(entry)
+    if (siblings.first === undefined) this.children.delete(parent)
   }
 }
 

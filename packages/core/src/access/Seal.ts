@@ -3,7 +3,7 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import type { StoredRecord } from "../storage/Change.ts"
-import type { Kinds } from "../storage/Kind.ts"
+import { type Kinds, LateRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { inBlocks } from "./RandomPool.ts"
@@ -239,56 +239,25 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 type Port = Storage["Service"]
 
 /**
- * A record with a sealed body, which is encrypted when it is first read. In memory it also holds the unsealed record.
+ * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * A storage in memory keeps it, so it holds few objects: no closures, and no text that can be made again.
+ * It makes its text when that is first read, from as few objects as possible, because a storage in memory keeps it. With
+ * closures in their place, starts took 10 % more CPU time.
  */
-class SealedRecord implements StoredRecord {
+class SealedRecord extends LateRecord {
   readonly open: StoredRecord
   private readonly workspace_id: WorkspaceId
   private readonly seal: (purpose: string, text: string) => string
-  private sealed: string | null = null
 
   constructor(open: StoredRecord, workspace_id: WorkspaceId, seal: (purpose: string, text: string) => string) {
+    super(open)
     this.open = open
     this.workspace_id = workspace_id
     this.seal = seal
   }
 
-  get body(): string {
-    this.sealed ??= this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
-    return this.sealed
-  }
-
-  get kind() {
-    return this.open.kind
-  }
-  get id() {
-    return this.open.id
-  }
-  get version() {
-    return this.open.version
-  }
-  get parent() {
-    return this.open.parent
-  }
-  get status() {
-    return this.open.status
-  }
-  get line() {
-    return this.open.line
-  }
-  get labels() {
-    return this.open.labels
-  }
-  get created_at() {
-    return this.open.created_at
-  }
-  get updated_at() {
-    return this.open.updated_at
-  }
-  get expires_at() {
-    return this.open.expires_at
+  protected write(): string {
+    return this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
   }
 }
 
@@ -307,7 +276,10 @@ export const sealRecord = (
   record: StoredRecord
 ): Effect.Effect<StoredRecord> =>
   sealSync === null
-    ? Effect.map(seal(purposeOf(workspace_id, record), record.body), (sealed) => new SealedRecord(record, workspace_id, () => sealed))
+    ? Effect.map(
+        seal(purposeOf(workspace_id, record), record.body),
+        (sealed) => new SealedRecord(record, workspace_id, () => sealed)
+      )
     : Effect.succeed(new SealedRecord(record, workspace_id, sealSync))
 
 /**

@@ -72,8 +72,14 @@ type PayloadJob = Pick<NewJob, "kind" | "payload">
 /** The types of the payloads, which are JSON in `NewJob.payload`. */
 export type Payloads = { readonly [K in JobKind]: (typeof payloads)[K]["Type"] }
 
-const reader = <A>(schema: Schema.Decoder<A>): ((payload: string) => A) =>
-  Schema.decodeUnknownSync(Schema.fromJsonString(schema))
+const reader = <A>(schema: Schema.Schema<A>): ((payload: string) => A) => {
+  const isPayload = Schema.is(schema)
+  return (payload) => {
+    const value: unknown = JSON.parse(payload)
+    if (isPayload(value)) return value
+    throw new Error("The payload of a job does not match the schema of its kind")
+  }
+}
 
 /** A job with the payload of its kind. */
 export const make = <K extends JobKind>(

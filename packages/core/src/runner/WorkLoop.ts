@@ -123,12 +123,13 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
         })
       )
     const runOne = (job: ClaimedJob) => backOff.watching(run(job)).pipe(leaving([job]))
-    const runAll = (jobs: ReadonlyArray<ClaimedJob>) =>
-      runSequentially(jobs, runOne).pipe(
-        Effect.andThen(jobs[0]?.ordered === true ? catchUp(jobs[0]) : Effect.void),
-        Effect.ignore,
-        leaving(jobs)
-      )
+    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => {
+      const [first] = jobs
+      const ran = runSequentially(jobs, runOne)
+      return first?.ordered === true
+        ? ran.pipe(Effect.andThen(catchUp(first)), Effect.ignore, leaving(jobs))
+        : Effect.ignore(ran)
+    }
     // Not interruptible between a claim and its registration, so that a stop releases every claimed job.
     const take = (room: number) =>
       Effect.uninterruptible(

@@ -156,14 +156,12 @@ export const registry = (all: ReadonlyArray<Traits>): Kinds => {
 }
 
 /**
- * A record whose body is encoded when it is first read.
+ * A record whose body is written when it is first read.
  *
- * A storage in memory returns records as they were written. It reads few bodies, so most are never encoded or sealed,
- * and an answer has its value at hand (`Json.read`). In memory, this is 3 to 20 % of the throughput of a tool call, and
- * 6 % of a read's (bench/README.md). The value must not change. Read the fields one by one: a copy by spreading loses
- * the body.
+ * A storage in memory returns records as they were written, and reads few bodies. Read the fields one by one: a copy by
+ * spreading loses the body.
  */
-export class LazyRecord<A> implements StoredRecord {
+export abstract class LateRecord implements StoredRecord {
   readonly kind: string
   readonly id: string
   readonly version: number
@@ -174,11 +172,9 @@ export class LazyRecord<A> implements StoredRecord {
   readonly created_at: number
   readonly updated_at: number
   readonly expires_at: number | null
-  readonly value: A
-  readonly encode: (value: A) => string
   private text: string | null = null
 
-  constructor(of: Omit<StoredRecord, "body">, value: A, encode: (value: A) => string) {
+  constructor(of: Omit<StoredRecord, "body">) {
     this.kind = of.kind
     this.id = of.id
     this.version = of.version
@@ -189,12 +185,33 @@ export class LazyRecord<A> implements StoredRecord {
     this.created_at = of.created_at
     this.updated_at = of.updated_at
     this.expires_at = of.expires_at
+  }
+
+  get body(): string {
+    this.text ??= this.write()
+    return this.text
+  }
+
+  protected abstract write(): string
+}
+
+/**
+ * A record whose value is encoded when its body is first read.
+ *
+ * In memory most are never encoded, and an answer has its value at hand (`Json.read`). This is 3 to 20 % of the
+ * throughput of a tool call, and 6 % of a read's (bench/README.md). The value must not change.
+ */
+class LazyRecord<A> extends LateRecord {
+  readonly value: A
+  readonly encode: (value: A) => string
+
+  constructor(of: Omit<StoredRecord, "body">, value: A, encode: (value: A) => string) {
+    super(of)
     this.value = value
     this.encode = encode
   }
 
-  get body(): string {
-    this.text ??= this.encode(this.value)
-    return this.text
+  protected write(): string {
+    return this.encode(this.value)
   }
 }

@@ -60,6 +60,8 @@ export class WebhookSender extends Context.Service<
      * turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
+    /** Set if `send` always ends by itself in time. Otherwise the service stops it with a timer. */
+    readonly keeps_deadlines?: true
     /** Set if the program sends no webhooks, so that no host is looked up. */
     readonly off?: true
     /** Looks up the host of a URL. After `unavailable`, try again later. */
@@ -81,6 +83,7 @@ export class WebhookSender extends Context.Service<
     WebhookSender,
     (sender) => ({
       ...(sender.off && { off: sender.off }),
+      ...(sender.keeps_deadlines && { keeps_deadlines: sender.keeps_deadlines }),
       send: (request) => Fault.redactDefects(() => sender.send(request)),
       lookUp: (url) => Fault.redactDefects(() => sender.lookUp(url))
     })

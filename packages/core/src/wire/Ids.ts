@@ -104,7 +104,7 @@ export class Ids extends Context.Service<
   static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
     Ids,
     Effect.gen(function* () {
-      const next = yield* Ulid.generator
+      const next = yield* yield* Ulid.Generator
       const make = (prefix: string) => `${prefix}_${next()}`
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),

@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 /*
@@ -16,7 +16,7 @@ const max_time = 2 ** 48 - 1
  * Makes a generator whose ULIDs each sort after the one before: in the same millisecond, or if the clock goes back, it
  * adds 1 to the last one.
  */
-export const generator: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
+const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const { randomBytes } = yield* SecureRandom.SecureRandom
   /** The characters, each as its place in the alphabet and as its code. */
@@ -51,4 +51,9 @@ export const generator: Effect.Effect<() => string, never, SecureRandom.SecureRa
     else increment()
     return String.fromCharCode(...codes)
   }
+})
+
+/** Makes the generator of a program. Tests replace it, to draw the same identifiers twice. */
+export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/UlidGenerator", {
+  defaultValue: () => monotonic
 })

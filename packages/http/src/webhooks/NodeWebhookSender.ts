@@ -58,6 +58,7 @@ const make = (settings: Settings) =>
     })
 
     return WebhookSender.WebhookSender.of({
+      keeps_deadlines: true,
       send: (request) =>
         Effect.callback((resume) => {
           const destination = find(request.url)

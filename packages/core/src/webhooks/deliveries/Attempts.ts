@@ -122,7 +122,8 @@ const makeSend = Effect.gen(function* () {
       ...Signature.headersOf({ id, timestamp, signature, prefix })
     }
     const slot = yield* Slot
-    return yield* slot.yieldDuring(inTime(sender.send({ url: subscription.url, headers, body: payload })))
+    const sent = sender.send({ url: subscription.url, headers, body: payload })
+    return yield* slot.yieldDuring(sender.keeps_deadlines === true ? sent : inTime(sent))
   })
 })
 
