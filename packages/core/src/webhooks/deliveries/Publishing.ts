@@ -36,32 +36,7 @@ export const withDeliveries = (
     cache.delete(workspace_id)
   }
 
-  const deliver = (change: Change, { subscriptions, seen }: Recipients.Recipients) => {
-    const expecting = { ...change, expects: [...change.expects, seen] }
-    const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
-    return wanted.length === 0 ? storage.commit(expecting) : deliverTo(expecting, wanted, subscriptions)
-  }
-
-  const deliverTo = Effect.fnUntraced(function* (
-    change: Change,
-    wanted: ReadonlyArray<Wanted>,
-    subscriptions: Recipients.Recipients["subscriptions"]
-  ) {
-    const revision = yield* revisions.pin(change.workspace_id)
-    const queued = wanted.flatMap((event) => enqueueFor(event, revision))
-    const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
-    const ahead_ms = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
-    yield* storage.commit({
-      ...change,
-      writes: [...change.writes, ...queued.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
-      jobs: [
-        ...change.jobs,
-        ...queued.map(({ delivery, subscription }) =>
-          Delivery.attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
-        )
-      ]
-    })
-  })
+  const deliver = delivering(storage, revisions, workspaces)
 
   const reloadAndDeliver = (change: Change) =>
     Effect.flatMap(Recipients.load(storage, change.workspace_id), (recipients) => {
@@ -96,6 +71,36 @@ export const withDeliveries = (
         : retryOnRecipientsConflict(committing, committing)
       return Effect.map(committed, () => forget(change.workspace_id))
     }
+  }
+}
+
+/** Commits changes with the deliveries of their events. Expects that the recipients have not changed. */
+const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
+  const deliverTo = Effect.fnUntraced(function* (
+    change: Change,
+    wanted: ReadonlyArray<Wanted>,
+    subscriptions: Recipients.Recipients["subscriptions"]
+  ) {
+    const revision = yield* revisions.pin(change.workspace_id)
+    const queued = wanted.flatMap((event) => enqueueFor(event, revision))
+    const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
+    const ahead_ms = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
+    yield* storage.commit({
+      ...change,
+      writes: [...change.writes, ...queued.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
+      jobs: [
+        ...change.jobs,
+        ...queued.map(({ delivery, subscription }) =>
+          Delivery.attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+        )
+      ]
+    })
+  })
+
+  return (change: Change, { subscriptions, seen }: Recipients.Recipients) => {
+    const expecting = { ...change, expects: [...change.expects, seen] }
+    const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
+    return wanted.length === 0 ? storage.commit(expecting) : deliverTo(expecting, wanted, subscriptions)
   }
 }
 
