@@ -6,6 +6,7 @@ import { Effect, Fiber, Redacted } from "effect"
 import { eventually } from "./support/hosts.ts"
 import {
   assertNothingLeft,
+  type MovableCell,
   movableCell,
   moveUntil,
   openCells,
@@ -24,6 +25,24 @@ const holdUpCopy = [
   "create trigger wait before insert on eu_1.event for each row execute function public.wait()",
   "alter table eu_1.event enable always trigger wait"
 ]
+
+/**
+ * Leaves a move as a crash of the new server can: it has copied the feed and not recorded that the feed needs its slot no
+ * longer, but the slot is gone.
+ */
+const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell) {
+  const name = yield* subscriptionIn(new_url)
+  const slots = "select slot_name from pg_replication_slots where slot_name like 'pg\\_%\\_sync\\_%'"
+  yield* sql(new_url, `alter subscription ${name} disable`)
+  yield* eventually(sql(old_url, `select pg_drop_replication_slot(slot_name)::text from (${slots}) s`))
+  yield* sql(
+    new_url,
+    "set allow_system_table_mods = on",
+    `update pg_subscription_rel r set srsubstate = 'f', srsublsn = '0/1'
+      from pg_subscription s where s.oid = r.srsubid and s.subname = '${name}' and r.srrelid = 'eu_1.event'::regclass`,
+    `alter subscription ${name} enable`
+  )
+})
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
   it.effect("does not go on after its replication slot was dropped, and can be moved again", () =>
@@ -87,6 +106,46 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       yield* host.commit(step(1, 2))
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
       assert.deepStrictEqual(yield* sql(new_url, "select due_at::int from eu_1.job"), [{ due_at: 2 }])
+    })
+  )
+
+  it.effect("copies everything again if the new server has lost the copy of a table in a crash", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* host.commit(step(1, 1))
+      const steps: Array<StepName> = []
+      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
+        Effect.gen(function* () {
+          if (last === "subscribed" && !steps.includes(last)) yield* loseCopy(movable)
+          steps.push(last)
+          if (last === "copying_again") yield* host.commit(step(1, 2)).pipe(Effect.orDie)
+        })
+      assert.strictEqual(yield* PgCells.move(cells, "home", { onProgress }), "moved")
+      assert.include(steps, "copying_again")
+      yield* host.commit(step(1, 3))
+      assert.deepStrictEqual(yield* sql(new_url, "select count(*)::int as events from eu_1.event"), [{ events: 3 }])
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
+    })
+  )
+
+  it.effect("can be resumed or undone after the new server has lost the copy of a table", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, new_url, old_url } = movable
+      const host = yield* openCells(cells)
+      yield* host.commit(step(1, 1))
+      yield* moveUntil(movable, "subscribed")
+      yield* loseCopy(movable)
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
+      yield* moveUntil(movable, "subscribed")
+      yield* loseCopy(movable)
+      yield* host.commit(step(1, 2))
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      assert.deepStrictEqual(yield* sql(new_url, "select count(*)::int as events from eu_1.event"), [{ events: 2 }])
+      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
     })
   )
 

@@ -21,6 +21,8 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
       const tables = tables_left === 1 ? "1 table is" : `${tables_left} tables are`
       return `Copying: ${sizeOf(copied_bytes)} of ${sizeOf(total_bytes)}; ${tables} not complete.`
     }
+    case "copying_again":
+      return "The new server has stopped, and has lost the copy of a table: copying everything again."
     case "following":
       return `Following the changes: ${sizeOf(progress.lag_bytes)} behind.`
     case "released":

@@ -15,6 +15,8 @@ export type Progress =
       readonly total_bytes: number
       readonly tables_left: number
     }
+  /** The new server stopped at a moment that made it lose the copy of a table, so everything is copied again. */
+  | { readonly step: "copying_again" }
   /**
    * All tables are copied, and changes are being replicated. The lag is how much of the old server's log remains to be
    * sent.

@@ -35,10 +35,15 @@ const Facts = Schema.Struct({
 /** Facts about the old place that a move checks before it begins. */
 export type Facts = typeof Facts.Type
 
-const Lag = Schema.Struct({ bytes: Schema.Int, confirmed: Schema.Int, is_lost: Schema.Boolean })
+const Lag = Schema.Struct({
+  bytes: Schema.Int,
+  confirmed: Schema.Int,
+  copies_confirmed: Schema.Int,
+  is_lost: Schema.Boolean
+})
 /**
- * How many bytes of the log the new place has not received, the position up to which it has, and whether the old server
- * has invalidated the slot (`wal_status` is `lost`).
+ * How many bytes of the log the new place has not received, the position up to which it has, the sum of these positions
+ * for the tables that it copies, and whether the old server has invalidated the slot (`wal_status` is `lost`).
  */
 export type Lag = typeof Lag.Type
 
@@ -50,6 +55,7 @@ const leaveQuery = query("moves/leave")
 const lockAgainstAll = query("moves/lock_tables", { mode: "access exclusive" })
 const lockAgainstVacuum = query("moves/lock_tables", { mode: "share update exclusive" })
 const markQuery = query("moves/mark")
+const missingSlotsQuery = query("moves/missing_slots")
 const stayQuery = query("moves/stay")
 
 const readFacts = someRowsReader(Facts)
@@ -105,6 +111,10 @@ export const publish = Effect.fnUntraced(function* (
 /** How far the new place is behind; null if there is no slot. */
 export const lag = ({ run }: Session, move_id: string): Effect.Effect<Lag | null, SqlError> =>
   Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0] ?? null)
+
+/** Whether any of these slots does not exist. */
+export const lacksSlot = ({ run }: Session, names: ReadonlyArray<string>): Effect.Effect<boolean, SqlError> =>
+  names.length === 0 ? Effect.succeed(false) : hasRow(run, missingSlotsQuery, [names])
 
 /** Whether a statement failed because other sessions lock the tables. */
 const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")

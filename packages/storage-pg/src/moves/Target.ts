@@ -20,8 +20,13 @@ const Facts = Schema.Struct({
 /** Facts about the new place that a move checks before it begins. */
 export type Facts = typeof Facts.Type
 
-const Copied = Schema.Struct({ tables_left: Schema.Int, tables: Schema.Int, is_running: Schema.Boolean })
-/** The progress of the copy. */
+const Copied = Schema.Struct({
+  tables_left: Schema.Int,
+  tables: Schema.Int,
+  is_running: Schema.Boolean,
+  needed_slots: Schema.Array(Schema.String)
+})
+/** The progress of the copy, and the slots at the old place that it needs. */
 export type Copied = typeof Copied.Type
 
 const arriveQuery = query("moves/arrive")

@@ -15,6 +15,8 @@ const max_lag_bytes = 256 * 1_024
 const max_stopped_ms = 60_000
 /** A copy that has made no progress for this long is stuck. */
 const max_stalled_ms = 600_000
+/** A slot that a copied table needs and that is missing for this long was lost. In a healthy copy it is missing briefly. */
+const max_missing_ms = 5_000
 
 const notRunning = refused(
   "The new server does not copy. See its log: it may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
@@ -24,14 +26,16 @@ const slotIsLost = refused(
   "The old server has invalidated the replication slot of this move, and has lost the changes that the new place had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
-/** Reads the progress and the lag of the copy. Fails if the subscription or its slot is gone. */
+/** Reads the progress and the lag of the copy. Fails if the subscription or the slot of the move is gone. */
 const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
   const lag = yield* source.step((session) => Source.lag(session, move_id))
   if (lag?.is_lost) return yield* slotIsLost
-  return copied === null || lag === null
-    ? yield* notRunning
-    : { ...copied, lag_bytes: lag.bytes, confirmed: lag.confirmed }
+  if (copied === null || lag === null) return yield* notRunning
+  const { needed_slots, is_running, tables_left } = copied
+  const is_missing = yield* source.step((session) => Source.lacksSlot(session, needed_slots))
+  const confirmed = tables_left > 0 ? lag.copies_confirmed : lag.confirmed
+  return { is_running, is_missing, tables_left, lag_bytes: lag.bytes, confirmed }
 })
 
 /** The progress of the copy, or of the replication that follows it. */
@@ -46,7 +50,10 @@ const progressOf = Effect.fnUntraced(function* (
   return { step: "copying", copied_bytes, total_bytes, tables_left }
 })
 
-/** How far a subscription has progressed. The lag does not show this, because hosts keep writing. */
+/**
+ * How far a subscription has progressed. The lag does not show this, because hosts keep writing. As long as tables are
+ * copied, the position is that of the copies: the subscription itself follows the log, even if a copy is stuck.
+ */
 interface Reached {
   readonly tables_left: number
   readonly copied_bytes: number
@@ -56,13 +63,18 @@ interface Reached {
 const isFurther = (now: Reached, best: Reached): boolean =>
   now.tables_left < best.tables_left || now.copied_bytes > best.copied_bytes || now.confirmed > best.confirmed
 
-/** Waits until all tables are copied and the replication lag is small. */
+/**
+ * Waits until all tables are copied and the replication lag is small. False if the copy of a table can never end,
+ * because its slot was lost: PostgreSQL drops that slot before it records that it needs it no longer, so a crash of the
+ * new server between the two leaves a table that waits for a slot that does not exist.
+ */
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
   move_id: string,
   report: (progress: Progress) => Effect.Effect<void>
-): Effect.fn.Return<void, DatabaseRefused> {
+): Effect.fn.Return<boolean, DatabaseRefused> {
+  let missing_ms = 0
   let stopped_ms = 0
   let stalled_ms = 0
   let unreported_ms = report_every_ms
@@ -70,6 +82,7 @@ export const catchUp = Effect.fnUntraced(function* (
   let best: Reached | null = null
   for (;;) {
     const now = yield* readState(source, target, move_id)
+    missing_ms = now.is_missing ? missing_ms + poll_ms : 0
     stopped_ms = now.is_running ? 0 : stopped_ms + poll_ms
     const step = now.tables_left > 0 ? "copying" : "following"
     if (step !== reported?.step || unreported_ms >= report_every_ms) {
@@ -83,7 +96,8 @@ export const catchUp = Effect.fnUntraced(function* (
       unreported_ms = 0
       yield* report(progress)
     }
-    if (step === "following" && now.is_running && now.lag_bytes <= max_lag_bytes) return
+    if (step === "following" && now.is_running && now.lag_bytes <= max_lag_bytes) return true
+    if (missing_ms >= max_missing_ms) return false
     if (stopped_ms >= max_stopped_ms || stalled_ms >= max_stalled_ms) return yield* notRunning
     yield* Effect.sleep(poll_ms)
     unreported_ms += poll_ms

@@ -19,6 +19,8 @@ import * as Target from "./Target.ts"
  */
 export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
+/** How often everything is copied, at most. */
+const max_copies = 5
 /** How often a hold is attempted, and the pause between attempts in milliseconds. */
 const max_holds = 20
 const between_holds_ms = 1_000
@@ -74,16 +76,12 @@ const slotIsGone = refused(
   "The replication slot of this move is gone from the old server, and with it the changes that the new place had not received yet: run the command with --undo, and move the cell again."
 )
 
-/** Copies the cell, catches up with its changes, and cuts over. */
-const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
-  const { from, onProgress, source, target, to } = ends
-  const { epoch, move_id } = yield* begin(ends, place)
-  yield* onProgress({ step: "begun" })
-  if (!(yield* target.step((session) => Target.arrive(session, move_id, epoch + 1)))) {
-    return yield* refused("Something else is at the new place: run the command with --undo.")
-  }
-  yield* onProgress({ step: "arriving" })
-  yield* migrateTarget(to)
+const copyKeepsFailing = refused(
+  "The new server keeps losing its copy, because it stops again and again. See its log. Then run the command again, or with --undo."
+)
+
+/** Subscribes the new place, and waits until it has caught up. False if its copy was lost. */
+const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, move_id: string) {
   const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, move_id))
   if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
@@ -93,7 +91,25 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
   yield* target.step((session) => Target.startCopying(session, move_id))
   yield* onProgress({ step: "subscribed" })
-  yield* catchUp(source, target, move_id, onProgress)
+  return yield* catchUp(source, target, move_id, onProgress)
+})
+
+/** Copies the cell, catches up with its changes, and cuts over. */
+const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+  const { onProgress, source, target, to } = ends
+  const { epoch, move_id } = yield* begin(ends, place)
+  yield* onProgress({ step: "begun" })
+  if (!(yield* target.step((session) => Target.arrive(session, move_id, epoch + 1)))) {
+    return yield* refused("Something else is at the new place: run the command with --undo.")
+  }
+  yield* onProgress({ step: "arriving" })
+  yield* migrateTarget(to)
+  for (let copies = 1; !(yield* copy(ends, move_id)); copies++) {
+    if (copies === max_copies) return yield* copyKeepsFailing
+    yield* target.step((session) => Target.unsubscribe(session, move_id))
+    yield* source.step((session) => Source.unpublish(session, move_id))
+    yield* onProgress({ step: "copying_again" })
+  }
   yield* target.step(Target.analyze)
   for (let tried = 0; tried < max_holds; tried++) {
     yield* catchUp(source, target, move_id, onProgress)
