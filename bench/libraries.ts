@@ -12,7 +12,7 @@ import { Cache, Context, type Duration, Effect, Layer, ManagedRuntime } from "ef
 import { Aead, Mac, SecureRandom } from "effect/crypto"
 import { FindMyWay } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { inBlocks } from "../packages/core/src/access/RandomPool.ts"
+import { inBlocks } from "../packages/core/src/wire/RandomPool.ts"
 import { BoundedMap } from "../packages/core/src/concurrency/BoundedMap.ts"
 import * as Paths from "../packages/http/src/host/Paths.ts"
 import { median } from "./statistics.ts"

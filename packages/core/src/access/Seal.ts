@@ -6,7 +6,7 @@ import type { StoredRecord } from "../storage/Change.ts"
 import { type Kinds, LateRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { inBlocks } from "./RandomPool.ts"
+import { inBlocks } from "../wire/RandomPool.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /*

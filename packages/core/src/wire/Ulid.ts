@@ -1,5 +1,6 @@
 import { Clock, Context, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { inBlocks } from "./RandomPool.ts"
 
 /*
  * ULIDs: 26 characters of Crockford's base32, here in lower case. The first 10 are the time, the others are random.
@@ -18,7 +19,7 @@ const max_time = 2 ** 48 - 1
  */
 const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const { randomBytes } = yield* SecureRandom.SecureRandom
+  const draw = inBlocks(yield* SecureRandom.SecureRandom)
   /** The characters, each as its place in the alphabet and as its code. */
   const digits = new Uint8Array(time_digits + random_digits)
   const codes = Array.from(digits, () => 0)
@@ -32,7 +33,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   const startAt = (millis: number): void => {
     last = millis
     for (let at = 0; at < time_digits; at++) set(at, Math.floor(millis / 32 ** (time_digits - 1 - at)) % 32)
-    for (const [at, byte] of Effect.runSync(randomBytes(random_digits)).entries()) set(time_digits + at, byte % 32)
+    for (const [at, byte] of draw(random_digits).entries()) set(time_digits + at, byte % 32)
   }
 
   /** Adds 1 to the random digits. If all are at their end, the next millisecond begins. */

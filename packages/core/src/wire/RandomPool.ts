@@ -3,10 +3,7 @@ import type { SecureRandom } from "effect/crypto"
 
 const block_bytes = 4_096
 
-/**
- * Draws random bytes from blocks of 4 KiB. Asking the platform for each 12-byte nonce would take 3 µs of a start's 80
- * µs.
- */
+/** Draws random bytes from blocks of 4 KiB. Asking the platform for each 12-byte nonce would take 3 µs. */
 export const inBlocks = (random: SecureRandom.SecureRandom["Service"]): ((bytes: number) => Uint8Array) => {
   let block: Uint8Array = new Uint8Array(0)
   let used = 0
