@@ -12,8 +12,8 @@ import { Cache, Context, type Duration, Effect, Layer, ManagedRuntime } from "ef
 import { Aead, Mac, SecureRandom } from "effect/crypto"
 import { FindMyWay } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { inBlocks } from "../packages/core/src/wire/RandomPool.ts"
 import { BoundedMap } from "../packages/core/src/concurrency/BoundedMap.ts"
+import { inBlocks } from "../packages/core/src/wire/RandomPool.ts"
 import * as Paths from "../packages/http/src/host/Paths.ts"
 import { median } from "./statistics.ts"
 
@@ -162,6 +162,19 @@ const randomness = async (): Promise<Pair> => {
   }
 }
 
+const identifiers = async (): Promise<Pair> => {
+  const layer = NodeCrypto.layer
+  const { request } = await Effect.runPromise(Effect.provide(Ids.Ids, Layer.provide(Ids.Ids.layer, layer)))
+  const { ulid } = await Effect.runPromise(Effect.provide(SecureRandom.SecureRandom, layer))
+  const run = Effect.runSyncWith(Context.empty())
+  return {
+    what: "an identifier",
+    own: loop(() => request()),
+    effect: loop(() => `req_${run(ulid).toLowerCase()}`),
+    times: 10_000
+  }
+}
+
 const remembering = async (): Promise<Pair> => {
   const names = Array.from({ length: 1_000 }, (_, index) => `wks_${index}`)
   const map = new BoundedMap<string, string>(10_000)
@@ -226,7 +239,14 @@ const limits = async (): Promise<Pair> => {
   }
 }
 
-const pairs = [routing(), ...(await cryptography()), await randomness(), await remembering(), await limits()]
+const pairs = [
+  routing(),
+  ...(await cryptography()),
+  await randomness(),
+  await identifiers(),
+  await remembering(),
+  await limits()
+]
 const table: Array<Awaited<ReturnType<typeof compare>>> = []
 for (const pair of pairs) table.push(await compare(pair))
 console.table(table)

@@ -241,8 +241,8 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * It makes its text when that is first read, from as few objects as possible, because a storage in memory keeps it. With
- * closures in their place, starts took 10 % more CPU time.
+ * It is made of as few objects as possible, because a storage in memory keeps it. With two closures in their place, a
+ * start took 10 % more CPU time.
  */
 class SealedRecord extends LateRecord {
   readonly open: StoredRecord

@@ -5,7 +5,8 @@ import { inBlocks } from "./RandomPool.ts"
 /*
  * ULIDs: 26 characters of Crockford's base32, here in lower case. The first 10 are the time, the others are random.
  *
- * Effect has them too, but runs a fiber for each. With those, a start takes 8 % more CPU time (bench/README.md).
+ * Effect has them too, but runs a fiber for each: with those, a start takes 8 % more CPU time
+ * (docs/decisions/libraries.md).
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
