@@ -88,7 +88,6 @@ export type ApplicationRecord = typeof ApplicationRecord.Type
 export const applicationKind = Kind.make({
   name: "application",
   schema: ApplicationRecord,
-  encodes_at_once: true,
   sealed: true,
   kept_for: { period: "facts", clock: "workspace" },
   erases_children: true,
@@ -137,7 +136,6 @@ export const consentKind = Kind.make({
   name: "consent",
   has_hashes: true,
   schema: ConsentRecord,
-  encodes_at_once: true,
   kept_for: { period: "consents", clock: "workspace" },
   listing: ({ quote_consent, receipts }) => ({
     labels: [...receipts.map(({ mac }) => mac), ...(quote_consent === null ? [] : [quote_consent.receipt_id])].map(

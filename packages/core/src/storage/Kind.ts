@@ -85,11 +85,9 @@ export const make = <const Name extends string, A extends object>(
       readonly schema: Schema.Schema<A>
       /** The fields by which lists find a value; by default none. */
       readonly listing?: (value: A) => Listing
-      /** Whether values are encoded when they are written, because they are seldom read; by default when first read. */
-      readonly encodes_at_once?: boolean
     }
 ): Kind<Name, A> => {
-  const { encodes_at_once = false, listing = noListing, name, schema } = options
+  const { listing = noListing, name, schema } = options
   const isValue = Schema.is(schema)
   const encode = (value: A): string => JSON.stringify(value)
   const isAtHand = (record: StoredRecord): record is LazyRecord<A> =>
@@ -106,19 +104,22 @@ export const make = <const Name extends string, A extends object>(
     wakes: options.wakes ?? null,
     record: (value, meta) => {
       const found = listing(value)
-      const fields = {
-        kind: name,
-        id: meta.id,
-        version: meta.version,
-        parent: found.parent ?? meta.parent ?? null,
-        status: found.status ?? null,
-        line: found.line ?? meta.line ?? null,
-        labels: found.labels ?? none,
-        created_at: meta.created_at,
-        updated_at: meta.updated_at,
-        expires_at: found.expires_at ?? null
-      }
-      return encodes_at_once ? { ...fields, body: encode(value) } : new LazyRecord(fields, value, encode)
+      return new LazyRecord(
+        {
+          kind: name,
+          id: meta.id,
+          version: meta.version,
+          parent: found.parent ?? meta.parent ?? null,
+          status: found.status ?? null,
+          line: found.line ?? meta.line ?? null,
+          labels: found.labels ?? none,
+          created_at: meta.created_at,
+          updated_at: meta.updated_at,
+          expires_at: found.expires_at ?? null
+        },
+        value,
+        encode
+      )
     },
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
