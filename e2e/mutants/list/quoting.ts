@@ -77,7 +77,7 @@ export const quoting = inPackage("core")({
       name: "a hedge after the request has ended",
       from: "        Option.exists((stored) => QuoteRequest.isPending(QuoteRequest.kind.value(stored), candidate.adapter.carrier.id))",
       to: "        Option.isSome",
-      found_by: stories
+      found_by: test("packages/core/test/quoting/hedges.test.ts", "is not made once the person's data was erased")
     }
   ],
   "quoting/asking/AskJobs.ts": [

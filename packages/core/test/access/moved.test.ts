@@ -58,14 +58,14 @@ describe("a row copied to another place", () => {
 
   it.effect.prop(
     "does not open in another workspace, or as another kind, id or version",
-    [Place, Schema.NullOr(Place)],
-    ([from, elsewhere]) =>
+    [Place, Place, Schema.Literals(["workspace_id", "kind", "id", "version", "none", "all"])],
+    ([from, other, differs]) =>
       Effect.gen(function* () {
         const storage = withSealing(copying(yield* Storage), yield* Seal, kinds)
         const { workspace_id, ...place } = from
         const writes = [Change.record({ ...place, body: "{}", ...times })]
         yield* storage.commit(Change.make(workspace_id, { writes }))
-        const to = elsewhere ?? from
+        const to = differs === "all" ? other : differs === "none" ? from : { ...from, [differs]: other[differs] }
         const opened = Option.map(yield* storage.get(to), ({ body }) => body)
         assert.strictEqual(Option.getOrNull(opened), isEqual(from, to) ? "{}" : null)
       }).pipe(Effect.provide(layer))
