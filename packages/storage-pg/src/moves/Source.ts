@@ -43,7 +43,8 @@ const Lag = Schema.Struct({
 })
 /**
  * How many bytes of the log the new place has not received, the position up to which it has, the sum of these positions
- * for the tables that it copies, and whether the old server has invalidated the slot (`wal_status` is `lost`).
+ * for the tables that it has copied but not caught up with, and whether the old server has invalidated the slot
+ * (`wal_status` is `lost`).
  */
 export type Lag = typeof Lag.Type
 
@@ -108,9 +109,13 @@ export const publish = Effect.fnUntraced(function* (
   return true
 })
 
-/** How far the new place is behind; null if there is no slot. */
-export const lag = ({ run }: Session, move_id: string): Effect.Effect<Lag | null, SqlError> =>
-  Effect.map(run(lagQuery, [nameOf(move_id)]), ({ rows }) => readLag(rows)[0] ?? null)
+/** How far the new place is behind, also with the tables that need these slots; null if the move has no slot. */
+export const lag = (
+  { run }: Session,
+  move_id: string,
+  needed_slots: ReadonlyArray<string>
+): Effect.Effect<Lag | null, SqlError> =>
+  Effect.map(run(lagQuery, [nameOf(move_id), needed_slots]), ({ rows }) => readLag(rows)[0] ?? null)
 
 /** Whether any of these slots does not exist. */
 export const lacksSlot = ({ run }: Session, names: ReadonlyArray<string>): Effect.Effect<boolean, SqlError> =>

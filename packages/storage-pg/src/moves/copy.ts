@@ -29,7 +29,7 @@ const slotIsLost = refused(
 /** Reads the progress and the lag of the copy. Fails if the subscription or the slot of the move is gone. */
 const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
   const copied = yield* target.step((session) => Target.copied(session, move_id))
-  const lag = yield* source.step((session) => Source.lag(session, move_id))
+  const lag = yield* source.step((session) => Source.lag(session, move_id, copied?.needed_slots ?? []))
   if (lag?.is_lost) return yield* slotIsLost
   if (copied === null || lag === null) return yield* notRunning
   const { needed_slots, is_running, tables_left } = copied
