@@ -43,10 +43,10 @@ const shapeOf = (root: unknown): Shape => {
 }
 
 /** Deeper than any declaration. It ends the walk through schemas that refer to themselves. */
-const most_levels = 24
+const mostLevels = 24
 
 const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: number): void => {
-  if (!Predicate.isObject(node) || level > most_levels) return
+  if (!Predicate.isObject(node) || level > mostLevels) return
   const schema = node
   if (typeof schema.$ref === "string") walk(root, at(root, schema.$ref), path, shape, level + 1)
   if (Array.isArray(schema.enum) && schema.enum.length > 0) shape.values.add(path)

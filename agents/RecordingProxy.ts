@@ -34,7 +34,7 @@ const Message = Schema.Struct({
 const isMessage = Schema.is(Message)
 
 /** Starts a proxy for one client. */
-export const open = async (base_url: string): Promise<RecordingProxy> => {
+export const open = async (baseUrl: string): Promise<RecordingProxy> => {
   const recorded: Recorded = { methods: new Set(), versions: new Set(), names: new Set(), refused: new Set() }
   const record = (request: IncomingMessage, body: string) => {
     const version = request.headers["mcp-protocol-version"]
@@ -50,16 +50,16 @@ export const open = async (base_url: string): Promise<RecordingProxy> => {
     record(request, body)
     const headers = Object.entries(request.headers).flatMap(
       ([name, value]): ReadonlyArray<[string, string]> =>
-        typeof value === "string" && !hop_by_hop.has(name) ? [[name, value]] : []
+        typeof value === "string" && !hopByHop.has(name) ? [[name, value]] : []
     )
     const method = request.method ?? "GET"
-    const answer = await fetch(`${base_url}${request.url}`, {
+    const answer = await fetch(`${baseUrl}${request.url}`, {
       method,
       headers,
       ...(method !== "GET" && method !== "HEAD" && body !== "" && { body })
     })
     if (answer.status >= 400) recorded.refused.add(`${method} ${request.url} ${answer.status}`)
-    const kept = [...answer.headers].filter(([name]) => !hop_by_hop.has(name))
+    const kept = [...answer.headers].filter(([name]) => !hopByHop.has(name))
     response.writeHead(answer.status, Object.fromEntries(kept)).flushHeaders()
     // Passed on as it comes: a client may have to answer a form in a stream before the stream goes on.
     const decoder = new TextDecoder()
@@ -79,7 +79,7 @@ export const open = async (base_url: string): Promise<RecordingProxy> => {
 }
 
 /** The headers that belong to one connection, which are not passed on. */
-const hop_by_hop = new Set([
+const hopByHop = new Set([
   "host",
   "connection",
   "content-length",

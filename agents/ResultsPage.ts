@@ -24,7 +24,7 @@ export const shown: ReadonlyArray<Shown> = [
 ]
 
 /** How many characters of a result the page shows, in lines of at most 110. */
-const most_characters = 1_200
+const mostCharacters = 1_200
 const line = /.{1,110}/g
 
 /** The results as Markdown. */
@@ -35,9 +35,9 @@ export const page = (runs: ReadonlyArray<Run>): string =>
       const result = run?.heard.conversation?.results.at(at)
       if (result === undefined) throw new Error(`${client} has no result ${at}. Run all clients.`)
       const text = Report.normalized(result)
-      const rest = text.length - most_characters
+      const rest = text.length - mostCharacters
       const more = rest > 0 ? `\n\nAnd ${rest.toLocaleString("en-US")} more characters.` : ""
-      const lines = text.slice(0, most_characters).trimEnd().replaceAll(line, "$&\n").replaceAll("\n\n", "\n").trimEnd()
+      const lines = text.slice(0, mostCharacters).trimEnd().replaceAll(line, "$&\n").replaceAll("\n\n", "\n").trimEnd()
       return `### ${title}\n\n\`\`\`text\n${lines}\n\`\`\`${more}`
     })
     .join("\n\n")

@@ -20,11 +20,11 @@ export interface Run {
 }
 
 /** How long a client may take until it is stopped. */
-const limit_ms = 120_000
+const limitMs = 120_000
 
 /** Runs the journey with one client, in a process with an empty home folder and without anybody's keys. */
-export const run = async (client: Client, model: Model, base_url: string): Promise<Run> => {
-  const proxy = await RecordingProxy.open(base_url)
+export const run = async (client: Client, model: Model, baseUrl: string): Promise<Run> => {
+  const proxy = await RecordingProxy.open(baseUrl)
   const home = mkdtempSync(join(tmpdir(), "agents-"))
   const began = Date.now()
   const printed = await ended(
@@ -70,9 +70,9 @@ const ended = (child: ReturnType<typeof spawn>): Promise<string> =>
       }
     }
     const timer = setTimeout(() => {
-      printed += `\nended after ${limit_ms / 1_000} s`
+      printed += `\nended after ${limitMs / 1_000} s`
       end()
-    }, limit_ms)
+    }, limitMs)
     child.once("error", (error) => {
       printed += error.message
     })

@@ -77,17 +77,17 @@ export const call = <Output, R>(
     Effect.orDie
   )
 
-export const get_capabilities = named("get_capabilities")
-export const start_quote_request = named("start_quote_request")
-export const get_quote_request = named("get_quote_request")
-export const get_quote = named("get_quote")
-export const list_events = named("list_events")
-export const advance_time = named("advance_time")
+export const getCapabilities = named("get_capabilities")
+export const startQuoteRequest = named("start_quote_request")
+export const getQuoteRequest = named("get_quote_request")
+export const getQuote = named("get_quote")
+export const listEvents = named("list_events")
+export const advanceTime = named("advance_time")
 
 /** Starts a request and lets its minute pass; answers its quotes. */
 export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {
-  const { id } = Json.decode(yield* call(start_quote_request, key, start))
-  yield* call(advance_time, key, { seconds: 60 })
-  const { quotes } = Json.decode(yield* call(get_quote_request, key, { id, wait_seconds: 0 }))
+  const { id } = Json.decode(yield* call(startQuoteRequest, key, start))
+  yield* call(advanceTime, key, { seconds: 60 })
+  const { quotes } = Json.decode(yield* call(getQuoteRequest, key, { id, wait_seconds: 0 }))
   return quotes
 })

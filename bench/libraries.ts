@@ -103,7 +103,7 @@ const routing = (): Pair => {
 
 const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
   const keys: TextCrypto.TextKeys = { aead: new Uint8Array(32).fill(1), mac: new Uint8Array(32).fill(2) }
-  const nonce = new Uint8Array(TextCrypto.nonce_bytes)
+  const nonce = new Uint8Array(TextCrypto.nonceBytes)
   const text = JSON.stringify({ drivers: "x".repeat(600) })
   const keyed = <E>(layer: Layer.Layer<TextCrypto.TextCrypto, E>) =>
     Effect.runPromise(

@@ -24,7 +24,7 @@ const add = (table: report.Table): void => {
 }
 
 const facts = await Effect.runPromise(shared.make)
-const { handlers, mcp, mcp_list, mcp_token, read, start, web_handler } = suites
+const { handlers, mcp, mcpList: mcp_list, mcpToken: mcp_token, read, start, webHandler: web_handler } = suites
 for (const suite of [read, start, mcp, mcp_list, mcp_token, handlers, web_handler]) {
   if (!isWanted(suite.name)) continue
   const rows = await http.run(suite, facts, settings)
@@ -48,7 +48,7 @@ if (isWanted("carriers")) add(carriers.tableOf(await carriers.run(settings)))
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 if (isWanted("pg_starts")) {
   // The database writes together what comes together: it shows what it can do only where much does.
-  for (const connections of new Set([settings.connections, suites.many_connections])) {
+  for (const connections of new Set([settings.connections, suites.manyConnections])) {
     await Databases.using(async ({ fresh }) => {
       const suite = suites.startOnPg(await fresh(), connections)
       const rows = await http.run(suite, facts, { ...settings, connections })

@@ -146,8 +146,8 @@ interface Kept extends Table {
 
 /** Keeps tables in `results/latest.json` in place of those of the same names, and shows all of them in the README. */
 export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
-  const memory_gb = Math.round(totalmem() / 1e9)
-  const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memory_gb} GB, Node ${process.version}`
+  const memoryGb = Math.round(totalmem() / 1e9)
+  const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memoryGb} GB, Node ${process.version}`
   const at = `${new Date().toISOString().slice(0, 16)}Z, ${machine}`
   const before: ReadonlyArray<Kept> = JSON.parse(readFileSync(results, "utf8"))
   const fresh = tables.map(

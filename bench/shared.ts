@@ -8,9 +8,9 @@ import * as starts from "./starts.ts"
 export const make: Effect.Effect<Shared> = Effect.gen(function* () {
   const key = yield* Service.makeKey
   const [quote] = yield* Service.makeQuotes(key, starts.smallest("the-quote"))
-  const { capabilities } = Json.decode(yield* Service.call(Service.get_capabilities, key, { line: "personal_auto" }))
+  const { capabilities } = Json.decode(yield* Service.call(Service.getCapabilities, key, { line: "personal_auto" }))
   const start = { ...starts.household("the-start"), scenario: "waits_in_queue" }
-  const started = Json.decode(yield* Service.call(Service.start_quote_request, key, start))
+  const started = Json.decode(yield* Service.call(Service.startQuoteRequest, key, start))
   if (quote === undefined) return yield* Effect.die("The service has made no quote")
   return { quote, started, start_schema: startSchema(capabilities.required_facts_schema) }
 }).pipe(Effect.provide(Service.layer))

@@ -17,10 +17,10 @@ export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
 }
 
 /** Does something so often, with so many under way at once. */
-export const sideBySide = async (times: number, at_once: number, once: () => Promise<void>): Promise<void> => {
+export const sideBySide = async (times: number, atOnce: number, once: () => Promise<void>): Promise<void> => {
   let left = times
   const lane = async () => {
     while (left-- > 0) await once()
   }
-  await Promise.all(Array.from({ length: at_once }, lane))
+  await Promise.all(Array.from({ length: atOnce }, lane))
 }

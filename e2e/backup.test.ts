@@ -112,7 +112,7 @@ const canDump = (): boolean => {
 const hostOn = (url: string) => http(PgStorage.layer({ url: Redacted.make(url) }))
 
 /** Longer than a lease: so long a restore takes at least. */
-const restore_ms = 60_000
+const restoreMs = 60_000
 
 const lost = {
   method: "POST",
@@ -160,7 +160,7 @@ const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
   })
   yield* first.stop
 
-  const second = yield* start(hostOn(yield* restore).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(restore_ms)))))
+  const second = yield* start(hostOn(yield* restore).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(restoreMs)))))
   const caller = new Caller([second.base_url], key)
   return yield* Effect.promise(async () => {
     const again = await caller.call("/v1/quote-requests", lost)

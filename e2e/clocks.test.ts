@@ -9,21 +9,21 @@ import { Host, http } from "./host.ts"
 import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
-const skew_ms = 30_000
+const skewMs = 30_000
 /** Less than any of the clocks is off, and more than a busy machine takes. */
-const late_ms = 10_000
+const lateMs = 10_000
 
 /** A host of a database that answers and works, whose own clock is as far off. */
-const hostOf = ({ options }: TestDatabase, by_ms: number) =>
+const hostOf = ({ options }: TestDatabase, byMs: number) =>
   Layer.build(
-    Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(by_ms))))
+    Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(byMs))))
   ).pipe(Effect.map(Context.get(Host)))
 
 /** One host that is ahead and one that is behind, and the keys of an organization. */
 const apart = Effect.gen(function* () {
   const database = yield* scopedDatabase
-  const ahead = yield* hostOf(database, skew_ms)
-  const behind = yield* hostOf(database, -skew_ms)
+  const ahead = yield* hostOf(database, skewMs)
+  const behind = yield* hostOf(database, -skewMs)
   return { ahead, behind, keys: yield* ahead.newOrganization }
 })
 
@@ -35,7 +35,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
       const { ahead, behind, keys } = yield* apart
       for (const host of [ahead, behind]) {
         const { body } = yield* host.call(keys, "get_sandbox", {})
-        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), late_ms)
+        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), lateMs)
       }
       // A delivery takes so long that both hosts look for work several times while one of them is at it.
       const { allAre, receiver } = yield* on(ahead, subscribe(keys, { otherwise: Receiver.slowBody(5, 500) }))
@@ -51,7 +51,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
       const events = yield* on(behind, feed(keys))
       assert.lengthOf(events, 8 * ids.length)
       const last = Math.max(...events.map(({ occurred_at }) => Date.parse(occurred_at)))
-      assert.isAtMost(Math.abs(Date.now() - last), late_ms)
+      assert.isAtMost(Math.abs(Date.now() - last), lateMs)
       yield* on(behind, allAre("succeeded", events.length))
       assert.sameMembers(
         receiver.arrivals().map(({ event }) => event?.id),
@@ -91,7 +91,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
 /** Makes the clock of the first cell's server run ahead, as far as a host sees it: its function is hidden by another. */
 const ahead = `do $$ begin
   create function public.clock_timestamp() returns timestamptz language sql as
-    $f$ select pg_catalog.clock_timestamp() + interval '${skew_ms} milliseconds' $f$;
+    $f$ select pg_catalog.clock_timestamp() + interval '${skewMs} milliseconds' $f$;
   execute format('alter database %I set search_path = public, pg_catalog', current_database());
 end $$`
 
@@ -104,7 +104,7 @@ describe("a host of cells on servers whose clocks differ by thirty seconds", () 
       const journey = Effect.gen(function* () {
         const keys = yield* host.newOrganization
         const { body } = yield* host.call(keys, "get_sandbox", {})
-        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now() - skew_ms), late_ms)
+        assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now() - skewMs), lateMs)
         const { allAre, receiver } = yield* subscribe(keys)
         yield* startRequest(keys)
         yield* advance(keys, 60)

@@ -10,7 +10,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
     Effect.gen(function* () {
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]
-      const began_at = yield* Clock.currentTimeMillis
+      const beganAt = yield* Clock.currentTimeMillis
       const workspaces = yield* Effect.forEach(organizations, (keys) =>
         Effect.gen(function* () {
           const hanging = yield* Effect.forEach(Array.from({ length: 5 }), () =>
@@ -48,7 +48,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
         }
       }
       // Before the first of the fifteen seconds was over, that is.
-      assert.isBelow((yield* Clock.currentTimeMillis) - began_at, 14_000)
+      assert.isBelow((yield* Clock.currentTimeMillis) - beganAt, 14_000)
       // Whoever hangs need not be waited for, not even at the end.
       for (const { hanging } of workspaces) {
         for (const { call } of hanging) yield* call("disable_event_subscription")

@@ -180,10 +180,10 @@ describe("three hundred waiting reads", () => {
 })
 
 /** Sends to one host, and to the other only where the first takes no connection: what was sent is never sent again. */
-const sendToEither = async (base_urls: ReadonlyArray<string>, path: string, key: string, sent: Sent) => {
-  for (const base_url of base_urls) {
+const sendToEither = async (baseUrls: ReadonlyArray<string>, path: string, key: string, sent: Sent) => {
+  for (const baseUrl of baseUrls) {
     try {
-      return await send(`${base_url}${path}`, key, sent)
+      return await send(`${baseUrl}${path}`, key, sent)
     } catch (error) {
       if (!isUnconnected(error)) throw error
     }
@@ -216,7 +216,7 @@ describe("hosts that are replaced one after another", () => {
     () =>
       Effect.gen(function* () {
         const { hosts, key } = yield* served(2)
-        const base_urls = hosts.map((host) => host.base_url)
+        const baseUrls = hosts.map((host) => host.base_url)
         const agent = yield* Effect.acquireRelease(
           Effect.sync(() => new Http.Agent({ keepAlive: true })),
           (kept) => Effect.sync(() => kept.destroy())
@@ -224,7 +224,7 @@ describe("hosts that are replaced one after another", () => {
         let over = false
         const accepted: Array<string> = []
         const lane = async (number: number) => {
-          const order = number % 2 === 0 ? base_urls : base_urls.toReversed()
+          const order = number % 2 === 0 ? baseUrls : baseUrls.toReversed()
           while (!over) {
             const started = await sendToEither(order, "/v1/quote-requests", key, { ...starting(), agent })
             assert.strictEqual(started.status, 202, JSON.stringify(started.body))
@@ -250,7 +250,7 @@ describe("hosts that are replaced one after another", () => {
           })
           await load
         })
-        const caller = new Caller(base_urls, key)
+        const caller = new Caller(baseUrls, key)
         const end = { method: "POST", body: { seconds: 600 } } as const
         yield* Effect.promise(() =>
           caller.call("/v1/sandbox/time", { ...end, idempotency_key: "end", within_ms: 40_000 })

@@ -58,7 +58,7 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
 
 // The same for every host of a process: some share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, {
-  keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.key_bytes)))]
+  keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.keyBytes)))]
 })
 
 const carriersOf = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
@@ -106,7 +106,7 @@ export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>
 
 /** The same host, whose operations are called by their tools where they have one. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
-  host(storage, (base_url) => AsTools.make(base_url, Rest.make(base_url)), options)
+  host(storage, (baseUrl) => AsTools.make(baseUrl, Rest.make(baseUrl)), options)
 
 /** The same host, whose operations are called by the client that programs use. */
 export const connected = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, AsClient.make)

@@ -2,7 +2,7 @@ import { describe, layer, type Vitest } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
-import { citus_url, oneCell } from "../packages/storage-pg/test/support/citus.ts"
+import { citusUrl, oneCell } from "../packages/storage-pg/test/support/citus.ts"
 import { scopedDatabase } from "../test/support/TestDatabase.ts"
 import { connected, type Host, http, tools } from "./host.ts"
 import { inExpress, overWeb } from "./mounted.ts"
@@ -22,7 +22,7 @@ const overRest: ReadonlyArray<Row> = [
   { name: "over REST, in memory", host: http(MemoryStorage.layer), whole: true },
   { name: "over REST, in PostgreSQL", host: http(pgStorage), whole: false },
   // Where there is a cluster: QUOTEWIRE_TEST_CITUS_URL.
-  ...(citus_url === undefined ? [] : [{ name: "over REST, on Citus", host: http(oneCell), whole: false }])
+  ...(citusUrl === undefined ? [] : [{ name: "over REST, on Citus", host: http(oneCell), whole: false }])
 ]
 const byTools: ReadonlyArray<Row> = [
   { name: "by tools, in memory", host: tools(MemoryStorage.layer), whole: false },

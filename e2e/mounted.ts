@@ -12,7 +12,7 @@ import express from "express"
 import { Host, loopback } from "./host.ts"
 import * as Rest from "./support/rest.ts"
 
-const base_path = "/insurance"
+const basePath = "/insurance"
 const options = { mcp, limits: Allowance.noLimits }
 
 /** An embedded service, served below a path by a server of somebody else's. */
@@ -24,7 +24,7 @@ const mounted = (listenerOf: (quotewire: Embedded) => RequestListener) =>
       yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
       const bound = server.address()
       const port = typeof bound === "object" && bound !== null ? bound.port : 0
-      const base_url = `http://127.0.0.1:${port}${base_path}`
+      const base_url = `http://127.0.0.1:${port}${basePath}`
       const quotewire = embed({
         storage: MemoryStorage.layer,
         limits: Allowance.noLimits,
@@ -52,8 +52,10 @@ const mounted = (listenerOf: (quotewire: Embedded) => RequestListener) =>
 
 /** `nodeHandler` in Express, behind its parser. */
 export const inExpress = mounted((quotewire) =>
-  express().use(base_path, express.json(), nodeHandler(quotewire, options))
+  express().use(basePath, express.json(), nodeHandler(quotewire, options))
 )
 
 /** `webHandler` on Node, as Hono runs it. */
-export const overWeb = mounted((quotewire) => getRequestListener(webHandler(quotewire, { ...options, base_path })))
+export const overWeb = mounted((quotewire) =>
+  getRequestListener(webHandler(quotewire, { ...options, base_path: basePath }))
+)

@@ -25,8 +25,8 @@ interface Surface {
 }
 
 /** Where a host takes the callbacks of a carrier. */
-const routeOf = (base_url: string) => (carrier_id: string) =>
-  `${base_url}/carriers/${encodeURIComponent(carrier_id)}/callbacks`
+const routeOf = (baseUrl: string) => (carrierId: string) =>
+  `${baseUrl}/carriers/${encodeURIComponent(carrierId)}/callbacks`
 
 const carrierServer = Effect.acquireRelease(
   Effect.promise(() => startLedger()),
@@ -116,24 +116,24 @@ const told = (name: string, carriers: CarrierLedger, all: ReadonlyArray<Told>, l
     []
   )
   assert.notInclude(log, "late answer")
-  const silent_ones = names.filter(
+  const silentOnes = names.filter(
     (name) => !carriers.ledger.some(({ carrier, what }) => carrier === name && what === "offered")
   )
-  assert.deepStrictEqual(silent_ones, ["silent", "declines"])
+  assert.deepStrictEqual(silentOnes, ["silent", "declines"])
 }
 
 /** Plays stories at the same time, each in its own sandbox. */
 const playAll = Effect.fnUntraced(function* (
   name: string,
   open: (carriers: CarrierLedger) => Effect.Effect<Surface, unknown, Scope.Scope>,
-  told_stories: ReadonlyArray<Story>
+  toldStories: ReadonlyArray<Story>
 ) {
   const carriers = yield* carrierServer
   const { log, newSandbox } = yield* open(carriers)
-  let last_zip = 10_000
-  const nextZip = () => String(++last_zip)
+  let lastZip = 10_000
+  const nextZip = () => String(++lastZip)
   const all = yield* Effect.forEach(
-    told_stories,
+    toldStories,
     (story) => Effect.flatMap(newSandbox, (call) => Effect.promise(() => tell(story, call, nextZip, carriers))),
     { concurrency: "unbounded" }
   )
@@ -144,7 +144,7 @@ const drawn = fc.sample(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1
   numRuns: 3,
   seed: 28
 })
-const in_one_sandbox: Story = {
+const inOneSandbox: Story = {
   name: "one sandbox",
   steps: [
     { do: "start" },
@@ -164,6 +164,6 @@ describe("each offer that an own carrier makes is a quote, however the clock is 
     ["over REST, in PostgreSQL", asHost(http, pgStorage), stories(drawn)],
     ["by tools", asHost(tools, MemoryStorage.layer), stories([])],
     ["in a program, by embed", asEmbedded, stories(drawn)],
-    ["in quotewire dev", asDev, [in_one_sandbox]]
+    ["in quotewire dev", asDev, [inOneSandbox]]
   ] as const)("%s", ([name, open, told_stories]) => playAll(name, open, told_stories), 120_000)
 })

@@ -8,14 +8,14 @@ import { advance, everyType, feed, startRequest, subscribe } from "./support/sub
 const idsOf = (arrivals: ReadonlyArray<Receiver.Arrival>) => arrivals.map(({ event }) => event?.id)
 
 /** A subscriber whose endpoint has confirmed all events of a quote request. */
-const confirmedSubscriber = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = everyType) {
+const confirmedSubscriber = Effect.fnUntraced(function* (eventTypes: ReadonlyArray<string> = everyType) {
   const host = yield* Host
   const keys = yield* host.newOrganization
-  const subscriber = yield* subscribe(keys, {}, event_types)
+  const subscriber = yield* subscribe(keys, {}, eventTypes)
   yield* startRequest(keys)
   yield* advance(keys, 60)
   const events = yield* feed(keys)
-  const chosen = events.filter(({ type }) => event_types.includes(type)).map(({ id }) => id)
+  const chosen = events.filter(({ type }) => eventTypes.includes(type)).map(({ id }) => id)
   yield* subscriber.allAre("succeeded", chosen.length)
   const { receiver } = subscriber
   const first = receiver.arrivals()

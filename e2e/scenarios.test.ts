@@ -15,12 +15,12 @@ const scenarios = Object.keys(timelines.scenarios).filter((name): name is Scenar
 const one: ReadonlyArray<StandardLineName> = ["renters"]
 
 /** The feed as the catalogue writes it: seconds since the start, and each event with the version that it names. */
-const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) {
+const timelineOf = Effect.fnUntraced(function* (keys: Keys, createdAt: string) {
   const host = yield* Host
   const feed = yield* host.call(keys, "list_events", { limit: 100 })
   const rows = new Map<number, Array<string>>()
   for (const event of feed.body.events) {
-    const t = (Date.parse(event.occurred_at) - Date.parse(created_at)) / 1_000
+    const t = (Date.parse(event.occurred_at) - Date.parse(createdAt)) / 1_000
     const { type, id, version } = event.resource
     const quote = type === "quote" ? (yield* host.call(keys, "get_quote", { id })).body : null
     const name = quote === null ? "" : `(${quote.source.carrier.id})`

@@ -6,7 +6,7 @@ import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect } from "effect"
 import { everyLine, personalTexts } from "../packages/core/test/access/persons.ts"
-import { folder_variable } from "../test/support/PostgresServer.ts"
+import { folderVariable } from "../test/support/PostgresServer.ts"
 import { scopedDatabase, statements, tables } from "../test/support/TestDatabase.ts"
 
 /** All rows of a database, as text. */
@@ -22,7 +22,7 @@ const dumpOf = async (url: string) => {
 
 /** What the run's own server has logged; null where the server is somebody else's. */
 const serverLog = (): string | null => {
-  const folder = process.env[folder_variable]
+  const folder = process.env[folderVariable]
   if (process.env.QUOTEWIRE_TEST_DATABASE_URL !== undefined || folder === undefined) return null
   return readFileSync(join(folder, "server/log"), "utf8")
 }

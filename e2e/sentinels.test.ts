@@ -38,7 +38,7 @@ const witnesses: Readonly<Record<Place, RegExp>> = {
 }
 
 /** Every table of the database, also those of later migrations. */
-const all_tables = `select format('%I.%I', schemaname, tablename) as table from pg_tables
+const allTables = `select format('%I.%I', schemaname, tablename) as table from pg_tables
   where schemaname not in ('pg_catalog', 'information_schema')`
 
 /** A secret without its prefix, which says what it is for. */
@@ -49,7 +49,7 @@ const secretPart = (text: string): string =>
 const story = Effect.fnUntraced(function* <E>(
   storage: Layer.Layer<Storage.Storage, E>,
   seen: Places<Place>,
-  seal_key: string
+  sealKey: string
 ) {
   const acme = yield* server((path, body, headers) => {
     seen.note("URLs requested of carriers", path)
@@ -65,13 +65,13 @@ const story = Effect.fnUntraced(function* <E>(
     seen.note("webhook headers", headers)
     return { status: 500, body: JSON.stringify({ headers, body }) }
   })
-  const played = yield* play(seen, receiver.url, seal_key).pipe(
-    Effect.provide(Layer.fresh(service(storage, seal_key, acme.url)).pipe(Layer.provideMerge(watched(seen))))
+  const played = yield* play(seen, receiver.url, sealKey).pipe(
+    Effect.provide(Layer.fresh(service(storage, sealKey, acme.url)).pipe(Layer.provideMerge(watched(seen))))
   )
   const sentinels: Sentinels = {
     ...facts,
-    "a seal key": seal_key,
-    "the bytes of a seal key": Buffer.from(seal_key, "base64").toString("hex"),
+    "a seal key": sealKey,
+    "the bytes of a seal key": Buffer.from(sealKey, "base64").toString("hex"),
     "a server key": secretPart(played.server),
     "a platform key": secretPart(played.platform),
     "a widget key": secretPart(played.widget),
@@ -136,15 +136,15 @@ describe("secrets", () => {
     Effect.gen(function* () {
       const seen = new Places<Place>([...placeNames, "CLI output"])
       const { options, url } = yield* scopedDatabase
-      const seal_key = generateSealKey()
-      const { played, sentinels } = yield* story(PgStorage.layer(options), seen, seal_key)
-      const tables = yield* Effect.promise(() => statements(url, all_tables))
+      const sealKey = generateSealKey()
+      const { played, sentinels } = yield* story(PgStorage.layer(options), seen, sealKey)
+      const tables = yield* Effect.promise(() => statements(url, allTables))
       for (const { table } of tables) {
         const rows = yield* Effect.promise(() => statements(url, `select to_json(t)::text as row from ${table} t`))
         seen.note("storage", ...rows.map(({ row }) => `${table} ${row}`))
       }
       const config = fileURLToPath(new URL("../packages/cli/test/support/connections.config.ts", import.meta.url))
-      const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key, QUOTEWIRE_CONFIG: config }
+      const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey, QUOTEWIRE_CONFIG: config }
       const organization = ["--organization", played.organization_id]
       const commands = [
         ["requests", "show", played.request],

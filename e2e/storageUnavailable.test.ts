@@ -37,7 +37,7 @@ const storage = Layer.effect(
     feed: (query) => failing(memory.feed(query)),
     claim: (query) => failing(memory.claim(query)),
     erase: (erasure) => failing(memory.erase(erasure)),
-    rewrite: (workspace_id, rewrites) => failing(memory.rewrite(workspace_id, rewrites)),
+    rewrite: (workspaceId, rewrites) => failing(memory.rewrite(workspaceId, rewrites)),
     addCounts: (now, tallies) => failing(memory.addCounts(now, tallies))
   }))
 ).pipe(Layer.provide(MemoryStorage.layer))

@@ -7,7 +7,7 @@ import { Host } from "./host.ts"
 import { onEveryHost } from "./hosts.ts"
 import { advance, askUntil, feed, of, startRequest, subscribe } from "./support/subscriber.ts"
 
-const day_s = 86_400
+const dayS = 86_400
 const newKeys = Effect.flatMap(Host, (host) => host.newOrganization)
 const headerOf = ({ headers }: Receiver.Incoming, name: string): string => {
   const value = new Map(Object.entries(headers)).get(name)
@@ -36,7 +36,7 @@ onEveryHost("a subscriber", (it) => {
 
   it.effect("gets every event of the feed, signed, in order, with the revision", () =>
     Effect.gen(function* () {
-      const began_ms = Date.now()
+      const beganMs = Date.now()
       const keys = yield* newKeys
       const { receiver, allAre } = yield* subscribe(keys)
       yield* startRequest(keys)
@@ -64,8 +64,8 @@ onEveryHost("a subscriber", (it) => {
         }
         assert.strictEqual(headerOf(arrival, "webhook-id"), arrival.event?.id)
         // Real time, however far the sandbox's clock has advanced.
-        const signed_ms = Number(headerOf(arrival, "webhook-timestamp")) * 1_000
-        assert.isTrue(signed_ms > began_ms - 1_000 && signed_ms <= Date.now())
+        const signedMs = Number(headerOf(arrival, "webhook-timestamp")) * 1_000
+        assert.isTrue(signedMs > beganMs - 1_000 && signedMs <= Date.now())
       }
     })
   )
@@ -96,14 +96,14 @@ onEveryHost("a subscriber", (it) => {
       const subscriber = yield* subscribe(keys, { in_order: script, otherwise: Receiver.fail(429) }, ["quote.expired"])
       const { receiver, call, attempts, logUntil } = subscriber
       const sent = yield* call("send_test_event")
-      const event_id = sent.body.event.id
+      const eventId = sent.body.event.id
       const [first] = yield* logUntil((all) => all[0]?.status === "retrying")
       // The wait begins when the attempt has ended.
       assert.isAtLeast(Date.parse(first?.next_attempt_at ?? ""), Date.parse(first?.created_at ?? "") + 5_000)
-      yield* advance(keys, 2 * day_s)
+      yield* advance(keys, 2 * dayS)
       const [last] = yield* logUntil((all) => all[0]?.status === "failed")
       assert.isNull(last?.next_attempt_at)
-      const made = (yield* attempts(event_id)).toReversed()
+      const made = (yield* attempts(eventId)).toReversed()
       assert.deepStrictEqual(
         made.map(({ response_status_code }) => response_status_code),
         [null, null, 500, 307, 429, 429, 429, 429]
@@ -119,7 +119,7 @@ onEveryHost("a subscriber", (it) => {
         [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((seconds) => seconds * 1_000)
       )
       assert.lengthOf(new Set(receiver.arrivals().map(({ text }) => text)), 1)
-      assert.deepStrictEqual(receiver.ids(), [event_id])
+      assert.deepStrictEqual(receiver.ids(), [eventId])
       assert.lengthOf(receiver.arrivals(), 8)
       assert.deepStrictEqual(elsewhere.arrivals(), [])
     })
@@ -161,12 +161,12 @@ onEveryHost("a subscriber", (it) => {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
       const rotate = () => call("rotate_event_subscription_secret", {}, { idempotency_key: "turn" })
-      const began_ms = Date.now()
+      const beganMs = Date.now()
       const rotated = yield* rotate()
       const next: string = rotated.body.signing_secret
       assert.notStrictEqual(next, secret)
       const until = Date.parse(rotated.body.previous_secret_expires_at)
-      assert.isTrue(until >= began_ms + day_s * 1_000 - 1_000 && until <= Date.now() + day_s * 1_000 + 1_000)
+      assert.isTrue(until >= beganMs + dayS * 1_000 - 1_000 && until <= Date.now() + dayS * 1_000 + 1_000)
       assert.deepStrictEqual(yield* rotate(), { status: 200, body: { ...rotated.body, signing_secret: null } })
       const trustedWith = Effect.fnUntraced(function* () {
         receiver.trust(secret, next)
@@ -179,7 +179,7 @@ onEveryHost("a subscriber", (it) => {
         return { entries, old: (yield* check(secret)).ok, next: (yield* check(next)).ok }
       })
       assert.deepStrictEqual(yield* trustedWith(), { entries: 2, old: true, next: true })
-      yield* advance(keys, day_s - 60)
+      yield* advance(keys, dayS - 60)
       assert.deepStrictEqual(yield* trustedWith(), { entries: 2, old: true, next: true })
       yield* advance(keys, 120)
       assert.deepStrictEqual(yield* trustedWith(), { entries: 1, old: false, next: true })
@@ -196,7 +196,7 @@ onEveryHost("a subscriber", (it) => {
       })
       yield* call("send_test_event")
       yield* logUntil((all) => all[0]?.status === "retrying")
-      yield* advance(keys, 5 * day_s - 60)
+      yield* advance(keys, 5 * dayS - 60)
       yield* logUntil((all) => all[0]?.status === "failed")
       assert.strictEqual((yield* health).state, "failing")
       yield* startRequest(keys)
@@ -216,7 +216,7 @@ onEveryHost("a subscriber", (it) => {
       const count = receiver.arrivals().length
       const deliveries = (yield* log).length
       yield* startRequest(keys)
-      yield* advance(keys, day_s)
+      yield* advance(keys, dayS)
       assert.lengthOf(yield* log, deliveries)
       assert.lengthOf(receiver.arrivals(), count)
       receiver.play({})
@@ -246,7 +246,7 @@ onEveryHost("a subscriber", (it) => {
       assert.deepStrictEqual(yield* call("disable_event_subscription"), deleted)
       assert.strictEqual((yield* call("send_test_event")).status, 409)
       const arrived = receiver.arrivals().length
-      yield* advance(keys, day_s)
+      yield* advance(keys, dayS)
       yield* allAre("cancelled", count)
       assert.lengthOf(receiver.arrivals(), arrived)
     })

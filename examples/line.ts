@@ -57,7 +57,7 @@ export const bicycle = defineLine({
   codes: {
     coverage_codes: ["theft", "deductible"],
     subject_kinds: ["bicycle"],
-    billing_cycles: SharedFacts.billing_cycles,
+    billing_cycles: SharedFacts.billingCycles,
     fee_codes: ["policy_fee"]
   }
 })

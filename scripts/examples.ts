@@ -57,7 +57,7 @@ const tell = Effect.gen(function* () {
   yield* TestClock.setTime(Timestamp.toMillis("2026-11-20T12:00:00.000Z"))
   yield* play("get_capabilities", { line: "pet" })
   yield* play("list_sandbox_scenarios")
-  const id = at(yield* play("create_event_subscription", { url, event_types }), "id")
+  const id = at(yield* play("create_event_subscription", { url, event_types: eventTypes }), "id")
   const request = at(yield* play("start_quote_request", start), "id")
   yield* play("get_sandbox")
   yield* play("advance_time", { seconds: 60 })
@@ -70,7 +70,7 @@ const tell = Effect.gen(function* () {
   yield* play("cancel_quote_request", { id: at(other, "id") })
 
   yield* play("list_event_subscriptions", { limit: 10 })
-  yield* play("update_event_subscription", { id, event_types: [...event_types, "quote_request.failed"] })
+  yield* play("update_event_subscription", { id, event_types: [...eventTypes, "quote_request.failed"] })
   yield* play("rotate_event_subscription_secret", { id })
   yield* play("send_test_event", { id })
   yield* runner.runDue()
@@ -94,7 +94,7 @@ const tell = Effect.gen(function* () {
 })
 
 const url = "https://hooks.agency.example/quotewire"
-const event_types = ["quote_request.completed", "quote.created", "quote.updated", "quote.expired"]
+const eventTypes = ["quote_request.completed", "quote.created", "quote.updated", "quote.expired"]
 const start = {
   line: "renters",
   request_key: "quote-0001",

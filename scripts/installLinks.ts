@@ -16,26 +16,26 @@ export interface InstallLinks {
 }
 
 /** The links for the host at an address, such as `https://quotes.example.com`, without a trailing slash. */
-export const installLinks = (base_url: string): InstallLinks => {
-  const url = `${base_url}/v1/mcp`
+export const installLinks = (baseUrl: string): InstallLinks => {
+  const url = `${baseUrl}/v1/mcp`
   const cursor = new URLSearchParams({ name: "quotewire", config: btoa(JSON.stringify({ url })) })
   const config = { type: "http", url }
-  const vscode_web = new URLSearchParams({ name: "quotewire", config: JSON.stringify(config) })
+  const vscodeWeb = new URLSearchParams({ name: "quotewire", config: JSON.stringify(config) })
   return {
     cursor: `cursor://anysphere.cursor-deeplink/mcp/install?${cursor}`,
     cursor_web: `https://cursor.com/en/install-mcp?${cursor}`,
     vscode: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: "quotewire", ...config }))}`,
-    vscode_web: `https://insiders.vscode.dev/redirect/mcp/install?${vscode_web}`
+    vscode_web: `https://insiders.vscode.dev/redirect/mcp/install?${vscodeWeb}`
   }
 }
 
 const [, file = "", address = "http://127.0.0.1:8787"] = process.argv
 if (import.meta.url === pathToFileURL(file).href) {
-  const base_url = Option.getOrNull(Bridge.readHost(address))
-  if (base_url === null) {
-    console.error(`The address must ${Bridge.host_rule}.`)
+  const baseUrl = Option.getOrNull(Bridge.readHost(address))
+  if (baseUrl === null) {
+    console.error(`The address must ${Bridge.hostRule}.`)
     process.exitCode = 2
   } else {
-    for (const [name, link] of Object.entries(installLinks(base_url))) console.log(`${name}\n  ${link}\n`)
+    for (const [name, link] of Object.entries(installLinks(baseUrl))) console.log(`${name}\n  ${link}\n`)
   }
 }

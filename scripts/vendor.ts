@@ -13,9 +13,9 @@ import { fileURLToPath } from "node:url"
 /** The package and the script in it. Change the version and both hashes together. */
 const name = "@scalar/api-reference"
 const version = "1.72.1"
-const tarball_hash = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049OlPKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
+const tarballHash = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049OlPKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
 const script = "package/dist/browser/standalone.js"
-const script_hash = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
+const scriptHash = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
 const attempts = 3
 /** How npm retries within each attempt: its own waits add up to more than a minute. */
@@ -30,7 +30,7 @@ const hashOf = (path: string): string => `sha512-${createHash("sha512").update(r
 
 const isThere = (): boolean => {
   try {
-    return JSON.parse(readFileSync(manifest, "utf8")).version === version && hashOf(file) === script_hash
+    return JSON.parse(readFileSync(manifest, "utf8")).version === version && hashOf(file) === scriptHash
   } catch {
     return false
   }
@@ -53,7 +53,7 @@ const download = (into: string): string => {
       })
       const [tarball = ""] = readdirSync(into)
       const found = hashOf(join(into, tarball))
-      if (found !== tarball_hash) throw new Error(`its hash is ${found}`)
+      if (found !== tarballHash) throw new Error(`its hash is ${found}`)
       return join(into, tarball)
     } catch (error) {
       if (attempt === attempts) throw error

@@ -28,13 +28,13 @@ const decoded = <A>(schema: Schema.Decoder<A>, path: string): A =>
   Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(json(path))
 
 /** The start command of a bundle, with its settings as the desktop program passes them. */
-const startOf = async (folder: string, user_config: Record<string, string>) => {
+const startOf = async (folder: string, userConfig: Record<string, string>) => {
   const manifest = v0_3.McpbManifestSchema.parse(JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")))
   const config = await getMcpConfigForManifest({
     manifest,
     extensionPath: folder,
     systemDirs: {},
-    userConfig: user_config,
+    userConfig,
     pathSeparator: sep
   })
   return config ?? assert.fail("a required setting is missing")
@@ -121,11 +121,11 @@ describe("the desktop bundle", () => {
         assert.strictEqual(code, 2)
         return told
       })
-      const of_key = yield* refusalOf({ base_url, api_key: "secret-key" })
-      assert.include(of_key, '"API key" must be a complete API key')
-      assert.notInclude(of_key, "secret-key")
-      const of_address = yield* refusalOf({ base_url: `${base_url}/v1/mcp` })
-      assert.include(of_address, `"Address of the host" must ${Bridge.host_rule}.`)
+      const ofKey = yield* refusalOf({ base_url, api_key: "secret-key" })
+      assert.include(ofKey, '"API key" must be a complete API key')
+      assert.notInclude(ofKey, "secret-key")
+      const ofAddress = yield* refusalOf({ base_url: `${base_url}/v1/mcp` })
+      assert.include(ofAddress, `"Address of the host" must ${Bridge.hostRule}.`)
     })
   )
 })
@@ -314,7 +314,7 @@ describe("a link that adds a host to a program", () => {
     Effect.gen(function* () {
       const script = join(root, "scripts/installLinks.ts")
       const { code, told } = yield* ended([script, "https://shop.example/v1/mcp"], {})
-      assert.deepStrictEqual([code, told], [2, `The address must ${Bridge.host_rule}.\n`])
+      assert.deepStrictEqual([code, told], [2, `The address must ${Bridge.hostRule}.\n`])
     })
   )
 })

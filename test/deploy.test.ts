@@ -25,7 +25,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 const program = join(root, "packages/cli/bin/quotewire.js")
 
 /** A host stops within this many seconds. */
-const longest_stop_seconds = 10
+const longestStopSeconds = 10
 
 /** The settings of the command that a text mentions. */
 const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
@@ -138,7 +138,7 @@ describe("compose.yaml", () => {
     assert.lengthOf(hosts, 2)
     for (const [, host] of hosts) {
       assert.deepStrictEqual(host.depends_on, { migrate: { condition: "service_completed_successfully" } })
-      assert.isAbove(Number.parseInt(String(host.stop_grace_period), 10), longest_stop_seconds)
+      assert.isAbove(Number.parseInt(String(host.stop_grace_period), 10), longestStopSeconds)
     }
   })
 
@@ -208,7 +208,7 @@ describe("the Kubernetes manifests", () => {
         assert.deepInclude(own, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
         if (kind === "Job") continue
         const waits = lifecycle?.preStop.sleep.seconds ?? 0
-        assert.isAbove(terminationGracePeriodSeconds - waits, longest_stop_seconds)
+        assert.isAbove(terminationGracePeriodSeconds - waits, longestStopSeconds)
       }
     }
   })
@@ -226,7 +226,7 @@ describe("the systemd units", () => {
 
   it("give a host the time to stop", () => {
     const { text } = read("deploy/systemd/quotewire.service")
-    assert.isAbove(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]), longest_stop_seconds)
+    assert.isAbove(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]), longestStopSeconds)
   })
 
   const hasSystemd = ["/bin", "/usr/bin"].some((folder) => existsSync(join(folder, "systemd-analyze")))

@@ -1,17 +1,17 @@
 import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { callbacks } from "../examples/carriers/callbacks.ts"
-import { type AdapterAt, callback_secret, practise, saidOf } from "./support/practice.ts"
+import { type AdapterAt, callbackSecret, practise, saidOf } from "./support/practice.ts"
 
 /*
  * Callbacks to the example carrier callbacks.ts: forged, repeated, early, unknown, and those for other requests.
  */
 
-const callbacksAt: AdapterAt = (base_url, terms) => callbacks(base_url, callback_secret, terms)
+const callbacksAt: AdapterAt = (baseUrl, terms) => callbacks(baseUrl, callbackSecret, terms)
 
 describe("a callback of the example carrier callbacks.ts", () => {
   /** Sends a callback signed with this secret, as the carrier does. */
-  const send = async (url: string, decision: unknown, secret = callback_secret) => {
+  const send = async (url: string, decision: unknown, secret = callbackSecret) => {
     const body = JSON.stringify(decision)
     const signature = createHmac("sha256", secret).update(body).digest("hex")
     const headers = { "x-signature": `sha256=${signature}` }

@@ -5,14 +5,14 @@ import { startCarrier } from "../examples/carriers/server.ts"
 import { type Weather, weathers } from "../examples/carriers/weather.ts"
 import { xml } from "../examples/carriers/xml.ts"
 import { xmlPolls } from "../examples/carriers/xml-polls.ts"
-import { type AdapterAt, application, callback_secret, memberOf, practise, saidOf } from "./support/practice.ts"
+import { type AdapterAt, application, callbackSecret, memberOf, practise, saidOf } from "./support/practice.ts"
 
 /*
  * The adapters of examples/carriers against the practice carrier, over real sockets, with time that passes only while
  * nothing is running.
  */
 
-const callbacksAt: AdapterAt = (base_url, terms) => callbacks(base_url, callback_secret, terms)
+const callbacksAt: AdapterAt = (baseUrl, terms) => callbacks(baseUrl, callbackSecret, terms)
 
 /** An adapter, and how its carrier is asked in the normal case. */
 interface Example {
@@ -330,7 +330,7 @@ describe("through fetch, the default of embed", () => {
 
 describe("the carrier to practise on", () => {
   it("changes its weather over HTTP, and lists what there is", async () => {
-    const carrier = await startCarrier({ callback_secret })
+    const carrier = await startCarrier({ callback_secret: callbackSecret })
     try {
       const turn = (weather: string) => fetch(`${carrier.url}/weather/${weather}`, { method: "PUT" })
       assert.deepStrictEqual(await (await turn("maintenance")).json(), { weather: "maintenance" })

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { startCarrier } from "../examples/carriers/server.ts"
 import { xml } from "../examples/carriers/xml.ts"
 import { xmlPolls } from "../examples/carriers/xml-polls.ts"
-import { type AdapterAt, application, callback_secret, practise } from "./support/practice.ts"
+import { type AdapterAt, application, callbackSecret, practise } from "./support/practice.ts"
 
 /*
  * The XML adapters of examples/carriers, over real sockets: recorded and played back, and in a sandbox whose clock is
@@ -20,7 +20,7 @@ const recorded = (at: AdapterAt) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(
-        Effect.promise(() => startCarrier({ callback_secret })),
+        Effect.promise(() => startCarrier({ callback_secret: callbackSecret })),
         ({ close }) => Effect.promise(close)
       )
       const adapter = at(url)

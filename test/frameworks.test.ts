@@ -179,8 +179,8 @@ const callsOf = ({ address, key, waiting }: Running, path: string) => {
       body: JSON.stringify(body)
     })
   /** Starts a request that stays in its queue, and a long poll for its next version. */
-  const poll = async (request_key: string, init: RequestInit = {}) => {
-    const { id } = await client.start_quote_request({ ...startOf(request_key), scenario: "waits_in_queue" })
+  const poll = async (requestKey: string, init: RequestInit = {}) => {
+    const { id } = await client.start_quote_request({ ...startOf(requestKey), scenario: "waits_in_queue" })
     const answer = get(`/v1/quote-requests/${id}?since_version=1&wait_seconds=20`, init)
     // It may reject before a test awaits it.
     answer.catch(() => {})

@@ -18,7 +18,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 const { version: core_version = "" } = manifest("packages/core")
 const { version: effect_version = "" } = manifest("node_modules/effect")
 const [major, minor, patch] = effect_version.split(".")
-const next_version = `${major}.${minor}.${Number(patch) + 1}`
+const nextVersion = `${major}.${minor}.${Number(patch) + 1}`
 
 /** Links a package into the `node_modules` of a folder. */
 const link = (folder: string, name: string, target: string): void => {
@@ -106,13 +106,13 @@ await quotewire.close()
 server.close()`
 
 /** Lays out the workspace, and returns the program. */
-const layOut = (name: string, release_of_answers: string): string => {
+const layOut = (name: string, releaseOfAnswers: string): string => {
   const workspace = join(temporary, name)
   const [shared, app] = [join(workspace, "packages/answers"), join(workspace, "packages/app")]
   const effect = storeEffect(workspace, effect_version)
   const core = storeOwn(workspace, "core", { effect })
   const memory = storeOwn(workspace, "storage-memory", { effect, "@quotewire/core": core })
-  link(shared, "effect", release_of_answers === effect_version ? effect : storeEffect(workspace, release_of_answers))
+  link(shared, "effect", releaseOfAnswers === effect_version ? effect : storeEffect(workspace, releaseOfAnswers))
   writeFileSync(join(shared, "package.json"), '{ "name": "@acme/answers", "type": "module", "main": "index.js" }')
   writeFileSync(join(shared, "index.js"), answers)
   link(app, "effect", effect)
@@ -138,7 +138,7 @@ describe("a workspace of pnpm", () => {
   })
 
   it("names the mistake if one of its packages uses a different release", () => {
-    const { log, result } = run(layOut("two", next_version))
+    const { log, result } = run(layOut("two", nextVersion))
     assert.deepStrictEqual(result, { copies: 2, prices: [], reasons: ["carrier_error"] })
     assert.include(
       log,

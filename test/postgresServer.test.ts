@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { binaries_variable, binariesFolder, folder_variable } from "./support/PostgresServer.ts"
+import { binariesFolder, binariesVariable, folderVariable } from "./support/PostgresServer.ts"
 import { root } from "./support/sources.ts"
 
 const module = fileURLToPath(new URL("support/PostgresServer.ts", import.meta.url))
@@ -40,7 +40,7 @@ const runTests = (binaries: string) =>
     spawnSync(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), "run", "e2e/sealed.test.ts"], {
       cwd: root,
       encoding: "utf8",
-      env: { ...process.env, [binaries_variable]: binaries, [folder_variable]: undefined, NO_COLOR: "1" }
+      env: { ...process.env, [binariesVariable]: binaries, [folderVariable]: undefined, NO_COLOR: "1" }
     })
   )
 
@@ -66,7 +66,7 @@ describe("a PostgreSQL for tests and benches", () => {
       const binaries = join(folder, "native", basename(installed))
       cpSync(dirname(installed), dirname(binaries), { recursive: true, verbatimSymlinks: true })
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-        env: { ...process.env, [binaries_variable]: binaries, TMPDIR: folder },
+        env: { ...process.env, [binariesVariable]: binaries, TMPDIR: folder },
         cwd: folder
       })
       const { port } = yield* Effect.promise(async () => {

@@ -12,8 +12,8 @@ import { root } from "./support/sources.ts"
 const examples = join(root, "examples/testing")
 
 /** Runs a program in a folder of examples and returns its output. */
-const run = async (folder: string, args: ReadonlyArray<string>, node_options = ""): Promise<string> => {
-  const env = { PATH: process.env.PATH, NO_COLOR: "1", NODE_OPTIONS: node_options }
+const run = async (folder: string, args: ReadonlyArray<string>, nodeOptions = ""): Promise<string> => {
+  const env = { PATH: process.env.PATH, NO_COLOR: "1", NODE_OPTIONS: nodeOptions }
   const { stderr, stdout } = await promisify(execFile)(process.execPath, args, { cwd: join(examples, folder), env })
   return stdout + stderr
 }

@@ -10,7 +10,7 @@ import { FetchHttpClient } from "effect/http"
  */
 
 const { QUOTEWIRE_API_KEY: key = "", QUOTEWIRE_BASE_URL: address = "" } = process.env
-const base_url = Option.getOrNull(Bridge.readHost(address))
+const baseUrl = Option.getOrNull(Bridge.readHost(address))
 
 const refuse = (message: string) =>
   Effect.andThen(
@@ -21,11 +21,11 @@ const refuse = (message: string) =>
   )
 
 const program = Effect.suspend(() => {
-  if (base_url === null) return refuse(`The setting "Address of the host" must ${Bridge.host_rule}.`)
+  if (baseUrl === null) return refuse(`The setting "Address of the host" must ${Bridge.hostRule}.`)
   if (key !== "" && !ApiKey.isWellFormed(key)) {
     return refuse('The setting "API key" must be a complete API key, such as live_platform_….')
   }
-  return Effect.flatMap(Bridge.make({ base_url, key: key === "" ? null : key }), (answer) =>
+  return Effect.flatMap(Bridge.make({ base_url: baseUrl, key: key === "" ? null : key }), (answer) =>
     StdioServer.serve({ answer, wake: Effect.void })
   )
 })

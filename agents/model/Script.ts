@@ -34,7 +34,7 @@ export const toolsOf = ({ tools }: Conversation): ReadonlyMap<string, Tool> => {
 export const waits = (turn: Turn): boolean => turn._tag === "call" && turn.call.name.endsWith("get_quote_request")
 
 /** How many reads there may be before the script gives up. */
-const most_results = 20
+const mostResults = 20
 
 /** What the model does next. */
 export const next = (conversation: Conversation): Turn => {
@@ -53,7 +53,7 @@ export const next = (conversation: Conversation): Turn => {
   }
   const last = results.at(-1) ?? ""
   if (results.length === 0) return call("get_capabilities", { line: "personal_auto", state: "TX" })
-  if (results.length > most_results) throw new Lost(`${most_results} results, and no end.`)
+  if (results.length > mostResults) throw new Lost(`${mostResults} results, and no end.`)
   if (results.length <= 2) {
     if (results.length === 2 && !last.includes("needs_information"))
       throw new Lost(`No missing fact was named: ${last}`)

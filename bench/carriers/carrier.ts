@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import * as starts from "../starts.ts"
 
 /** The carrier whose asks are counted. */
-export const carrier_id = "naic:00001"
+export const carrierId = "naic:00001"
 
 /** What each organization gives for a carrier. */
 export const connection = { api_key: "key-of-the-agency-0001" }
@@ -20,8 +20,8 @@ export const Answer = Schema.Struct({
   )
 })
 
-const bodily_injury = { code: "bodily_injury_liability", limit_cents: 10_000_000, deductible_cents: null }
-const property_damage = { code: "property_damage_liability", limit_cents: 5_000_000, deductible_cents: null }
+const bodilyInjury = { code: "bodily_injury_liability", limit_cents: 10_000_000, deductible_cents: null }
+const propertyDamage = { code: "property_damage_liability", limit_cents: 5_000_000, deductible_cents: null }
 const collision = { code: "collision", limit_cents: 2_500_000, deductible_cents: 50_000 }
 
 /** The answer of the carrier's API to every ask. */
@@ -31,7 +31,7 @@ export const answer: typeof Answer.Type = {
   product: "Standard Auto",
   premium_cents: 68_900,
   term_months: 6,
-  coverages: [bodily_injury, property_damage, collision]
+  coverages: [bodilyInjury, propertyDamage, collision]
 }
 
 /** The facts that the carrier wants to know. */
@@ -106,7 +106,7 @@ export const httpOf = (base_url: string) => ({
 })
 
 /** A carrier as an embedder writes it, which is asked at this address. It recognizes repeats, and sets no real limit. */
-export const make = (id: string, base_url: string): Carrier.CarrierAdapter =>
+export const make = (id: string, baseUrl: string): Carrier.CarrierAdapter =>
   defineCarrier({
     id,
     name: `Carrier ${id}`,
@@ -121,7 +121,7 @@ export const make = (id: string, base_url: string): Carrier.CarrierAdapter =>
       }
     },
     connection: { api_key: "secret" },
-    http: httpOf(base_url),
+    http: httpOf(baseUrl),
     ask: async ({ facts, http, idempotency_key }) =>
       replyOf((await http.post("/quotes", { json: asked(idempotency_key, facts) })).json(Answer))
   })

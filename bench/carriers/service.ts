@@ -66,12 +66,12 @@ export const memoryWith = (
 export const quotesIn = ({ writes }: Change.Change): number => writes.filter(({ kind }) => kind === "quote").length
 
 /** A live workspace whose organization has a connection to each of these carriers, and a key to it. */
-export const makeWorkspace = Effect.fnUntraced(function* (carrier_ids: ReadonlyArray<string>) {
+export const makeWorkspace = Effect.fnUntraced(function* (carrierIds: ReadonlyArray<string>) {
   const access = yield* Access.Access
   const connections = yield* Connections.Connections
   const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")
   const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
-  for (const carrier_id of carrier_ids) {
+  for (const carrier_id of carrierIds) {
     yield* connections.set({ organization_id, environment: "live", carrier_id, values: connection })
   }
   const workspace: { readonly key: string; readonly workspace_id: Ids.WorkspaceId } = {
@@ -84,5 +84,4 @@ export const makeWorkspace = Effect.fnUntraced(function* (carrier_ids: ReadonlyA
 let started = 0
 
 /** Starts one request. */
-export const start = (key: string) =>
-  Service.call(Service.start_quote_request, key, starts.household(`ask-${++started}`))
+export const start = (key: string) => Service.call(Service.startQuoteRequest, key, starts.household(`ask-${++started}`))

@@ -9,7 +9,7 @@ import * as Flags from "../flags.ts"
 import { print, rivalCells, type Table } from "../report.ts"
 import { medianOf } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
-import { Answer, askedAlone, carrier_id, connection, httpOf, make } from "./carrier.ts"
+import { Answer, askedAlone, carrierId, connection, httpOf, make } from "./carrier.ts"
 import * as carrierApi from "./carrierApi.ts"
 import * as service from "./service.ts"
 
@@ -31,7 +31,7 @@ interface Round extends Contest.Round {
 export type Row = Contest.Result & Pick<Round, "request_bytes" | "carrier_cpu">
 
 /** Connections to the carrier: so many asks are under way there at once. */
-const at_once = 64
+const atOnce = 64
 
 const headers = {
   "content-type": "application/json",
@@ -43,21 +43,21 @@ const headers = {
 
 /** The base: posts the same JSON with undici, parses the answer, and nothing else. */
 const bare = async ({ url, asks }: Work): Promise<Took> => {
-  const agent = new Agent({ connections: at_once, pipelining: 1 })
+  const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const ask = async () => {
     const body = JSON.stringify(askedAlone())
     const answer = await agent.request({ origin: url, path: "/quotes", method: "POST", headers, body })
     const { status } = JSON.parse(await answer.body.text())
     if (status !== "quoted") throw new Error(`The carrier has answered ${answer.statusCode}`)
   }
-  const took = await timed(() => sideBySide(asks, at_once, ask))
+  const took = await timed(() => sideBySide(asks, atOnce, ask))
   await agent.close()
   return took
 }
 
 /** Posts the same JSON with the client that adapters are given, without a core around it. */
 const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
-  const transport = CarrierTransports.layer({ connections_per_origin: at_once })
+  const transport = CarrierTransports.layer({ connections_per_origin: atOnce })
   const runtime = ManagedRuntime.make(transport)
   const client = await runtime.runPromise(
     CarrierHttp.make(httpOf(url), { environment: "live", connection, timeout_ms: 15_000, idempotent: true })
@@ -66,7 +66,7 @@ const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
     const { status } = (await client.post("/quotes", { json: askedAlone() })).json(Answer)
     if (status !== "quoted") throw new Error("The carrier has not quoted")
   }
-  const took = await timed(() => sideBySide(asks, at_once, ask))
+  const took = await timed(() => sideBySide(asks, atOnce, ask))
   await runtime.dispose()
   return took
 }
@@ -97,7 +97,7 @@ const memory = (asks: Asks) =>
 
 /** Starts requests, and decides which carriers are asked; then all asks are due, and none is claimed. */
 const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
-  const { key, workspace_id } = yield* service.makeWorkspace([carrier_id])
+  const { key, workspace_id } = yield* service.makeWorkspace([carrierId])
   for (let i = 0; i < count; i++) yield* service.start(key)
   yield* (yield* Runner.Runner).runDue()
   const jobs = asks.kept_back ?? []
@@ -122,7 +122,7 @@ const throughService =
   (recorded: CarrierExchange.RecordedExchanges) =>
   async ({ url, asks: count }: Work): Promise<Took> => {
     const asks: Asks = { kept_back: [], quotes: 0, committed: () => {} }
-    const settings = { carriers: [make(carrier_id, url)], recorded, connections: at_once }
+    const settings = { carriers: [make(carrierId, url)], recorded, connections: atOnce }
     const runtime = ManagedRuntime.make(service.core(memory(asks), settings))
     await runtime.runPromise(prepare(asks, count))
     const took = await timed(() => runtime.runPromise(askAll(asks, count)))
@@ -184,7 +184,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
 /** The rows as they are printed. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "carriers",
-  title: `Asks of a carrier over HTTP, from the claim to the committed quote (${at_once} connections)`,
+  title: `Asks of a carrier over HTTP, from the claim to the committed quote (${atOnce} connections)`,
   columns: [
     "asked by",
     "asks/s",

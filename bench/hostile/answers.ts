@@ -8,11 +8,11 @@ export interface HostileAnswer {
   readonly body: () => string
 }
 
-const max_bytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /** A list of as many equal items as fit into an answer. */
 const list = (item: string): string => {
-  const items: Array<string> = Array(Math.floor((max_bytes - 64) / (item.length + 1))).fill(item)
+  const items: Array<string> = Array(Math.floor((maxBytes - 64) / (item.length + 1))).fill(item)
   return `[${items.join(",")}]`
 }
 

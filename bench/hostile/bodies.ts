@@ -8,7 +8,7 @@ export interface Hostile {
   readonly body: string
 }
 
-const max_bytes = 256 * 1024
+const maxBytes = 256 * 1024
 
 /** So many pieces with commas between them as fit into a body beside the rest of it. */
 const full = (piece: (index: number) => string, around: number): string => {
@@ -17,7 +17,7 @@ const full = (piece: (index: number) => string, around: number): string => {
   for (let i = 0; ; i++) {
     const next = piece(i)
     bytes += Buffer.byteLength(next) + 1
-    if (bytes > max_bytes) return pieces.join(",")
+    if (bytes > maxBytes) return pieces.join(",")
     pieces.push(next)
   }
 }

@@ -7,7 +7,7 @@ import { answers } from "./answers.ts"
 import { bodies, type Hostile } from "./bodies.ts"
 
 /** No call may hold the host for longer, in milliseconds. */
-const floor_ms = 30
+const floorMs = 30
 
 /** What one body costs the host, in milliseconds: medians over its calls, and the worst of them. */
 export interface Row {
@@ -76,10 +76,10 @@ const parsing = (text: string): number => {
 /** The bodies as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => {
   const ms = (number: number): string => `${number.toFixed(1)} ms`
-  const over = rows.filter(({ cpu_ms }) => cpu_ms > floor_ms).length
+  const over = rows.filter(({ cpu_ms }) => cpu_ms > floorMs).length
   return {
     name: "hostile",
-    title: `Bodies of 256 KiB that are meant to hold the host: ${over} of ${rows.length} hold it for more than ${floor_ms} ms`,
+    title: `Bodies of 256 KiB that are meant to hold the host: ${over} of ${rows.length} hold it for more than ${floorMs} ms`,
     columns: ["body", "status", "answer", "host held, p50", "host held, max", "CPU of its thread", "JSON.parse alone"],
     rows: rows.map((row) => [
       row.name,
@@ -96,7 +96,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => {
 }
 
 /** The most that an answer of a carrier may cost. */
-const answer_floor = { cpu_ms: 100, memory_mb: 50 } as const
+const answerFloor = { cpu_ms: 100, memory_mb: 50 } as const
 
 /** The cost of one hostile answer of a carrier. */
 export interface AnswerRow extends Cost {
@@ -119,11 +119,11 @@ export const runAnswers = async (): Promise<ReadonlyArray<AnswerRow>> => {
 
 /** The answers that cost more than an answer may. */
 export const tooCostly = (rows: ReadonlyArray<AnswerRow>): ReadonlyArray<AnswerRow> =>
-  rows.filter((row) => row.cpu_ms > answer_floor.cpu_ms || row.memory_mb > answer_floor.memory_mb)
+  rows.filter((row) => row.cpu_ms > answerFloor.cpu_ms || row.memory_mb > answerFloor.memory_mb)
 
 /** The answers as a table. */
 export const tableOfAnswers = (rows: ReadonlyArray<AnswerRow>): Table => {
-  const { cpu_ms, memory_mb } = answer_floor
+  const { cpu_ms, memory_mb } = answerFloor
   const over = tooCostly(rows).length
   return {
     name: "hostile_answers",

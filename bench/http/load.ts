@@ -82,9 +82,9 @@ const isWhole = (answer: Buffer, start: number): boolean => {
 /** Keeps one request on the way on one connection until told to stop. */
 const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms: number, text: Buffer) => boolean) => {
   let pending = Buffer.alloc(0)
-  let sent_at = 0
+  let sentAt = 0
   const send = () => {
-    sent_at = performance.now()
+    sentAt = performance.now()
     socket.write(write(), "latin1")
   }
   socket.on("data", (chunk) => {
@@ -95,7 +95,7 @@ const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms
     if (pending.toString("latin1", 9, 12) !== String(load.status)) throw new Error(`Refused: ${pending.toString()}`)
     const answer = pending
     pending = Buffer.alloc(0)
-    if (onAnswer(performance.now() - sent_at, answer)) send()
+    if (onAnswer(performance.now() - sentAt, answer)) send()
     else socket.destroy()
   })
   socket.once("connect", send)
@@ -105,19 +105,19 @@ const run = (load: Load): Promise<Loaded> =>
   new Promise((resolve, reject) => {
     const latencies: Array<number> = []
     const write = writer(load)
-    const started_at = performance.now()
-    const ends_at = started_at + load.seconds * 1_000
+    const startedAt = performance.now()
+    const endsAt = startedAt + load.seconds * 1_000
     const cpu = process.cpuUsage()
     let sample = ""
     let open = load.connections
     const onAnswer = (ms: number, answer: Buffer): boolean => {
       latencies.push(ms)
       if (sample === "") sample = answer.toString()
-      return performance.now() < ends_at && latencies.length < load.at_most
+      return performance.now() < endsAt && latencies.length < load.at_most
     }
     const onClose = () => {
       if (--open > 0) return
-      const seconds = (performance.now() - started_at) / 1_000
+      const seconds = (performance.now() - startedAt) / 1_000
       const { user, system } = process.cpuUsage(cpu)
       const sorted = Float64Array.from(latencies)
       resolve({

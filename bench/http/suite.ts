@@ -61,7 +61,7 @@ const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
 }
 
 /** Code is compiled after it has run often: so many requests a new server answers before it is measured. */
-const warmup_requests = { quick: 5_000, full: 25_000 }
+const warmupRequests = { quick: 5_000, full: 25_000 }
 
 const measure = async (
   toSend: Suite["load"],
@@ -79,7 +79,7 @@ const measure = async (
       seconds,
       at_most
     })
-  await ask(isNew ? 60 : 0.5, flags.quick ? warmup_requests.quick : warmup_requests.full)
+  await ask(isNew ? 60 : 0.5, flags.quick ? warmupRequests.quick : warmupRequests.full)
   const before = await server.ask<Cpu>({ ask: "cpu" })
   const loaded = await ask(flags.seconds, Number.MAX_SAFE_INTEGER)
   const after = await server.ask<Cpu>({ ask: "cpu" })

@@ -35,7 +35,7 @@ export const handlers: Suite = {
 }
 
 /** The same through Web requests, beside Hono that returns stored JSON. */
-export const web_handler: Suite = {
+export const webHandler: Suite = {
   ...read,
   name: "web_handler",
   title: "GET /v1/quotes/{id} through Web requests on Node",
@@ -108,7 +108,7 @@ export const mcp: Suite = {
 }
 
 /** The same calls with an access token instead of a key. */
-export const mcp_token: Suite = {
+export const mcpToken: Suite = {
   ...mcp,
   name: "mcp_token",
   title: "tools/call get_quote (MCP 2026-07-28) with an access token beside a key",
@@ -120,7 +120,7 @@ export const mcp_token: Suite = {
 }
 
 /** Lists the tools, as every agent does when it starts. */
-export const mcp_list: Suite = {
+export const mcpList: Suite = {
   name: "mcp_list",
   title: "tools/list (MCP 2026-07-28)",
   peers: [
@@ -140,12 +140,12 @@ export const mcp_list: Suite = {
 }
 
 /** So many that what comes together fills the batches of a host. */
-export const many_connections = 200
+export const manyConnections = 200
 
 /** Starts quote requests on PostgreSQL and in memory, by hosts that also work. */
 export const startOnPg = (database: string, connections: number): Suite => ({
   ...start,
-  name: connections === many_connections ? "pg_starts_many" : "pg_starts",
+  name: connections === manyConnections ? "pg_starts_many" : "pg_starts",
   title: `POST /v1/quote-requests (${body.length} bytes) on PostgreSQL, ${connections} connections`,
   peers: [
     { ...quotewire, name: "Quotewire, in memory", args: ["--work"] },

@@ -28,7 +28,7 @@ let last = ""
 
 const start = Effect.suspend(() =>
   Effect.map(
-    Service.call(Service.start_quote_request, key, {
+    Service.call(Service.startQuoteRequest, key, {
       ...starts.household(`life-${++lived}`),
       scenario: "quotes_ready"
     }),
@@ -38,14 +38,14 @@ const start = Effect.suspend(() =>
   )
 )
 
-const lives = (at_once: number) =>
+const lives = (atOnce: number) =>
   Effect.gen(function* () {
-    for (let i = 0; i < at_once; i++) yield* start
-    yield* Service.call(Service.advance_time, key, { seconds: 60 })
+    for (let i = 0; i < atOnce; i++) yield* start
+    yield* Service.call(Service.advanceTime, key, { seconds: 60 })
   })
 
 const lastQuotes = Effect.suspend(() =>
-  Effect.map(Service.call(Service.get_quote_request, key, { id: last, wait_seconds: 0 }), (json) => {
+  Effect.map(Service.call(Service.getQuoteRequest, key, { id: last, wait_seconds: 0 }), (json) => {
     const { quote_request, quotes } = Json.decode(json)
     if (quote_request.status !== "completed") throw new Error(`A request has ended ${quote_request.status}`)
     return quotes.map(({ id }) => id)
@@ -53,7 +53,7 @@ const lastQuotes = Effect.suspend(() =>
 )
 
 await time(10, () => lives(20))
-const empty_bytes = heapBytes()
+const emptyBytes = heapBytes()
 const before = lived
 
 Child.answer(async ({ requests, at_once }: Lives): Promise<Lived> => {
@@ -64,8 +64,8 @@ Child.answer(async ({ requests, at_once }: Lives): Promise<Lived> => {
     each.push((await time(groups, () => lives(at_once))) / at_once)
   }
   const quotes = await run(lastQuotes)
-  const heap_bytes_per_request = (heapBytes() - empty_bytes) / (lived - before)
-  const readQuote = () => Service.call(Service.get_quote, key, { id: quotes[0] ?? "" })
+  const heap_bytes_per_request = (heapBytes() - emptyBytes) / (lived - before)
+  const readQuote = () => Service.call(Service.getQuote, key, { id: quotes[0] ?? "" })
   const quote_us = await repeated(5, () => time(20_000, readQuote))
   return {
     requests: lived,

@@ -21,23 +21,23 @@ export interface AtLevel {
 
 // The cheapest real requests: started, of the smallest application, and never worked on.
 let stored = 0
-const start = () => Service.call(Service.start_quote_request, key, starts.smallest(`request-${++stored}`))
+const start = () => Service.call(Service.startQuoteRequest, key, starts.smallest(`request-${++stored}`))
 
 const [quote] = await run(Service.makeQuotes(key, starts.smallest(`request-${++stored}`)))
-const empty_bytes = heapBytes()
+const emptyBytes = heapBytes()
 
-const readQuote = () => Service.call(Service.get_quote, key, { id: quote?.id ?? "" })
+const readQuote = () => Service.call(Service.getQuote, key, { id: quote?.id ?? "" })
 
 /** Reads on from page to page; behind the last one it begins again. */
 let cursor: string | null = null
 const readPage = () =>
-  Effect.map(Service.call(Service.list_events, key, { limit: 100, ...(cursor !== null && { cursor }) }), ({ text }) => {
+  Effect.map(Service.call(Service.listEvents, key, { limit: 100, ...(cursor !== null && { cursor }) }), ({ text }) => {
     cursor = text.startsWith('{"events":[]') ? null : (/"next_cursor":"([^"]+)"\}$/.exec(text)?.[1] ?? null)
   })
 
 Child.answer(async ({ requests, repeats }: Level): Promise<AtLevel> => {
   await time(requests - stored, start)
-  const heap_bytes_per_request = (heapBytes() - empty_bytes) / stored
+  const heap_bytes_per_request = (heapBytes() - emptyBytes) / stored
   cursor = null
   await time(stored / 200, readPage)
   const quote_us = await repeated(repeats, () => time(20_000, readQuote))

@@ -23,10 +23,10 @@ const settings = {
 }
 
 /** Segments of the log that are there before anything is measured, as on a server that has run for a while. */
-const log_segments = 200
+const logSegments = 200
 
 const makeLog = `do $$ begin
-  for n in 1..${log_segments} loop
+  for n in 1..${logSegments} loop
     perform pg_logical_emit_message(false, 'quotewire', 'a segment is begun');
     perform pg_switch_wal();
   end loop;

@@ -20,14 +20,14 @@ interface Way {
 }
 
 const connections = 10
-const at_once = 64
+const atOnce = 64
 const workspaces = 8
 
 const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Way> => [
-  { name: "Quotewire", by: "port", workspaces, at_once },
+  { name: "Quotewire", by: "port", workspaces, at_once: atOnce },
   { name: rival, by: rival, workspaces, at_once: connections },
   { name: `${rival}, no two in one workspace`, by: rival, workspaces: connections, at_once: connections },
-  { name: "Quotewire, one hot workspace", by: "port", workspaces: 1, at_once },
+  { name: "Quotewire, one hot workspace", by: "port", workspaces: 1, at_once: atOnce },
   { name: `${rival}, one hot workspace`, by: rival, workspaces: 1, at_once: connections },
   { name: "Quotewire, one at a time", by: "port", workspaces, at_once: 1 },
   { name: "Quotewire's statement by itself, one at a time", by: "statement", workspaces, at_once: 1 },
@@ -92,16 +92,16 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
 export const tableOf = ({ rival, all }: Result): Table => {
   const base = turns.named(all, rival)
   const lone = turns.named(all, `${rival}, one at a time`)
-  const per_second = (written: Written) => written.per_second
+  const perSecond = (written: Written) => written.per_second
   const p50 = (written: Written) => written.p50_ms
   return {
     name: "pg_changes",
-    title: `PostgreSQL: starts committed at the storage port, ${at_once} at a time, and by ${rival}, one statement each on ${connections} connections`,
+    title: `PostgreSQL: starts committed at the storage port, ${atOnce} at a time, and by ${rival}, one statement each on ${connections} connections`,
     columns: ["writer", "changes/s", `throughput, ${rival} = 1`, "p50", `p50, ${lone.name} = 1`],
     rows: all.map((measured) => [
       measured.name,
-      Math.round(turns.middle(measured, per_second)).toLocaleString("en-US"),
-      turns.ratio(measured, base, per_second).toFixed(2),
+      Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
+      turns.ratio(measured, base, perSecond).toFixed(2),
       `${turns.middle(measured, p50).toFixed(2)} ms`,
       turns.ratio(measured, lone, p50).toFixed(2)
     ]),

@@ -36,13 +36,13 @@ export interface Written {
 const inLanes = async (lanes: number, seconds: number, write: (lane: number) => Promise<unknown>): Promise<Written> => {
   const latencies: Array<number> = []
   const began = performance.now()
-  const ends_at = began + seconds * 1e3
+  const endsAt = began + seconds * 1e3
   const lane = async (_: unknown, index: number) => {
-    for (let now = performance.now(); now < ends_at; ) {
-      const sent_at = now
+    for (let now = performance.now(); now < endsAt; ) {
+      const sentAt = now
       await write(index)
       now = performance.now()
-      latencies.push(now - sent_at)
+      latencies.push(now - sentAt)
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))

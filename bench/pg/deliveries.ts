@@ -22,9 +22,9 @@ interface Way {
   readonly args: ReadonlyArray<string>
 }
 
-const one_process = "Quotewire, one process"
+const oneProcess = "Quotewire, one process"
 const ways: ReadonlyArray<Way> = [
-  { name: one_process, processes: 1, share: 1, args: [] },
+  { name: oneProcess, processes: 1, share: 1, args: [] },
   { name: "Quotewire, two processes", processes: 2, share: 1, args: [] },
   ...(postel.isThere
     ? postel.settings.map(({ name, workers }) => ({
@@ -96,16 +96,16 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 
 /** The rows as they are printed. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
-  const one = turns.named(all, one_process)
-  const per_second = (delivered: Delivered) => delivered.per_second
+  const one = turns.named(all, oneProcess)
+  const perSecond = (delivered: Delivered) => delivered.per_second
   return {
     name: "pg_deliveries",
     title: "PostgreSQL: signed deliveries, from the commit of their events to the receiver",
-    columns: ["sender", "deliveries/s", `${one_process} = 1`],
+    columns: ["sender", "deliveries/s", `${oneProcess} = 1`],
     rows: all.map((measured) => [
       measured.name,
-      Math.round(turns.middle(measured, per_second)).toLocaleString("en-US"),
-      turns.ratio(measured, one, per_second).toFixed(3)
+      Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
+      turns.ratio(measured, one, perSecond).toFixed(3)
     ]),
     how: "rounds of 6,400 deliveries after 1,600",
     numbers: all

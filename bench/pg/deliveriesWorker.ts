@@ -13,7 +13,7 @@ export type Question =
   | { readonly ask: "rest" }
 
 /** Events that are committed side by side, a change each. */
-const commits_at_once = 32
+const commitsAtOnce = 32
 
 interface Work {
   readonly publish: (events: number) => Promise<unknown>
@@ -22,7 +22,7 @@ interface Work {
 
 const ours = async (database: string, url: string, subscribes: boolean): Promise<Work> => {
   const runtime = ManagedRuntime.make(core(storage(database)))
-  const workspace_id = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
+  const workspaceId = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
   await runtime.runPromise(Storage.Storage)
   const publish = Effect.fnUntraced(function* (events: number) {
     const port = Publishing.withDeliveries(
@@ -31,11 +31,11 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
       yield* Workspaces.Workspaces
     )
     const ids = yield* Ids.Ids
-    if (workspace_id === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
+    if (workspaceId === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
     const one = (type: (typeof subscribed)[number]) =>
-      Effect.suspend(() => port.commit(Change.make(workspace_id, { events: [eventOf(ids.event(), type, Date.now())] })))
+      Effect.suspend(() => port.commit(Change.make(workspaceId, { events: [eventOf(ids.event(), type, Date.now())] })))
     const all = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
-    yield* Effect.forEach(all, one, { concurrency: commits_at_once, discard: true })
+    yield* Effect.forEach(all, one, { concurrency: commitsAtOnce, discard: true })
   })
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }

@@ -52,7 +52,7 @@ const samples = [
     where workspace_id = $1 order by number limit 1`
 ]
 
-const at_once = 50_000
+const atOnce = 50_000
 
 /** Repeats the rows of a real request, with identifiers of their own; a number is the last part of each. */
 export const fill = async ({ url, from_workspace, workspaces, from, to, what }: Filling): Promise<void> => {
@@ -67,8 +67,8 @@ export const fill = async ({ url, from_workspace, workspaces, from, to, what }: 
         workspaceOf(place)
       ])
     }
-    for (let first = from; first < to; first += at_once) {
-      const values = [from_workspace, workspaces, first, Math.min(to, first + at_once)]
+    for (let first = from; first < to; first += atOnce) {
+      const values = [from_workspace, workspaces, first, Math.min(to, first + atOnce)]
       const steps = what === "events" ? [events, count(false)] : [records, events, jobs, count(true)]
       for (const step of steps) await client.query(step, values)
     }

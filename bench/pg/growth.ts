@@ -19,7 +19,7 @@ export interface AtLevel {
 }
 
 const workspaces = 8
-const at_once = 64
+const atOnce = 64
 
 const sampled = await Effect.runPromise(start.sample)
 
@@ -43,7 +43,7 @@ const measure = async (
   let from = requests * 10
   const write = async () => {
     from += 1_000_000
-    const writing = { by: "port", url, sample: sampled, workspaces, at_once, seconds, from }
+    const writing = { by: "port", url, sample: sampled, workspaces, at_once: atOnce, seconds, from }
     return (await client.ask<Written>(writing)).per_second
   }
   await read({ ...reads.quote, connections: 1 }, 1)

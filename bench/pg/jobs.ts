@@ -28,15 +28,15 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 /** The rows as they are printed. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Worked>>): Table => {
   const ours = turns.named(all, "Quotewire")
-  const per_second = (worked: Worked) => worked.per_second
+  const perSecond = (worked: Worked) => worked.per_second
   return {
     name: "pg_jobs",
     title: "PostgreSQL: due jobs that do nothing, claimed and finished",
     columns: ["queue", "jobs/s", "Quotewire = 1"],
     rows: all.map((measured) => [
       measured.name,
-      Math.round(turns.middle(measured, per_second)).toLocaleString("en-US"),
-      turns.ratio(measured, ours, per_second).toFixed(2)
+      Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
+      turns.ratio(measured, ours, perSecond).toFixed(2)
     ]),
     how: "rounds of 20,000 jobs",
     numbers: all

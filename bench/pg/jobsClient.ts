@@ -20,14 +20,14 @@ export interface Worked {
 
 const workspaces = 8
 /** Jobs that are stored together. */
-const stored_at_once = 500
+const storedAtOnce = 500
 /** As many as a runner has at once. */
-const claimed_at_once = 128
+const claimedAtOnce = 128
 /** How many claims are under way, so that the next jobs are there when these are done. */
 const claims = 2
 /** As many as either rival takes at once, which serves both of them best. */
 const batch = 500
-const graphile_concurrency = 24
+const graphileConcurrency = 24
 
 /** Times how long so many jobs take. */
 const timed = async (jobs: number, work: () => Promise<unknown>): Promise<Worked> => {
@@ -40,10 +40,10 @@ type Port = Storage.Storage["Service"]
 
 const enqueue = (port: Port, jobs: number) =>
   Effect.forEach(
-    Array.from({ length: jobs / stored_at_once }, (_, index) => index),
+    Array.from({ length: jobs / storedAtOnce }, (_, index) => index),
     (index) => {
       const job: Job.NewJob = { kind: "collect", due_at: Date.now() + index, ordered: false, payload: "{}" }
-      const all = Array.from({ length: stored_at_once }, () => job)
+      const all = Array.from({ length: storedAtOnce }, () => job)
       return port.commit(Change.make(workspaceOf(1 + (index % workspaces)), { jobs: all }))
     },
     { concurrency: workspaces }
@@ -55,7 +55,7 @@ const workOff = (port: Port, jobs: number) => {
   const finish = ({ workspace_id, number, lease }: Job.ClaimedJob) =>
     port.commit(Change.make(workspace_id, { finishes: [{ workspace_id, number, lease }] }))
   const round = Effect.gen(function* () {
-    const claim = yield* port.claim({ now: Date.now() + 60_000, lease_ms: 300_000, limit: claimed_at_once })
+    const claim = yield* port.claim({ now: Date.now() + 60_000, lease_ms: 300_000, limit: claimedAtOnce })
     if (claim.jobs.length === 0) return yield* Effect.sleep(1)
     yield* Effect.forEach(claim.jobs, finish, { concurrency: "unbounded", discard: true })
     done += claim.jobs.length
@@ -89,8 +89,8 @@ const graphile =
     }
     const options = {
       connectionString: url,
-      concurrency: graphile_concurrency,
-      maxPoolSize: graphile_concurrency,
+      concurrency: graphileConcurrency,
+      maxPoolSize: graphileConcurrency,
       // It would say of every job that it is done.
       logger: new Logger(() => () => undefined),
       noHandleSignals: true,
@@ -113,10 +113,10 @@ const boss = async ({ url, jobs }: Working): Promise<Worked> => {
   pgBoss.on("error", () => undefined)
   await pgBoss.start()
   await pgBoss.createQueue("noop")
-  for (let stored = 0; stored < jobs; stored += stored_at_once) {
+  for (let stored = 0; stored < jobs; stored += storedAtOnce) {
     await pgBoss.insert(
       "noop",
-      Array.from({ length: stored_at_once }, () => ({ data: {} }))
+      Array.from({ length: storedAtOnce }, () => ({ data: {} }))
     )
   }
   let done = 0

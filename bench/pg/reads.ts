@@ -10,18 +10,18 @@ import * as turns from "./turns.ts"
 /** What is read, and over how many connections. */
 type Read = Pick<Load, "path" | "places" | "connections">
 
-const page_size = 100
+const pageSize = 100
 const places = 2_000
 
 /** Reads of quotes and pages all over what is stored for a key, which has one of `every` requests. */
-export const readsOf = (quote_id: string, requests: number, every: number, cursors: ReadonlyArray<string>) => ({
+export const readsOf = (quoteId: string, requests: number, every: number, cursors: ReadonlyArray<string>) => ({
   quote: {
     path: "/v1/quotes/{place}",
     places: Array.from({ length: places }, (_, index) =>
-      copyOf(quote_id, every * (1 + Math.floor((index * requests) / every / places)))
+      copyOf(quoteId, every * (1 + Math.floor((index * requests) / every / places)))
     )
   },
-  page: { path: `/v1/events?limit=${page_size}&cursor={place}`, places: cursors }
+  page: { path: `/v1/events?limit=${pageSize}&cursor={place}`, places: cursors }
 })
 
 /** A host of its own on a database, and what puts load on it. */

@@ -25,7 +25,7 @@ export interface Listening {
 
 type Services = Quotewire.Services | Storage.Storage | Http.Host
 let runtime: ManagedRuntime.ManagedRuntime<Services, unknown> | null = null
-let workspace_id = workspaceOf(0)
+let workspaceId = workspaceOf(0)
 
 const run = <A>(effect: Effect.Effect<A, unknown, Services>): Promise<A> =>
   runtime === null ? Promise.reject(new Error("It does not listen yet")) : runtime.runPromise(effect)
@@ -38,10 +38,10 @@ const listen = async (url: string): Promise<Listening> => {
       const { port } = yield* Http.Host
       const key = yield* Service.makeKey
       const [quote] = yield* Service.makeQuotes(key, starts.smallest("request-000000000000"))
-      const storage_port = yield* Storage.Storage
-      const all = yield* storage_port.workspaces(Storage.directoryWorkspace, 10)
-      workspace_id = all[0] ?? workspace_id
-      return { port, key, workspace_id, quote_id: quote?.id ?? "" }
+      const storagePort = yield* Storage.Storage
+      const all = yield* storagePort.workspaces(Storage.directoryWorkspace, 10)
+      workspaceId = all[0] ?? workspaceId
+      return { port, key, workspace_id: workspaceId, quote_id: quote?.id ?? "" }
     })
   )
 }
@@ -51,10 +51,12 @@ const cursors = (events: number, count: number) =>
   Effect.gen(function* () {
     const seal = yield* Seal.Seal
     const places = Array.from({ length: count }, (_, index) => Math.floor(((events - 100) * index) / count))
-    return yield* Effect.forEach(places, (place) => write(seal, { list: "events", workspace_id }, `0 ${place}`))
+    return yield* Effect.forEach(places, (place) =>
+      write(seal, { list: "events", workspace_id: workspaceId }, `0 ${place}`)
+    )
   })
 
-const jobs_each = 100
+const jobsEach = 100
 
 /** What it takes to claim a hundred due jobs, with all others waiting for later. */
 const claim = (sample: Change.Change, claims: number) =>
@@ -63,13 +65,13 @@ const claim = (sample: Change.Change, claims: number) =>
     const times: Array<number> = []
     const [job] = again(sample, 1, 0).jobs
     if (job === undefined) return yield* Effect.die(new Error("A start leaves a job"))
-    const jobs = Array.from({ length: jobs_each }, () => ({ ...job, due_at: 0 }))
+    const jobs = Array.from({ length: jobsEach }, () => ({ ...job, due_at: 0 }))
     for (let i = 0; i < claims; i++) {
       yield* port.commit({ ...again(sample, 1, 0), writes: [], events: [], jobs })
       const began = performance.now()
-      const claimed = yield* port.claim({ now: Date.now(), lease_ms: 60_000, limit: jobs_each })
+      const claimed = yield* port.claim({ now: Date.now(), lease_ms: 60_000, limit: jobsEach })
       times.push(performance.now() - began)
-      if (claimed.jobs.length < jobs_each) return yield* Effect.die(new Error("Not all due jobs were claimed"))
+      if (claimed.jobs.length < jobsEach) return yield* Effect.die(new Error("Not all due jobs were claimed"))
       yield* Effect.forEach(
         claimed.jobs,
         ({ workspace_id, number, lease }) =>

@@ -19,7 +19,7 @@ export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   const kept: Array<Change.Change> = []
   const starting = Effect.gen(function* () {
     const key = yield* Service.makeKey
-    yield* Service.call(Service.start_quote_request, key, starts.household("request-000000000000"))
+    yield* Service.call(Service.startQuoteRequest, key, starts.household("request-000000000000"))
   })
   return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(kept))), () => {
     const change = kept.find(({ jobs }) => jobs.length > 0)

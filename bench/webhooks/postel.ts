@@ -45,7 +45,7 @@ export interface Settings {
 }
 
 /** Messages that are sent side by side. */
-const sends_at_once = 32
+const sendsAtOnce = 32
 // So much makes its payloads as long as ours.
 const padding = "x".repeat(330)
 
@@ -67,7 +67,7 @@ export const start = async (url: string, { workers, types, database }: Settings)
     const lane = async () => {
       while (sent < messages) await outbox.outbound.send({ type: types[sent++ % types.length], data: { padding } })
     }
-    await Promise.all(Array.from({ length: sends_at_once }, lane))
+    await Promise.all(Array.from({ length: sendsAtOnce }, lane))
   }
   return { send, stop: async () => outbox.stop?.() }
 }

@@ -17,7 +17,7 @@ import { newId } from "../peers/Peer.ts"
 import { call } from "../Service.ts"
 
 /** How many POSTs are under way at once, at the most. */
-export const at_once = 64
+export const atOnce = 64
 /** Subscriptions: each may have eight fresh attempts under way, so eight keep all connections busy. */
 export const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.queued",
@@ -34,7 +34,7 @@ const padding = "x".repeat(220)
 
 export const settings: NodeWebhookSender.Settings = {
   policy: { allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [], own_addresses: [] },
-  connections_per_host: at_once
+  connections_per_host: atOnce
 }
 
 export const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.NewEvent => {
@@ -61,7 +61,7 @@ export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewi
     Layer.orDie
   )
 
-const create_event_subscription = named("create_event_subscription")
+const createEventSubscription = named("create_event_subscription")
 
 /** Makes a workspace with one subscription to each type, so that every event has one delivery. */
 export const subscribe = Effect.fnUntraced(function* (url: string) {
@@ -70,7 +70,7 @@ export const subscribe = Effect.fnUntraced(function* (url: string) {
   const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
   const ids: Array<string> = []
   for (const type of subscribed) {
-    const made = yield* call(create_event_subscription, key, { url: `${url}/${type}`, event_types: [type] })
+    const made = yield* call(createEventSubscription, key, { url: `${url}/${type}`, event_types: [type] })
     ids.push(Json.decode(made).id)
   }
   return { workspace_id: workspaces.live, ids }

@@ -16,7 +16,7 @@ import { sideBySide, type Took, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
 import * as postel from "./postel.ts"
 import type { Got, Listening } from "./receiver.ts"
-import { at_once, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
+import { atOnce, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
 
 /** Asks for so many deliveries to the receiver. */
 interface Work {
@@ -34,26 +34,26 @@ interface Round extends Contest.Round {
 export type Row = Contest.Result & Pick<Round, "receiver_cpu">
 
 /** How many deliveries wait at the most, so that a queue is always there and never long. */
-const max_open = 1_200
+const maxOpen = 1_200
 
 /** The base: signs and posts with undici, and nothing else. */
 const bare = async ({ url, deliveries }: Work): Promise<Took> => {
-  const agent = new Agent({ connections: at_once })
-  const secret = createSecretKey(randomBytes(Signature.secret_bytes))
+  const agent = new Agent({ connections: atOnce })
+  const secret = createSecretKey(randomBytes(Signature.secretBytes))
   const post = async () => {
     const id = newId("evt")
     const timestamp = Math.floor(Date.now() / 1e3)
     const tag = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64")
     const headers = {
       "content-type": "application/json",
-      "user-agent": NodeWebhookSender.default_user_agent,
+      "user-agent": NodeWebhookSender.defaultUserAgent,
       ...Signature.headersOf({ id, timestamp, signature: `v1,${tag}` })
     }
     const answer = await agent.request({ origin: url, path: "/hook", method: "POST", headers, body })
     await answer.body.dump()
     if (answer.statusCode !== 204) throw new Error(`The receiver has answered ${answer.statusCode}`)
   }
-  const took = await timed(() => sideBySide(deliveries, at_once, post))
+  const took = await timed(() => sideBySide(deliveries, atOnce, post))
   await agent.close()
   return took
 }
@@ -74,10 +74,10 @@ const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
 const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
   const runtime = ManagedRuntime.make(Layer.merge(NodeWebhookSender.layer(settings), NodeCrypto.layer))
   const keys = Signature.noKeys()
-  const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secret_bytes)), keys)
+  const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secretBytes)), keys)
   let left = deliveries
   const lane = Effect.whileLoop({ while: () => left-- > 0, body: () => one, step: () => {} })
-  const lanes = Effect.forEach(Array.from({ length: at_once }), () => lane, { concurrency: at_once, discard: true })
+  const lanes = Effect.forEach(Array.from({ length: atOnce }), () => lane, { concurrency: atOnce, discard: true })
   await runtime.runPromise(Effect.void)
   const took = await timed(() => runtime.runPromise(lanes))
   await runtime.dispose()
@@ -109,7 +109,7 @@ const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
 type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
-const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
+const publish = Effect.fnUntraced(function* (workspaceId: WorkspaceId, deliveries: number, progress: Progress) {
   const storage = Publishing.withDeliveries(
     yield* Storage.Storage,
     yield* Revisions.Revisions,
@@ -118,10 +118,10 @@ const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveri
   const ids = yield* Ids.Ids
   let published = 0
   while (published < deliveries) {
-    while (published - progress.over > max_open) yield* Effect.sleep(1)
+    while (published - progress.over > maxOpen) yield* Effect.sleep(1)
     const at = Date.now()
     const events = subscribed.slice(0, deliveries - published).map((type) => eventOf(ids.event(), type, at))
-    yield* storage.commit(Change.make(workspace_id, { events }))
+    yield* storage.commit(Change.make(workspaceId, { events }))
     published += events.length
   }
   while (progress.over < deliveries) yield* Effect.sleep(1)
@@ -163,7 +163,7 @@ const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
 
 const base = "undici, signed"
 /** Postel makes so many of the deliveries of the others: it would take too long. */
-const postel_share = 1 / 20
+const postelShare = 1 / 20
 
 /** Postel on its storage in memory, where there is a bundle of it. */
 const throughPostel =
@@ -208,7 +208,7 @@ const measure = async (contender: Child.Child, receiver: Child.Child, work: Work
 export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const receiver = Child.start("webhooks/receiver.ts", Child.cores.load)
   const deliveriesOf = (name: string) =>
-    (flags.quick ? 4_000 : 12_000) * (postels.some(([postel]) => postel === name) ? postel_share : 1)
+    (flags.quick ? 4_000 : 12_000) * (postels.some(([postel]) => postel === name) ? postelShare : 1)
   try {
     const { url } = await receiver.ask<Listening>({ ask: "listen" })
     return await Contest.run(
@@ -230,7 +230,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
 /** The rows as they are printed. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "deliveries",
-  title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${at_once} at a time)`,
+  title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${atOnce} at a time)`,
   columns: [
     "sender",
     "deliveries/s",

@@ -28,13 +28,13 @@ export interface Connected {
 const info = { name: "an-agent", version: "3.2.1" }
 
 /** Sends every request to the next host, as a balancer does. */
-export const roundRobin = (base_urls: ReadonlyArray<string>) => {
-  const requests = base_urls.map(() => 0)
+export const roundRobin = (baseUrls: ReadonlyArray<string>) => {
+  const requests = baseUrls.map(() => 0)
   let turn = 0
   const fetchNext = (url: string | URL, init?: RequestInit): Promise<Response> => {
-    const index = turn++ % base_urls.length
+    const index = turn++ % baseUrls.length
     requests[index] = (requests[index] ?? 0) + 1
-    return fetch(new URL(new URL(url).pathname, base_urls[index]), init)
+    return fetch(new URL(new URL(url).pathname, baseUrls[index]), init)
   }
   return { requests, fetch: fetchNext }
 }
@@ -44,12 +44,12 @@ const modes = { "2.4.0, default": "legacy", "2.4.0, auto": "auto", "2.4.0, pinne
 /** Connects a client; it is closed with the scope. */
 export const connect = (
   kind: Kind,
-  base_urls: readonly [string, ...Array<string>],
+  baseUrls: readonly [string, ...Array<string>],
   key: string | null
 ): Effect.Effect<Connected, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { fetch, requests } = roundRobin(base_urls)
-    const url = new URL(`${base_urls[0]}/v1/mcp`)
+    const { fetch, requests } = roundRobin(baseUrls)
+    const url = new URL(`${baseUrls[0]}/v1/mcp`)
     const options = { fetch, requestInit: { headers: key === null ? {} : { authorization: `Bearer ${key}` } } }
     const client = yield* Effect.acquireRelease(
       Effect.promise(() => (kind === "1.32.2" ? older(url, options) : newer(kind, url, options))),

@@ -6,9 +6,9 @@ import { AgentHosts, agentHosts } from "./host.ts"
 const toolsCall = (id: number, name: string, args: object) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } })
 
-const post = (base_url: string, body: string, init: RequestInit = {}) =>
+const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
   Effect.promise(async () => {
-    const response = await fetch(`${base_url}/v1/mcp`, {
+    const response = await fetch(`${baseUrl}/v1/mcp`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body,

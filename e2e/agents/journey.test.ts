@@ -9,16 +9,16 @@ const callers = ["server", "platform", "keyless"] as const
 type CallerKind = (typeof callers)[number]
 
 /** What REST answers, to be compared with what the tool has answered. */
-const rest = (base_url: string, path: string, key: string, headers: Record<string, string> = {}) =>
+const rest = (baseUrl: string, path: string, key: string, headers: Record<string, string> = {}) =>
   Effect.promise(async () => {
-    const response = await fetch(`${base_url}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
+    const response = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
     assert.strictEqual(response.status, 200, path)
     return response.json()
   })
 
-const advance = (base_url: string, key: string, seconds: number) =>
+const advance = (baseUrl: string, key: string, seconds: number) =>
   Effect.promise(() =>
-    fetch(`${base_url}/v1/sandbox/time`, {
+    fetch(`${baseUrl}/v1/sandbox/time`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
@@ -30,9 +30,9 @@ const advance = (base_url: string, key: string, seconds: number) =>
   )
 
 /** How the person's consent reaches the service. */
-const consentOf = (caller: CallerKind, disclosure_version: unknown) =>
+const consentOf = (caller: CallerKind, disclosureVersion: unknown) =>
   caller === "keyless"
-    ? { quote_disclosure_version: disclosure_version, quote_disclosure_accepted: true }
+    ? { quote_disclosure_version: disclosureVersion, quote_disclosure_accepted: true }
     : { consent_receipt_id: "receipt-0001", credit_disclosure_receipt_id: "receipt-0002" }
 
 /** Checks that a tool's answer has all fields of another answer, with the same values. It may have further fields. */

@@ -51,10 +51,10 @@ const app = Layer.effect(
 
 /** What a program keeps of a person who signs in, in memory. */
 class SignIn {
-  readonly redirectUrl = OidcIssuer.redirect_url
+  readonly redirectUrl = OidcIssuer.redirectUrl
   readonly clientMetadata = {
     client_name: "an agent",
-    redirect_uris: [OidcIssuer.redirect_url],
+    redirect_uris: [OidcIssuer.redirectUrl],
     grant_types: ["authorization_code"],
     response_types: ["code"],
     token_endpoint_auth_method: "none"
@@ -180,7 +180,7 @@ layer(app)("a person", (it) => {
     it.effect(`signs in again with the official client ${name} for a tool that needs another scope`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
-        const person = new SignIn({ client_id: OidcIssuer.registered_client })
+        const person = new SignIn({ client_id: OidcIssuer.registeredClient })
         const connection = open(new URL(`${url}/insurance/v1/mcp`), person)
         yield* Effect.promise(async () => {
           await signedIn(connection, person, issuer, connection.connect)

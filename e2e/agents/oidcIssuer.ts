@@ -14,10 +14,10 @@ export interface OidcIssuer {
 export const scopes = "quotes quotes:all"
 
 /** Where the issuer sends people back to. Nothing listens there: `signIn` stops before it. */
-export const redirect_url = "http://127.0.0.1:9/callback"
+export const redirectUrl = "http://127.0.0.1:9/callback"
 
 /** A client that is registered already, and may request every scope. */
-export const registered_client = "an-agent"
+export const registeredClient = "an-agent"
 
 /** Starts an issuer on a free port, with registration of clients. Everyone is signed in as the same person and agrees. */
 export const make = Effect.acquireRelease(
@@ -48,8 +48,8 @@ const providerOf = (issuer: string, key: object) =>
     jwks: { keys: [key] },
     clients: [
       {
-        client_id: registered_client,
-        redirect_uris: [redirect_url],
+        client_id: registeredClient,
+        redirect_uris: [redirectUrl],
         token_endpoint_auth_method: "none",
         grant_types: ["authorization_code"],
         response_types: ["code"]
@@ -88,9 +88,9 @@ const agree = async (provider: Provider, request: IncomingMessage, response: Ser
   await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
 }
 
-const signIn = async (authorization_url: URL): Promise<URL> => {
+const signIn = async (authorizationUrl: URL): Promise<URL> => {
   const cookies = new Map<string, string>()
-  let at = authorization_url
+  let at = authorizationUrl
   for (let step = 0; step < 10; step++) {
     const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join("; ")
     const response = await fetch(at, { redirect: "manual", headers: { cookie } })
@@ -101,7 +101,7 @@ const signIn = async (authorization_url: URL): Promise<URL> => {
     const location = response.headers.get("location")
     if (location === null) throw new Error(`The issuer answered ${response.status}: ${await response.text()}`)
     at = new URL(location, at)
-    if (at.href.startsWith(redirect_url)) return at
+    if (at.href.startsWith(redirectUrl)) return at
   }
   throw new Error("The issuer sent the browser around")
 }

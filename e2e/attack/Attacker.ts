@@ -10,7 +10,7 @@ const [port = "", name = "", connections = "", seconds = ""] = process.argv.slic
 const shape = shapes.find((one) => one.name === name)
 if (shape === undefined) throw new Error(`There is no shape of the name ${name}`)
 const { half_closes = false, pause_ms, pieces, reads, reopens = false } = shape
-const ends_at = performance.now() + Number(seconds) * 1_000
+const endsAt = performance.now() + Number(seconds) * 1_000
 
 const attack = async (): Promise<void> => {
   const socket = connect(Number(port), "127.0.0.1").on("error", () => {})
@@ -18,7 +18,7 @@ const attack = async (): Promise<void> => {
   if (reads) socket.resume()
   else socket.pause()
   for (const piece of pieces()) {
-    if (socket.destroyed || performance.now() > ends_at) break
+    if (socket.destroyed || performance.now() > endsAt) break
     socket.write(piece)
     if (pause_ms > 0) await Promise.race([after(pause_ms), closed])
   }
@@ -28,7 +28,7 @@ const attack = async (): Promise<void> => {
 
 const attacks = Array.from({ length: Number(connections) }, async () => {
   do await attack()
-  while (reopens && performance.now() < ends_at)
+  while (reopens && performance.now() < endsAt)
 })
 setTimeout(() => process.exit(), Number(seconds) * 1_000)
 await Promise.all(attacks)

@@ -13,12 +13,12 @@ export interface LatencyReport {
 const lanes = 8
 
 /** A call that has no answer after this time has failed, in milliseconds. */
-const longest_ms = 60_000
+const longestMs = 60_000
 
-const call = (base_url: string, key: string, agent: Agent): Promise<boolean> =>
+const call = (baseUrl: string, key: string, agent: Agent): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` }
-    const sent = request(`${base_url}/v1/quote-requests?limit=1`, { agent, headers, timeout: longest_ms })
+    const sent = request(`${baseUrl}/v1/quote-requests?limit=1`, { agent, headers, timeout: longestMs })
     sent.on("timeout", () => sent.destroy())
     sent.on("error", () => resolve(false))
     sent.on("response", (response) => {
@@ -30,16 +30,16 @@ const call = (base_url: string, key: string, agent: Agent): Promise<boolean> =>
   })
 
 /** Calls at a steady rate on connections that stay open, until told to stop. */
-export const begin = (base_url: string, key: string) => {
+export const begin = (baseUrl: string, key: string) => {
   const agent = new Agent({ keepAlive: true, maxSockets: lanes })
-  const took_ms: Array<number> = []
+  const tookMs: Array<number> = []
   let failed = 0
   let isOver = false
   const lane = async () => {
     while (!isOver) {
       const began = performance.now()
-      if (!(await call(base_url, key, agent))) failed += 1
-      took_ms.push(performance.now() - began)
+      if (!(await call(baseUrl, key, agent))) failed += 1
+      tookMs.push(performance.now() - began)
       await after(20)
     }
   }
@@ -49,7 +49,7 @@ export const begin = (base_url: string, key: string) => {
       isOver = true
       await running
       agent.destroy()
-      const sorted = took_ms.toSorted((a, b) => a - b)
+      const sorted = tookMs.toSorted((a, b) => a - b)
       const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
       return { calls: sorted.length, failed, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: sorted.at(-1) ?? 0 }
     }

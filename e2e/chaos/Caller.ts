@@ -16,10 +16,10 @@ export interface Sent {
   readonly within_ms?: number
 }
 
-const gives_up_after_ms = 180_000
+const givesUpAfterMs = 180_000
 const until = (ms: number) => {
-  const ends_at = Date.now() + ms
-  return () => Date.now() < ends_at
+  const endsAt = Date.now() + ms
+  return () => Date.now() < endsAt
 }
 
 const isToBeRepeated = ({ body }: Answer): boolean => body?.error?.retry_action?.type === "wait"
@@ -28,7 +28,7 @@ const isToBeRepeated = ({ body }: Answer): boolean => body?.error?.retry_action?
 export type OnOutage = (why: string) => void
 
 /** Longer than a host takes for any call except a clock advance. */
-const answers_within_ms = 15_000
+const answersWithinMs = 15_000
 
 /**
  * Calls hosts as the guide tells callers to: retries a call that gets a 503 or no answer, unchanged, on the next host.
@@ -41,14 +41,14 @@ export class Caller {
   private readonly key: string
   private readonly onOutage: OnOutage
 
-  constructor(base_urls: ReadonlyArray<string>, key: string, onOutage: OnOutage = () => undefined) {
-    this.base_urls = base_urls
+  constructor(baseUrls: ReadonlyArray<string>, key: string, onOutage: OnOutage = () => undefined) {
+    this.base_urls = baseUrls
     this.key = key
     this.onOutage = onOutage
   }
 
   /** Calls until there is an answer, for as long as `waits` returns true; three minutes by default. */
-  async call(path: string, sent: Sent = {}, waits: () => boolean = until(gives_up_after_ms)): Promise<Answer> {
+  async call(path: string, sent: Sent = {}, waits: () => boolean = until(givesUpAfterMs)): Promise<Answer> {
     while (waits()) {
       const answer = await this.once(path, sent)
       if (typeof answer !== "string") {
@@ -65,12 +65,12 @@ export class Caller {
 
   /** The answer, or the reason why there is none. */
   private async once(path: string, sent: Sent): Promise<Answer | string> {
-    const { method = "GET", body, idempotency_key, within_ms = answers_within_ms } = sent
-    const base_url = this.base_urls[this.turn++ % this.base_urls.length]
+    const { method = "GET", body, idempotency_key, within_ms = answersWithinMs } = sent
+    const baseUrl = this.base_urls[this.turn++ % this.base_urls.length]
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}`, "content-type": "application/json" }
     if (idempotency_key !== undefined) headers["idempotency-key"] = idempotency_key
     try {
-      const response = await fetch(`${base_url}${path}`, {
+      const response = await fetch(`${baseUrl}${path}`, {
         method,
         headers,
         signal: AbortSignal.timeout(within_ms),

@@ -18,9 +18,9 @@ export const idOf = (mode: Mode): string => `mga:${mode}`
 const modeOf = (id: string): Mode | undefined => modes.find((mode) => idOf(mode) === id)
 
 /** How often, and after how long, a callback that no host accepts is retried. */
-const callback_tries = 200
-const callback_pause_ms = 300
-const once_takes_ms = 300
+const callbackTries = 200
+const callbackPauseMs = 300
+const onceTakesMs = 300
 
 /** The price of a quote of one of these carriers, as a caller reads it. */
 export interface ReadQuote {
@@ -33,17 +33,17 @@ export const open = async () => {
   /** How often each carrier was asked for each person. */
   const asks = new Map<string, number>()
   const offered = new Map<number, Mode>()
-  let last_cents = 10_000
-  let base_urls: ReadonlyArray<string> = []
+  let lastCents = 10_000
+  let baseUrls: ReadonlyArray<string> = []
   let isClosed = false
 
   const offer = (mode: Mode) => {
-    offered.set(++last_cents, mode)
-    return { number: `N-${last_cents}`, cents: last_cents }
+    offered.set(++lastCents, mode)
+    return { number: `N-${lastCents}`, cents: lastCents }
   }
   const callBack = async (answer: object) => {
-    for (let nth = 0; nth < callback_tries && !isClosed; nth++) {
-      const url = `${base_urls[nth % base_urls.length]}/carriers/${encodeURIComponent(idOf("calls-back"))}/callbacks`
+    for (let nth = 0; nth < callbackTries && !isClosed; nth++) {
+      const url = `${baseUrls[nth % baseUrls.length]}/carriers/${encodeURIComponent(idOf("calls-back"))}/callbacks`
       const sent = fetch(url, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -51,13 +51,13 @@ export const open = async () => {
         signal: AbortSignal.timeout(5_000)
       })
       if (await sent.then(({ status }) => status < 500).catch(() => false)) return
-      await after(callback_pause_ms)
+      await after(callbackPauseMs)
     }
   }
   const answerOf = async (mode: Mode, wanted: string): Promise<object> => {
     if (wanted === "poll") return offer(mode)
     if (mode === "polled") return { number: `P-${asks.size}` }
-    if (mode === "once") await after(once_takes_ms)
+    if (mode === "once") await after(onceTakesMs)
     const answer = offer(mode)
     if (mode !== "calls-back") return answer
     void callBack(answer)
@@ -82,7 +82,7 @@ export const open = async () => {
     url: `http://127.0.0.1:${port}`,
     /** Sets the hosts that accept callbacks. */
     callBackTo: (hosts: ReadonlyArray<string>) => {
-      base_urls = hosts
+      baseUrls = hosts
     },
     /** What is wrong with the asks and the resulting quotes. */
     findings: (quotes: ReadonlyArray<ReadonlyArray<ReadQuote>>): ReadonlyArray<string> => [

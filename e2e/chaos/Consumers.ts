@@ -8,7 +8,7 @@ import { Lock } from "./Lock.ts"
 
 const program = fileURLToPath(new URL("consumer.ts", import.meta.url))
 
-const rests_ms = 300
+const restsMs = 300
 
 /** One of the processes that share a consumer name. It is restarted whenever it ends. */
 export interface Consumer {
@@ -25,7 +25,7 @@ const supervised = (env: Readonly<Record<string, string>>) => {
       const stdio = ["ignore", "ignore", "ignore", "ipc"] as const
       child = spawn(process.execPath, [program], { env: { ...process.env, ...env }, stdio: [...stdio] })
       await once(child, "exit")
-      await after(rests_ms)
+      await after(restsMs)
     }
   }
   const running = keepUp()

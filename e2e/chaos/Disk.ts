@@ -4,7 +4,7 @@ import { userInfo } from "node:os"
 import { join } from "node:path"
 import { endWithThisProcess, temporaryFolder } from "../../test/support/PostgresServer.ts"
 
-const size_bytes = 2 * 1_024 ** 3
+const sizeBytes = 2 * 1_024 ** 3
 
 const mount = (...args: ReadonlyArray<string>): boolean => {
   try {
@@ -37,7 +37,7 @@ export class Disk {
   static make(): Disk {
     const folder = temporaryFolder()
     const mayMount = process.platform === "linux" && userInfo().uid === 0
-    return new Disk(folder, mayMount && mount("-t", "tmpfs", "-o", `size=${size_bytes}`, "tmpfs", folder))
+    return new Disk(folder, mayMount && mount("-t", "tmpfs", "-o", `size=${sizeBytes}`, "tmpfs", folder))
   }
 
   /** Fills the disk: every write that needs more space fails with ENOSPC. */
@@ -48,7 +48,7 @@ export class Disk {
 
   /** Makes room again. */
   free(): void {
-    this.resize(size_bytes)
+    this.resize(sizeBytes)
   }
 
   /** Removes the disk and everything on it. */

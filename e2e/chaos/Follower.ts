@@ -3,7 +3,7 @@ import { type FeedEvent, isFinal } from "./Feed.ts"
 import { after } from "./Hosts.ts"
 
 /** The pause between two polls of the feed, in milliseconds. */
-const rests_ms = 100
+const restsMs = 100
 
 /** Reads the feed from its beginning, or from a cursor, to its end. */
 export const read = async (caller: Caller, into: Array<FeedEvent>, from: string | null): Promise<string | null> => {
@@ -28,7 +28,7 @@ export const follow = (caller: Caller) => {
     let cursor: string | null = null
     while (!stopping) {
       cursor = await read(caller, events, cursor)
-      await after(rests_ms)
+      await after(restsMs)
     }
     await read(caller, events, cursor)
     return events

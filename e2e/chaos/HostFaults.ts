@@ -2,10 +2,10 @@ import { between, type Fault, pickFree, type Strike } from "./Fault.ts"
 import { after } from "./Hosts.ts"
 
 /** Longer than job leases, which last 30 seconds. */
-export const past_lease_ms = [31_000, 34_000] as const
+export const pastLeaseMs = [31_000, 34_000] as const
 /** The same for the lease of a consumer, which `consumer.ts` sets. */
-const past_consumer_lease_ms = [2_500, 4_500] as const
-const jump_ms = 3_600_000
+const pastConsumerLeaseMs = [2_500, 4_500] as const
+const jumpMs = 3_600_000
 
 /** Kills a host as a power failure would, and restarts it a little later. */
 export const killHost: Strike = ({ hosts }, chance) => {
@@ -21,7 +21,7 @@ export const killHost: Strike = ({ hosts }, chance) => {
 const pauseHost: Strike = ({ hosts, outages }, chance) => {
   const host = pickFree(hosts, ({ lock }) => lock, chance)
   return host.lock.alone(async () => {
-    const ms = between(chance, ...past_lease_ms)
+    const ms = between(chance, ...pastLeaseMs)
     await outages.of(null, () => host.pause(ms))
     return `SIGSTOP of a host for ${ms} ms`
   })
@@ -29,13 +29,13 @@ const pauseHost: Strike = ({ hosts, outages }, chance) => {
 
 const jumpClock: Strike = async ({ hosts }, chance) => {
   const host = pickFree(hosts, ({ lock }) => lock, chance)
-  const by_ms = between(chance, -jump_ms, jump_ms)
+  const byMs = between(chance, -jumpMs, jumpMs)
   return host.lock.alone(async () => {
-    host.jump(by_ms)
+    host.jump(byMs)
     await after(between(chance, 500, 3_000))
-    if (chance.next() < 0.5) return `a host's clock is ${by_ms} ms off`
+    if (chance.next() < 0.5) return `a host's clock is ${byMs} ms off`
     host.jump(0)
-    return `a host's clock was ${by_ms} ms off for a while`
+    return `a host's clock was ${byMs} ms off for a while`
   })
 }
 
@@ -45,7 +45,7 @@ const harmConsumer =
     if (consumers === null) throw new Error("There is no consumer")
     const consumer = pickFree(consumers.processes, ({ lock }) => lock, chance)
     return consumer.lock.alone(async () => {
-      const ms = between(chance, ...past_consumer_lease_ms)
+      const ms = between(chance, ...pastConsumerLeaseMs)
       await (how === "kill" ? consumer.kill() : consumer.pause(ms))
       return how === "kill" ? "kill -9 of a consumer" : `SIGSTOP of a consumer for ${ms} ms`
     })

@@ -32,10 +32,10 @@ export interface Host {
   readonly said: () => string
 }
 
-const ready_within_ms = 180_000
-const revived_within_ms = 300_000
+const readyWithinMs = 180_000
+const revivedWithinMs = 300_000
 /** Hosts promise to stop within ten seconds. */
-const stops_within_ms = 30_000
+const stopsWithinMs = 30_000
 
 /** Makes a host on a port, for the database that its environment names, without starting it. */
 export const make = (port: number, env: Readonly<Record<string, string>>): Host => {
@@ -53,7 +53,7 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     })
     await new Promise<void>((ready, failed) => {
       let out = ""
-      const late = setTimeout(() => failed(new Error("A host did not become ready")), ready_within_ms)
+      const late = setTimeout(() => failed(new Error("A host did not become ready")), readyWithinMs)
       started.once("exit", () => {
         clearTimeout(late)
         failed(new Error(`A host has ended at its start: ${said}`))
@@ -75,18 +75,18 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     const late = setTimeout(() => {
       said += `\n${hangs}`
       ending.kill("SIGKILL")
-    }, stops_within_ms)
+    }, stopsWithinMs)
     const [code]: ReadonlyArray<number | null> = await ended
     clearTimeout(late)
     return code ?? null
   }
   const revive = async () => {
-    const ends_at = Date.now() + revived_within_ms
+    const endsAt = Date.now() + revivedWithinMs
     while (true) {
       try {
         return await start()
       } catch (error) {
-        if (Date.now() > ends_at) throw error
+        if (Date.now() > endsAt) throw error
         await end("SIGKILL")
         await after(200)
       }
@@ -97,7 +97,7 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     lock: new Lock(),
     start,
     revive,
-    jump: (by_ms) => void child?.send(by_ms, () => undefined),
+    jump: (byMs) => void child?.send(byMs, () => undefined),
     kill: async () => {
       await end("SIGKILL")
     },

@@ -1,7 +1,7 @@
 import type { Direction } from "../../packages/storage-pg/test/support/Wire.ts"
 import { briefly, type Fault, pickFree, type Strike } from "./Fault.ts"
 import { after } from "./Hosts.ts"
-import { dead_connections_ms } from "./Outages.ts"
+import { deadConnectionsMs } from "./Outages.ts"
 import type { Server, Viewer } from "./Server.ts"
 import type { Service } from "./Service.ts"
 
@@ -19,8 +19,8 @@ const toLinks = (
   { outages, servers }: Service,
   work: (server: Server) => Promise<string>,
   server: Server,
-  recovery_ms?: number
-) => server.links.alone(() => outages.of(servers.indexOf(server), () => work(server), recovery_ms))
+  recoveryMs?: number
+) => server.links.alone(() => outages.of(servers.indexOf(server), () => work(server), recoveryMs))
 
 const freeze =
   (direction: Direction): Strike =>
@@ -50,7 +50,7 @@ const silence: Strike = (service, chance) => {
       return `links of ${viewers.join(" and ")} lose all bytes for ${ms} ms`
     },
     pickFree(service.servers, ({ links }) => links, chance),
-    dead_connections_ms
+    deadConnectionsMs
   )
 }
 

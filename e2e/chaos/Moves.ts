@@ -9,7 +9,7 @@ import { crash, toServer } from "./ServerFaults.ts"
 import type { Service } from "./Service.ts"
 
 /** A command that fails this often cannot succeed. */
-const max_runs = 30
+const maxRuns = 30
 
 /** What is killed while a cell moves, and after which text in the command's output. */
 const victims = ["mover", "source", "target"] as const
@@ -95,7 +95,7 @@ const run = async (move: Move, kill: Kill | null): Promise<Outcome> => {
   const told: Array<string> = []
   let isUndoing: boolean = false
   const isToBeUndone = kill !== null && chance.next() < 0.25
-  for (let runs = 1; runs <= max_runs; runs++) {
+  for (let runs = 1; runs <= maxRuns; runs++) {
     const isKilled = runs === 1 && kill !== null
     const { code, err } = isKilled ? await runAndKill(move, kill) : await runOrUndo(move, isUndoing)
     const last: string = err.trim().split("\n").at(-1) ?? ""

@@ -6,11 +6,11 @@ import { after } from "./Hosts.ts"
 import type * as Receiver from "./Receiver.ts"
 
 /** The most open requests: faults should strike work in progress, not hosts that cannot keep up. */
-const max_open = 100
+const maxOpen = 100
 
 const lines = ["renters", "pet", "personal_auto"] as const
 
-const event_types = [
+const eventTypes = [
   ...["queued", "updated", "completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`),
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
@@ -50,7 +50,7 @@ export const begin = async (
     const subscribed = await caller.call("/v1/event-subscriptions", {
       method: "POST",
       idempotency_key: `subscribe-${name}-${place}`,
-      body: { url: receiver.urlOf(name), event_types }
+      body: { url: receiver.urlOf(name), event_types: eventTypes }
     })
     if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
     receiver.trust(name, subscribed.body.signing_secret)
@@ -87,7 +87,7 @@ export const load = async (
   organization: Organization,
   chance: Chance,
   lane: number,
-  rest_ms: number,
+  restMs: number,
   isOver: () => boolean
 ) => {
   for (let number = 0; !isOver(); number++) {
@@ -103,13 +103,13 @@ export const load = async (
     })
     if (status !== 202) throw new Error(`A start was answered with ${status}: ${JSON.stringify(body)}`)
     organization.accepted.add(body.id)
-    do await after(rest_ms)
-    while (!isOver() && organization.accepted.size - ended(organization) > max_open)
+    do await after(restMs)
+    while (!isOver() && organization.accepted.size - ended(organization) > maxOpen)
   }
 }
 
 /** An advance that takes longer is retried: a host may hold it for as long as there is work. */
-const advances_within_ms = 40_000
+const advancesWithinMs = 40_000
 
 /**
  * Repeatedly advances the clock by some seconds until stopped, and retries each call until it is answered.
@@ -126,7 +126,7 @@ export const moveClock = async (
   for (let number = 0; !isOver(); number++) {
     const seconds = 1 + chance.below(20)
     const idempotency_key = `advance-${name}-${lane}-${number}`
-    const sent = { method: "POST", idempotency_key, body: { seconds }, within_ms: advances_within_ms } as const
+    const sent = { method: "POST", idempotency_key, body: { seconds }, within_ms: advancesWithinMs } as const
     const { status, body } = await caller.call("/v1/sandbox/time", sent, waits)
     if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
     advanced.push(seconds)

@@ -5,22 +5,22 @@ interface Outage {
 }
 
 /** How long calls may still fail after a server is back: a host waits ten seconds for an answer, on a busy machine. */
-const recovery_ms = 20_000
+const recoveryMs = 20_000
 /** The same after lost bytes: every old connection is dead, and a host notices only when it uses one. */
-export const dead_connections_ms = 30_000
+export const deadConnectionsMs = 30_000
 
 /** What is unavailable, or was until recently. Only this excuses a 503 from a host. */
 export class Outages {
   private all: Array<Outage> = []
 
   /** Runs work that makes a server unavailable. */
-  async of<A>(server: number | null, work: () => Promise<A>, more_ms = recovery_ms): Promise<A> {
+  async of<A>(server: number | null, work: () => Promise<A>, moreMs = recoveryMs): Promise<A> {
     const outage: Outage = { server, excuses_until: Number.POSITIVE_INFINITY }
     this.all.push(outage)
     try {
       return await work()
     } finally {
-      outage.excuses_until = Date.now() + more_ms
+      outage.excuses_until = Date.now() + moreMs
     }
   }
 

@@ -36,7 +36,7 @@ export interface Draw {
 }
 
 /** The percentage of cycles in which two faults strike at once. */
-const two_at_once_percent = 25
+const twoAtOncePercent = 25
 
 /**
  * Draws one fault after another from a shuffled deck, and reshuffles when the deck is empty. So none is left out for
@@ -68,7 +68,7 @@ export const draw = ({ cycles, cycles_per_round, faults, grounds: on, seed }: Dr
   const drawCycle = (ground: Ground): Cycle => {
     const deck = decks.get(ground)
     const first = deck?.(() => true)
-    const isTwo = chance.below(100) < two_at_once_percent
+    const isTwo = chance.below(100) < twoAtOncePercent
     const isOther = ({ isLong, needs, strikes }: Fault) =>
       needs === null && strikes !== first?.strikes && isLong !== true
     const second = isTwo ? deck?.(isOther) : undefined

@@ -12,7 +12,7 @@ export const viewers = ["host-1", "host-2", "consumers", "commands"] as const
 export type Viewer = (typeof viewers)[number]
 
 /** How long a server may take to recover, or a copy to catch up, in milliseconds. */
-const back_within_ms = 90_000
+const backWithinMs = 90_000
 
 interface ServerOptions {
   readonly durable: boolean
@@ -99,14 +99,14 @@ export class Server {
 
   /** Starts it if it is not running, and resolves when it accepts writes. */
   async recover(): Promise<void> {
-    const ends_at = Date.now() + back_within_ms
+    const endsAt = Date.now() + backWithinMs
     while (true) {
       try {
         if (!this.runs()) await this.startAgain()
         await statements(this.url("postgres"), "create temporary table here (x int)")
         return
       } catch (error) {
-        if (Date.now() > ends_at) throw new Error("A server does not come back", { cause: error })
+        if (Date.now() > endsAt) throw new Error("A server does not come back", { cause: error })
         await after(200)
       }
     }

@@ -2,7 +2,7 @@ import { Client } from "pg"
 import { statements } from "../../test/support/TestDatabase.ts"
 import type { Chance } from "./Chance.ts"
 import { between, briefly, type Fault, pickFree, type Strike } from "./Fault.ts"
-import { past_lease_ms } from "./HostFaults.ts"
+import { pastLeaseMs } from "./HostFaults.ts"
 import { after } from "./Hosts.ts"
 import type { Server } from "./Server.ts"
 import type { Service } from "./Service.ts"
@@ -147,7 +147,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     strikes: "server",
     needs: null,
     isLong: true,
-    strike: pauseBackends((chance) => between(chance, ...past_lease_ms))
+    strike: pauseBackends((chance) => between(chance, ...pastLeaseMs))
   },
   { name: "connections ended", strikes: "server", needs: null, strike: endConnections },
   { name: "connections exhausted", strikes: "server", needs: null, strike: exhaustConnections },

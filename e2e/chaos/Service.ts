@@ -9,7 +9,7 @@ import { Outages } from "./Outages.ts"
 import { Server, type Viewer } from "./Server.ts"
 import { Standby } from "./Standby.ts"
 
-const carriers_config = fileURLToPath(new URL("carriers.config.ts", import.meta.url))
+const carriersConfig = fileURLToPath(new URL("carriers.config.ts", import.meta.url))
 
 /** Several hosts and the PostgreSQL servers that they share, each a separate process as in production. */
 export interface Service {
@@ -80,7 +80,7 @@ const environment = ({ carriers_url }: Options, server: Server, cells: CellPlace
   const shared = {
     QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
     QUOTEWIRE_WEBHOOK_ALLOW: "127.0.0.0/8",
-    ...(carriers_url !== undefined && { QUOTEWIRE_CONFIG: carriers_config, CHAOS_CARRIERS_URL: carriers_url })
+    ...(carriers_url !== undefined && { QUOTEWIRE_CONFIG: carriersConfig, CHAOS_CARRIERS_URL: carriers_url })
   }
   return (viewer: Viewer): Readonly<Record<string, string>> =>
     cells === null

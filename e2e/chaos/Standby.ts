@@ -5,7 +5,7 @@ import type { Disk } from "./Disk.ts"
 import { after } from "./Hosts.ts"
 import type { Server } from "./Server.ts"
 
-const in_step_within_ms = 60_000
+const inStepWithinMs = 60_000
 
 /** A synchronous standby: commits of its primary wait for it. */
 export class Standby {
@@ -39,10 +39,10 @@ export class Standby {
    * It is in sync before that: a crashing primary shows commits that wait for the standby as done, and nothing undoes
    * that.
    */
-  async promote(stalled_ms: number): Promise<void> {
+  async promote(stalledMs: number): Promise<void> {
     await this.isInStep()
     this.wire.freeze("both")
-    await after(stalled_ms)
+    await after(stalledMs)
     await this.primary.stop("immediate")
     this.wire.close()
     await statements(this.copy.postgres.url("postgres"), "select pg_promote(true, 60)")
@@ -62,9 +62,9 @@ export class Standby {
     const url = this.primary.url("postgres")
     const lag = "select from pg_stat_replication where sync_state = 'sync' and flush_lsn >= $lsn$"
     const [row] = await statements(url, "select pg_current_wal_insert_lsn()::text as lsn")
-    const ends_at = Date.now() + in_step_within_ms
+    const endsAt = Date.now() + inStepWithinMs
     while ((await statements(url, lag.replace("$lsn$", `'${row?.lsn}'`))).length === 0) {
-      if (Date.now() > ends_at) throw new Error("The standby does not follow")
+      if (Date.now() > endsAt) throw new Error("The standby does not follow")
       await after(50)
     }
   }

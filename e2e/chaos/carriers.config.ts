@@ -6,7 +6,7 @@ import { idOf, type Mode } from "./Carriers.ts"
  * For hosts under chaos: a carrier of each kind on the server of `Carriers.ts`, in addition to the fictional ones.
  */
 
-const base_url = process.env.CHAOS_CARRIERS_URL ?? ""
+const baseUrl = process.env.CHAOS_CARRIERS_URL ?? ""
 
 const Quote = Schema.Struct({ number: Schema.String, cents: Schema.optionalKey(Money.FromCents) })
 const readQuote = Schema.decodeUnknownSync(Schema.fromJsonString(Quote))
@@ -30,7 +30,7 @@ const of = <const More extends object>(mode: Mode, more: More) => ({
   name: mode,
   environments: ["sandbox"] as const,
   lines: { renters: { ...terms, ...more } },
-  http: { base_url }
+  http: { base_url: baseUrl }
 })
 
 /** Whom a request is for: each request of the load has a person of its own. */

@@ -7,7 +7,7 @@ import * as Organization from "./Organization.ts"
 import type { Cycle, Round } from "./Plan.ts"
 import * as Receiver from "./Receiver.ts"
 import * as Service from "./Service.ts"
-import { readQuotes, settle, stands_still_ms } from "./settle.ts"
+import { readQuotes, settle, standsStillMs } from "./settle.ts"
 
 /** What happened in a round. */
 export interface Story {
@@ -37,11 +37,11 @@ export interface Playing {
 }
 
 // About ten starts per second over all lanes: faults should strike work in progress, not a host that cannot keep up.
-const between_starts_ms = 100
+const betweenStartsMs = 100
 /** A fault that takes longer is stuck, in milliseconds. */
-const strikes_within_ms = 600_000
+const strikesWithinMs = 600_000
 /** How much of a host's log is shown if there are findings. */
-const log_characters = 4_000
+const logCharacters = 4_000
 const readers = 3
 const receivers = 2
 
@@ -62,7 +62,7 @@ export const play = async (round: Round, playing: Playing): Promise<Story> => {
   carriers.callBackTo(service.hosts.map(({ base_url }) => base_url))
   try {
     const story = await strikeUnderLoad(round, playing, { service, carriers, receivers: opened })
-    if (story.findings.length > 0) for (const host of service.hosts) playing.say(host.said().slice(-log_characters))
+    if (story.findings.length > 0) for (const host of service.hosts) playing.say(host.said().slice(-logCharacters))
     return story
   } finally {
     for (const receiver of opened) receiver.close()
@@ -73,20 +73,20 @@ export const play = async (round: Round, playing: Playing): Promise<Story> => {
 
 /** Puts organizations under load until stopped. Returns what was wrong with their answers. */
 const loadAll = (organizations: ReadonlyArray<Organization.Organization>, seed: number, lanes: number) => {
-  const rest_ms = between_starts_ms * lanes * organizations.length
-  let over_at: number | null = null
-  const isOver = () => over_at !== null
-  const inTime = () => over_at === null || Date.now() - over_at < stands_still_ms
+  const restMs = betweenStartsMs * lanes * organizations.length
+  let overAt: number | null = null
+  const isOver = () => overAt !== null
+  const inTime = () => overAt === null || Date.now() - overAt < standsStillMs
   const running = organizations.flatMap((organization, place) => [
     ...Array.from({ length: lanes }, (_, lane) => {
       const number = place * lanes + lane
-      return Organization.load(organization, Chance.make(seed + number), number, rest_ms, isOver)
+      return Organization.load(organization, Chance.make(seed + number), number, restMs, isOver)
     }),
     Organization.moveClock(organization, Chance.make(seed + 1_000 + place), 0, isOver, inTime)
   ])
   const all = Promise.allSettled(running)
   return async (): Promise<ReadonlyArray<string>> => {
-    over_at = Date.now()
+    overAt = Date.now()
     return (await all).flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []))
   }
 }
@@ -94,7 +94,7 @@ const loadAll = (organizations: ReadonlyArray<Organization.Organization>, seed: 
 const inTime = async (name: string, strike: Promise<string>): Promise<string> => {
   const late = Promise.withResolvers<never>()
   const stuck = new Error(`"${name}" does not come to its end`)
-  const timer = setTimeout(() => late.reject(stuck), strikes_within_ms)
+  const timer = setTimeout(() => late.reject(stuck), strikesWithinMs)
   try {
     return await Promise.race([strike, late.promise])
   } finally {
@@ -135,7 +135,7 @@ const strikeUnderLoad = async (round: Round, playing: Playing, ground: Ground): 
   const organizations = await beginAll(ground, (why) => refused.push(why))
   const end = loadAll(organizations, round.seed, service.cells === null ? 4 : 2)
   const { failed, played } = await strikeAll(round, playing, service)
-  const last_fault = Date.now()
+  const lastFault = Date.now()
   const wrong = await end()
   const consumed = service.consumers?.handled ?? null
   const outcomes = await Promise.all(organizations.map((organization) => settle(organization, all, consumed)))
@@ -150,8 +150,8 @@ const strikeUnderLoad = async (round: Round, playing: Playing, ground: Ground): 
       .reduce((sum, bodies) => sum + bodies.length - 1, 0),
     repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats.length, 0),
     repeated_events: handled.length - new Set(handled).size,
-    final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
-    recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
+    final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - lastFault,
+    recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - lastFault,
     findings: [
       ...failed,
       ...wrong,
@@ -165,7 +165,7 @@ const strikeUnderLoad = async (round: Round, playing: Playing, ground: Ground): 
 }
 
 /** The most organizations per cell: they are placed randomly, which may leave a cell without any. */
-const max_per_cell = 2
+const maxPerCell = 2
 
 /** Begins two organizations on one database, or on cells as many as it takes until each cell has one. */
 const beginAll = async (
@@ -181,7 +181,7 @@ const beginAll = async (
   }
   const organizations: Array<Organization.Organization> = []
   const used = new Set<string>()
-  while (used.size < cells.names.length && organizations.length < max_per_cell * cells.names.length) {
+  while (used.size < cells.names.length && organizations.length < maxPerCell * cells.names.length) {
     const name = `organization-${organizations.length + 1}`
     const home = { cell: "" }
     const onOutage = (why: string) => {

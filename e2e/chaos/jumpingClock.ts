@@ -3,7 +3,7 @@
  */
 
 const Right = Date
-let off_ms = 0
+let offMs = 0
 
 globalThis.Date = new Proxy(Right, {
   construct: (target, args, made) => Reflect.construct(target, args.length === 0 ? [now()] : args, made),
@@ -11,11 +11,11 @@ globalThis.Date = new Proxy(Right, {
 })
 
 function now(): number {
-  return Right.now() + off_ms
+  return Right.now() + offMs
 }
 
 process.on("message", (message) => {
-  if (typeof message === "number") off_ms = message
+  if (typeof message === "number") offMs = message
 })
 // Ends together with its parent.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))

@@ -21,8 +21,8 @@ const { values } = parseArgs({
 })
 
 /** From this many cycles on, a fault that was never played is a finding. */
-const covers_all_from = 100
-const cycles_per_round = 20
+const coversAllFrom = 100
+const cyclesPerRound = 20
 
 const seed = Number(values.seed)
 const cycles = Number(values.cycles)
@@ -38,12 +38,12 @@ const faults = allFaults.filter(({ name, needs }) => {
 console.log(`seed ${seed}, ${cycles} cycles. The seed draws the plan; when its steps meet is up to real time.`)
 if (!canFill) console.log("No disk is filled: only root on Linux can mount a small one.")
 
-const ends_at = Date.now() + Number(values.minutes) * 60_000
+const endsAt = Date.now() + Number(values.minutes) * 60_000
 const stories: Array<Story> = []
-for (const round of draw({ seed, cycles, cycles_per_round, grounds: on, faults })) {
-  if (Date.now() > ends_at) break
+for (const round of draw({ seed, cycles, cycles_per_round: cyclesPerRound, grounds: on, faults })) {
+  if (Date.now() > endsAt) break
   console.log(`Round ${stories.length + 1}, ${round.ground}`)
-  const story = await play(round, { ends_at, say: console.log })
+  const story = await play(round, { ends_at: endsAt, say: console.log })
   const { cycles: played, ...result } = story
   console.log(JSON.stringify({ cycles: played.length, ...result }))
   stories.push(story)
@@ -52,10 +52,10 @@ for (const round of draw({ seed, cycles, cycles_per_round, grounds: on, faults }
 const played = stories.flatMap((story) => story.cycles)
 const counts = countsOf(played)
 for (const [name, count] of counts) console.log(`${`${count}`.padStart(4)}  ${name}`)
-const left_out = faults.flatMap(({ name }) => (counts.get(name) === 0 ? [`Never played: ${name}`] : []))
+const leftOut = faults.flatMap(({ name }) => (counts.get(name) === 0 ? [`Never played: ${name}`] : []))
 const findings = [
   ...stories.flatMap((story, place) => story.findings.map((finding) => `Round ${place + 1}: ${finding}`)),
-  ...(played.length >= covers_all_from ? left_out : []),
+  ...(played.length >= coversAllFrom ? leftOut : []),
   ...(played.length < cycles
     ? [`Only ${played.length} of ${cycles} cycles were played in ${values.minutes} minutes`]
     : [])

@@ -7,7 +7,7 @@ import type * as Organization from "./Organization.ts"
 import type * as Receiver from "./Receiver.ts"
 
 /** Work that makes no progress for this long has stopped, in milliseconds: a busy machine only slows it down. */
-export const stands_still_ms = 120_000
+export const standsStillMs = 120_000
 
 /** The final state of an organization, and when it was reached. */
 export interface Settled extends Audit.Outcome {
@@ -18,12 +18,12 @@ export interface Settled extends Audit.Outcome {
 /** Waits in real time until a condition holds, for as long as there is progress. Returns when it held. */
 const until = async (isSo: () => boolean, progress: () => number): Promise<number> => {
   let seen = progress()
-  let moved_at = Date.now()
-  while (!isSo() && Date.now() - moved_at < stands_still_ms) {
+  let movedAt = Date.now()
+  while (!isSo() && Date.now() - movedAt < standsStillMs) {
     await Hosts.after(50)
     if (progress() === seen) continue
     seen = progress()
-    moved_at = Date.now()
+    movedAt = Date.now()
   }
   return Date.now()
 }

@@ -16,16 +16,16 @@ import {
  * it.
  */
 
-const lease_ms = 30_000
+const leaseMs = 30_000
 
 /**
  * A second host on the same storage, which is paused after it sends: each of its statements is then delayed by this
  * long.
  */
-const pausedHost = Effect.fnUntraced(function* (sending: ReturnType<typeof endpointsOf>, pause_ms: number) {
+const pausedHost = Effect.fnUntraced(function* (sending: ReturnType<typeof endpointsOf>, pauseMs: number) {
   const storage = yield* Storage.Storage
   const late = <A, E>(statement: Effect.Effect<A, E>) =>
-    Effect.suspend(() => Effect.delay(statement, sending.sent.length === 0 ? 0 : pause_ms))
+    Effect.suspend(() => Effect.delay(statement, sending.sent.length === 0 ? 0 : pauseMs))
   const paused: Storage.Storage["Service"] = {
     ...storage,
     commit: (change) => late(storage.commit(change)),
@@ -39,16 +39,16 @@ describe("an attempt longer than its lease", () => {
   const slow = endpointsOf()
   testWebhooks("is made again by another host; one outcome counts, and the late one changes nothing", (endpoints) =>
     Effect.gen(function* () {
-      yield* pausedHost(slow, lease_ms + 10_000)
+      yield* pausedHost(slow, leaseMs + 10_000)
       const { id } = yield* create({}, live)
       yield* start({}, live)
       yield* pass(1_000)
       assert.lengthOf(slow.sent, 1)
       yield* work
-      yield* pass(lease_ms)
+      yield* pass(leaseMs)
       const taken = yield* only(id, live)
       assert.deepStrictEqual([taken.status, taken.attempts.length], ["succeeded", 1])
-      yield* pass(4 * lease_ms)
+      yield* pass(4 * leaseMs)
       assert.deepStrictEqual(yield* only(id, live), taken)
       const all = [...slow.sent, ...endpoints.sent]
       assert.lengthOf(all, 2)
@@ -64,7 +64,7 @@ describe("an attempt longer than its lease", () => {
         const { id } = yield* create({}, live)
         yield* work
         yield* start({}, live)
-        yield* pass(lease_ms - 1)
+        yield* pass(leaseMs - 1)
         const { event_id, attempts } = yield* only(id, live)
         assert.deepStrictEqual(
           attempts.map(({ status, response_status_code }) => [status, response_status_code]),

@@ -20,12 +20,12 @@ import {
  * Long outages of an endpoint or the database.
  */
 
-const minute_ms = 60_000
-const hour_ms = 60 * minute_ms
-const day_ms = 24 * hour_ms
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
 
 /** The wait before each retry, from the end of the previous attempt, as the contract promises. */
-const waits_ms = [5_000, 5 * minute_ms, 30 * minute_ms, 2 * hour_ms, 5 * hour_ms, 10 * hour_ms, 10 * hour_ms]
+const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs]
 
 /** A database that can be unavailable. */
 const flapping = () => {
@@ -60,19 +60,19 @@ describe("a database that flaps for an hour", () => {
         yield* work
         const accepted: Array<string> = []
         // Unavailable for longer than a lease, and back for less time than an attempt takes.
-        for (let passed_ms = 0; passed_ms < hour_ms; passed_ms += 44_000) {
+        for (let passedMs = 0; passedMs < hourMs; passedMs += 44_000) {
           if (accepted.length < 10) accepted.push((yield* start({}, live)).id)
           yield* pass(4_000)
           database.state.isAway = true
           yield* pass(40_000)
           database.state.isAway = false
         }
-        yield* pass(2 * minute_ms)
+        yield* pass(2 * minuteMs)
         const all = yield* log(id, live)
         assert.lengthOf(all, accepted.length)
         for (const { status, attempts } of all) assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
         // Each return of the database costs at most one POST per delivery.
-        assert.isAtMost(endpoints.sent.length, accepted.length * Math.ceil(hour_ms / 44_000))
+        assert.isAtMost(endpoints.sent.length, accepted.length * Math.ceil(hourMs / 44_000))
       }),
     { send_takes_ms: () => 6_000 },
     { around: database.around, carriers }
@@ -90,13 +90,13 @@ describe("a database that flaps for an hour, under two hosts", () => {
         yield* work
         const { id } = yield* create({}, live)
         for (let nth = 0; nth < 5; nth++) yield* start({}, live)
-        for (let passed_ms = 0; passed_ms < hour_ms; passed_ms += 36_000) {
+        for (let passedMs = 0; passedMs < hourMs; passedMs += 36_000) {
           yield* pass(3_000)
           database.state.isAway = true
           yield* pass(33_000)
           database.state.isAway = false
         }
-        yield* pass(2 * minute_ms)
+        yield* pass(2 * minuteMs)
         for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
       }),
     { send_takes_ms: () => 6_000 },
@@ -112,9 +112,9 @@ describe("a retry without end", () => {
         const { id } = yield* create({}, live)
         const { id: first } = yield* start({}, live)
         yield* runDue
-        for (const wait_ms of waits_ms) {
+        for (const waitMs of waitsMs) {
           const before = endpoints.sent.length
-          yield* pass(wait_ms - 1)
+          yield* pass(waitMs - 1)
           yield* runDue
           assert.lengthOf(endpoints.sent, before)
           yield* pass(1)
@@ -124,18 +124,18 @@ describe("a retry without end", () => {
         assert.strictEqual((yield* only(id, live)).status, "failed")
         // One event per day, until five days have passed without a success.
         for (let day = 0; day < 5; day++) {
-          yield* pass(day_ms)
+          yield* pass(dayMs)
           yield* start({}, live)
           yield* runDue
         }
         assert.strictEqual((yield* health(id, live)).state, "disabled")
         const before = endpoints.sent.length
         yield* start({}, live)
-        yield* pass(30 * day_ms)
+        yield* pass(30 * dayMs)
         yield* runDue
         assert.lengthOf(endpoints.sent, before)
         const attempts = endpoints.sent.filter(({ request }) => request.body.includes(first))
-        assert.lengthOf(attempts, 1 + waits_ms.length)
+        assert.lengthOf(attempts, 1 + waitsMs.length)
       }),
     { send: () => answered(503) },
     { carriers }
@@ -149,32 +149,32 @@ const many = Array.from({ length: 12 }, (_, nth) => prompt(`carrier ${nth}`).ada
 
 describe("10,000 failures and the endpoint returns", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
-  const event_types = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
+  const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
     "spreads what waits by the lanes, tries nothing before its time, and delivers everything once",
     (endpoints) =>
       Effect.gen(function* () {
-        const { id } = yield* create({ event_types: [...event_types, "quote.created"] }, live)
+        const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)
         yield* work
         for (let nth = 0; nth < 200; nth++) yield* start({}, live)
         // Each is attempted, and retried once after five seconds.
         while (endpoints.sent.length < 10_000) yield* pass(1_000)
-        const back_at = yield* Clock.currentTimeMillis
+        const backAt = yield* Clock.currentTimeMillis
         const before = endpoints.sent.length
         endpoint.isUp = true
         const tries = Map.groupBy(endpoints.sent, idOf)
         assert.isAtLeast(tries.size, 5_000)
-        for (let passed_s = 0; passed_s < 600 && endpoint.confirmed.length < tries.size; passed_s++) yield* pass(1_000)
-        for (let minute = 0; minute < 3; minute++) yield* pass(minute_ms)
+        for (let passedS = 0; passedS < 600 && endpoint.confirmed.length < tries.size; passedS++) yield* pass(1_000)
+        for (let minute = 0; minute < 3; minute++) yield* pass(minuteMs)
         assert.sameMembers(endpoint.confirmed, [...tries.keys()])
         assert.isAtMost(endpoints.most(url), 16)
         // Four retries at a time, each taking 20 ms.
-        const inFirstSecond = endpoints.sent.slice(before).filter(({ at }) => at < back_at + 1_000)
+        const inFirstSecond = endpoints.sent.slice(before).filter(({ at }) => at < backAt + 1_000)
         assert.isAtMost(inFirstSecond.length, 4 * 50 + 16)
         for (const all of Map.groupBy(endpoints.sent, idOf).values()) {
           for (const [step, { at }] of all.entries()) {
             const last = all[step - 1]
-            if (last !== undefined) assert.isAtLeast(at - last.at, (waits_ms[step - 1] ?? 0) + 20)
+            if (last !== undefined) assert.isAtLeast(at - last.at, (waitsMs[step - 1] ?? 0) + 20)
           }
         }
         const { deliveries: newest } = yield* deliveries(id, { limit: 100 }, live)

@@ -21,8 +21,8 @@ import {
  * Subscriptions that change while deliveries are in progress.
  */
 
-const day_ms = 86_400_000
-const moved_to = "https://hooks.acme.dev/moved"
+const dayMs = 86_400_000
+const movedTo = "https://hooks.acme.dev/moved"
 
 /** The indexes of the secrets that signed the newest POST. It must carry exactly one signature for each. */
 const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secrets: ReadonlyArray<string | null>) {
@@ -52,17 +52,17 @@ describe("an edit on host A, a delivery on host B", () => {
         const retried = endpoints.sent.at(-1)?.request
         endpoint.isUp = true
 
-        yield* update(made.id, { url: moved_to }, live)
+        yield* update(made.id, { url: movedTo }, live)
         const rotated = yield* rotate(made.id, live)
         yield* pass(5_000)
         yield* there(runDue)
         const retry = endpoints.sent.at(-1)?.request
-        assert.deepStrictEqual([retry?.url, retry?.body], [moved_to, retried?.body])
+        assert.deepStrictEqual([retry?.url, retry?.body], [movedTo, retried?.body])
         const secrets = [made.signing_secret, rotated.signing_secret]
         assert.deepStrictEqual(yield* signersOf(endpoints.sent, secrets), [0, 1])
 
         yield* sendThere
-        assert.strictEqual(endpoints.sent.at(-1)?.request.url, moved_to)
+        assert.strictEqual(endpoints.sent.at(-1)?.request.url, movedTo)
         const before = endpoints.sent.length
         yield* update(made.id, { event_types: ["quote.expired"] }, live)
         yield* sendThere
@@ -77,7 +77,7 @@ describe("rotation twice with an expiry between", () => {
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)
-      yield* pass(day_ms + 3_600_000)
+      yield* pass(dayMs + 3_600_000)
       yield* start({}, live)
       yield* runDue
       const secrets = [first.signing_secret, second.signing_secret]
@@ -85,7 +85,7 @@ describe("rotation twice with an expiry between", () => {
 
       const third = yield* rotate(first.id, live)
       const now = yield* Clock.currentTimeMillis
-      assert.strictEqual(third.previous_secret_expires_at, new Date(now + day_ms).toISOString())
+      assert.strictEqual(third.previous_secret_expires_at, new Date(now + dayMs).toISOString())
       const all = [...secrets, third.signing_secret]
       const sign = Effect.gen(function* () {
         yield* start({}, live)
@@ -93,7 +93,7 @@ describe("rotation twice with an expiry between", () => {
         return yield* signersOf(endpoints.sent, all)
       })
       assert.deepStrictEqual(yield* sign, [1, 2])
-      yield* pass(day_ms - 1_000)
+      yield* pass(dayMs - 1_000)
       assert.deepStrictEqual(yield* sign, [1, 2])
       yield* pass(1_000)
       assert.deepStrictEqual(yield* sign, [2])
@@ -102,7 +102,7 @@ describe("rotation twice with an expiry between", () => {
 })
 
 describe("off, on and complete again", () => {
-  const slow_ms = 12_000
+  const slowMs = 12_000
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
@@ -112,7 +112,7 @@ describe("off, on and complete again", () => {
         const { id } = yield* create({}, live)
         yield* start({}, live)
         yield* runDue
-        yield* pass(5 * day_ms)
+        yield* pass(5 * dayMs)
         // Its attempt is in progress when the retry of the other delivery turns delivery off.
         endpoint.slow = (yield* start({}, live)).id
         yield* work
@@ -129,7 +129,7 @@ describe("off, on and complete again", () => {
 
         endpoint.isUp = true
         yield* update(id, { url }, live)
-        yield* pass(slow_ms)
+        yield* pass(slowMs)
         const [late] = yield* log(id, live)
         assert.deepStrictEqual([late?.status, late?.attempts[0]?.status], ["cancelled", "succeeded"])
 
@@ -146,7 +146,7 @@ describe("off, on and complete again", () => {
       }),
     {
       send: ({ body }) => (endpoint.isUp || isSlow(body) ? confirmed : answered(500)),
-      send_takes_ms: (_, { body }) => (isSlow(body) ? slow_ms : 0)
+      send_takes_ms: (_, { body }) => (isSlow(body) ? slowMs : 0)
     }
   )
 })

@@ -59,10 +59,10 @@ const at = (value: unknown, ...path: ReadonlyArray<string | number>): string =>
   String(path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value))
 
 /** Makes a resource of each kind, and gives their identifiers. */
-const furnish = async (base_url: string, key: string): Promise<Readonly<Record<string, string>>> => {
+const furnish = async (baseUrl: string, key: string): Promise<Readonly<Record<string, string>>> => {
   let calls = 0
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const response = await fetch(`${base_url}${path}`, {
+    const response = await fetch(`${baseUrl}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${key}`,

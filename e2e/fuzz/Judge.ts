@@ -75,13 +75,13 @@ const bodyOf = (body: Case["body"]): string | null =>
     ? body
     : `{${body.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`
 
-const judge = (one: Case, answered: Answered, base_url: string): ReadonlyArray<string> => {
+const judge = (one: Case, answered: Answered, baseUrl: string): ReadonlyArray<string> => {
   const { status, headers, text } = answered
   const problems: Array<string> = []
   if (status >= 500) problems.push(`the host failed with ${status}: ${text}`)
   if (!/^req_[0-9a-z]{26}$/.test(headers.get("request-id") ?? "")) problems.push("there is no Request-Id")
   if (headers.get("service-version") === null) problems.push("there is no Service-Version")
-  if (status >= 400) problems.push(...wrongEnvelope(answered, base_url))
+  if (status >= 400) problems.push(...wrongEnvelope(answered, baseUrl))
   if (problems.length > 0) return problems
   switch (one.expect.tag) {
     case "answered":
@@ -93,7 +93,7 @@ const judge = (one: Case, answered: Answered, base_url: string): ReadonlyArray<s
   }
 }
 
-const wrongEnvelope = ({ status, headers, text }: Answered, base_url: string): ReadonlyArray<string> => {
+const wrongEnvelope = ({ status, headers, text }: Answered, baseUrl: string): ReadonlyArray<string> => {
   const envelope = decode(text)
   if (Option.isNone(envelope)) return [`there is no envelope: ${text}`]
   const { error, request_id } = envelope.value
@@ -104,7 +104,7 @@ const wrongEnvelope = ({ status, headers, text }: Answered, base_url: string): R
   return [
     ...(ApiError.definitions[error.code].status === status ? [] : [`${error.code} comes with ${status}`]),
     ...(request_id === headers.get("request-id") ? [] : ["request_id and Request-Id differ"]),
-    ...(error.doc_url === `${base_url}/docs/v1/errors/${error.code}` ? [] : [`doc_url is ${error.doc_url}`]),
+    ...(error.doc_url === `${baseUrl}/docs/v1/errors/${error.code}` ? [] : [`doc_url is ${error.doc_url}`]),
     ...(shown.join().includes(marker) ? [`a refused value is repeated: ${text}`] : []),
     ...(new Set(error.field_errors?.map(({ path }) => path)).size === (error.field_errors?.length ?? 0)
       ? []

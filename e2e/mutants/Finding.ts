@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly is: "not run"; readonly why: string }
 
 /** A finder that takes longer than this is stopped, and has not run. */
-const at_most_ms = 600_000
+const atMostMs = 600_000
 
 /** Runs a finder in a copy of the repository. */
 export const find = (folder: string, finder: Finder): Promise<Outcome> =>
@@ -67,7 +67,7 @@ const byStories = async (folder: string, { seeds }: StoryFinder): Promise<Outcom
 }
 
 const run = async (folder: string, args: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, args, { cwd: folder, timeout: at_most_ms, stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(process.execPath, args, { cwd: folder, timeout: atMostMs, stdio: ["ignore", "pipe", "pipe"] })
   let printed = ""
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

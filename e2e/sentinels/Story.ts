@@ -59,7 +59,7 @@ export const facts: Sentinels = {
 
 /** The key of the organization at its carrier. */
 export const credential = "Sentinel+cr3dential/Zq7x=="
-export const carrier_id = "naic:12345"
+export const carrierId = "naic:12345"
 
 /** A server that notes its requests. */
 export const server = (
@@ -91,7 +91,7 @@ export const carriers = (base_url: string) => {
   const auth = apiKey({ header: "x-api-key", field: "api_key" })
   return [
     defineCarrier({
-      id: carrier_id,
+      id: carrierId,
       name: "Acme",
       environments,
       lines,
@@ -175,8 +175,8 @@ export const watched = (seen: Seen) =>
 const address = { base_url: "" }
 
 /** The whole service with a host, and the service of its metrics. */
-export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, seal_key: string, carriers_url: string) => {
-  const key = Seal.readKey(seal_key)
+export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, sealKey: string, carriersUrl: string) => {
+  const key = Seal.readKey(sealKey)
   if (key === null) throw new Error("The seal key is wrong")
   const host = Layer.unwrap(
     Effect.map(Metrics.onAnswered, (onAnswered) =>
@@ -192,7 +192,7 @@ export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, seal_key: s
     Layer.provide(Quotewire.worker),
     Layer.provideMerge(Quotewire.layer),
     Layer.provideMerge(storage),
-    Layer.provideMerge(Layer.succeed(Carrier.CarrierAdapters, carriers(carriers_url))),
+    Layer.provideMerge(Layer.succeed(Carrier.CarrierAdapters, carriers(carriersUrl))),
     Layer.provide(CarrierTransports.layer()),
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: [key] })),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
@@ -208,10 +208,10 @@ export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, seal_key: s
 }
 
 /** Calls the host, and notes what it answers; `secretly` keeps the answers that show a secret once, as they must. */
-const makeCaller = (seen: Seen, base_url: string, key: string) => {
+const makeCaller = (seen: Seen, baseUrl: string, key: string) => {
   let calls = 0
   const send = async (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
-    const response = await fetch(`${base_url}${path}`, {
+    const response = await fetch(`${baseUrl}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -247,7 +247,7 @@ const keysOf = Effect.gen(function* () {
   const keyOf = (kind: "server" | "platform" | "widget", environment: "sandbox" | "live" = "sandbox") =>
     Effect.map(access.createKey({ organization_id: id, environment, kind }), ({ key }) => key)
   const connections = yield* Connections.Connections
-  for (const carrier of [carrier_id, "naic:54321"]) {
+  for (const carrier of [carrierId, "naic:54321"]) {
     yield* connections.set({
       organization_id: id,
       carrier_id: carrier,
@@ -280,14 +280,14 @@ const misuse = async (caller: ReturnType<typeof makeCaller>, secrets: ReadonlyAr
       url: `https://${secret}@example.com/?k=${secret}`,
       event_types: [secret]
     })
-    await shown("POST", `/v1/carrier-callbacks/${carrier_id}`, { number: secret })
+    await shown("POST", `/v1/carrier-callbacks/${carrierId}`, { number: secret })
     await tool("get_quote_request", { id: secret })
     await tool(secret, { [secret]: secret })
   }
 }
 
 /** Plays the story: requests over REST and MCP, a subscription, everything that can be misused. Returns the secrets. */
-export const play = Effect.fnUntraced(function* (seen: Seen, receiver_url: string, seal_key: string) {
+export const play = Effect.fnUntraced(function* (seen: Seen, receiverUrl: string, sealKey: string) {
   const { base_url } = yield* Http.Host
   address.base_url = base_url
   const { organization_id, live, platform, server, widget } = yield* keysOf
@@ -301,7 +301,7 @@ export const play = Effect.fnUntraced(function* (seen: Seen, receiver_url: strin
     application
   })
   const secrets = yield* Effect.promise(async () => {
-    const url = `${receiver_url}/hooks`
+    const url = `${receiverUrl}/hooks`
     const event_types = ["quote_request.queued", "quote_request.completed", "quote_request.failed"]
     const created = await secretly("POST", "/v1/event-subscriptions", { url, event_types })
     const { id: subscription, signing_secret } = parsed(created.text)
@@ -329,7 +329,7 @@ export const play = Effect.fnUntraced(function* (seen: Seen, receiver_url: strin
       platform,
       widget,
       live,
-      seal_key,
+      sealKey,
       signing_secret,
       handle,
       credential,

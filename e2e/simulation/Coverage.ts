@@ -12,8 +12,8 @@ export type Reached = Map<string, number>
  * As many seeds reach everything but what is rare: what one story in 30 reaches is missed by 500 with a chance of one in twenty
  * million. As many reach what is rare, too: at least one story in 350 reaches that.
  */
-export const enough_seeds = 500
-const enough_for_rare = 6_000
+export const enoughSeeds = 500
+const enoughForRare = 6_000
 
 /** Nothing is reached before the first story. */
 export const none = (): Reached => new Map()
@@ -80,7 +80,7 @@ export const expected: ReadonlyArray<string> = [
 /** What is wrong with what so many seeds have reached. */
 export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => [
   ...expected
-    .filter((name) => !reached.has(name) && seeds >= (rare.has(name) ? enough_for_rare : enough_seeds))
+    .filter((name) => !reached.has(name) && seeds >= (rare.has(name) ? enoughForRare : enoughSeeds))
     .map((name) => `${name} (never reached)`),
   ...Object.keys(unreachable).flatMap((name) =>
     reached.has(name) ? [`${name} (reached, but listed as unreachable)`] : []

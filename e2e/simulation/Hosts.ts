@@ -44,9 +44,9 @@ export interface Host {
 }
 
 /** How long a process takes to start. */
-const start_ms = 500
+const startMs = 500
 /** How long a consumer's handler takes. */
-const handling_ms = 50
+const handlingMs = 50
 
 const consume = ({ chance, ledger, machine, weather }: HostParts) =>
   Effect.flatMap(Consumers, (consumers) =>
@@ -54,7 +54,7 @@ const consume = ({ chance, ledger, machine, weather }: HostParts) =>
       "bookkeeping",
       (event, { environment, organization_id }) =>
         Effect.andThen(
-          Effect.sleep(chance.below(handling_ms)),
+          Effect.sleep(chance.below(handlingMs)),
           Effect.suspend(() => {
             if (weather.consumersFail()) {
               ledger.reached.add("fault: consumers fail")
@@ -70,9 +70,9 @@ const consume = ({ chance, ledger, machine, weather }: HostParts) =>
   )
 
 /** How many starts an organization has in a minute, in each environment, in a story with limits. */
-export const starts_per_minute = 4
+export const startsPerMinute = 4
 
-const limited = { ...Allowance.noLimits.keys.live, start: { per_minute: starts_per_minute, per_day: null } }
+const limited = { ...Allowance.noLimits.keys.live, start: { per_minute: startsPerMinute, per_day: null } }
 const tightLimits: Allowance.Limits = { ...Allowance.noLimits, keys: { sandbox: limited, live: limited } }
 
 const layerOf = (parts: HostParts, process: Process, number: number) =>
@@ -99,32 +99,32 @@ const makeHost = (parts: HostParts, number: number): Host => {
   let process: Process | null = null
   let services: Context.Context<Quotewire.Services> | null = null
   let scope = Scope.makeUnsafe()
-  let apart_ms = 0
+  let apartMs = 0
 
-  const kill = (down_ms: number, after_steps = 0) => {
+  const kill = (downMs: number, afterSteps = 0) => {
     const dying = process
-    if (dying !== null && after_steps > 0) {
-      return dying.afterSteps(after_steps, () => {
+    if (dying !== null && afterSteps > 0) {
+      return dying.afterSteps(afterSteps, () => {
         if (process !== dying) return
         reached.add("fault: a host dies between its steps")
-        kill(down_ms)
+        kill(downMs)
       })
     }
     if (dying !== null) reached.add("deed: kill")
     dying?.kill()
     process = null
     services = null
-    machine.later(down_ms, null, start)
+    machine.later(downMs, null, start)
   }
 
   const start = () => {
     if (process !== null) return
     const started = machine.start(`host ${number}`)
     process = started
-    started.setSkew(apart_ms)
+    started.setSkew(apartMs)
     scope = Scope.makeUnsafe()
     const built = Effect.gen(function* () {
-      yield* Effect.sleep(start_ms)
+      yield* Effect.sleep(startMs)
       const context = yield* Layer.build(layerOf(parts, started, number))
       yield* Effect.provide(Layer.build(Quotewire.worker), context)
       if (story.consumes) yield* Effect.provide(consume(parts), context)
@@ -141,14 +141,14 @@ const makeHost = (parts: HostParts, number: number): Host => {
     })
   }
 
-  const stop = (down_ms: number) => {
+  const stop = (downMs: number) => {
     const [stopping, ending] = [process, services]
     if (stopping === null || ending === null) return
     services = null
     const close = Effect.andThen(Effect.provide(Quotewire.releaseLongPolls, ending), Scope.close(scope, Exit.void))
     stopping.run(close, () => {
       reached.add("deed: stop")
-      if (process === stopping) kill(down_ms)
+      if (process === stopping) kill(downMs)
     })
   }
 
@@ -163,13 +163,13 @@ const makeHost = (parts: HostParts, number: number): Host => {
     start,
     kill,
     stop,
-    pause: (for_ms) => {
+    pause: (forMs) => {
       if (process !== null) reached.add("deed: pause")
-      process?.pause(for_ms)
+      process?.pause(forMs)
     },
     setClockApart: (ms) => {
       if (process !== null) reached.add("deed: set the clock")
-      apart_ms = ms
+      apartMs = ms
       process?.setSkew(ms)
     }
   }

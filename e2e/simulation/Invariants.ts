@@ -2,7 +2,7 @@ import type * as Ledger from "./Ledger.ts"
 import { isBefore } from "./Ledger.ts"
 import * as LimitInvariants from "./LimitInvariants.ts"
 import type { Reading, Readings } from "./Observer.ts"
-import { isOnce, nameOf, narrow_room } from "./SimulatedCarriers.ts"
+import { isOnce, nameOf, narrowRoom } from "./SimulatedCarriers.ts"
 import type { Story } from "./Story.ts"
 import * as WebhookInvariants from "./WebhookInvariants.ts"
 import { environmentOf, type WorkspaceName, type Workspaces } from "./World.ts"
@@ -75,7 +75,7 @@ const ofFeed = (name: WorkspaceName, { feed, requests }: Reading, ledger: Ledger
 /** Whoever follows the feed sees what it holds, in the same order. After a reset a follower begins again. */
 const ofFollowed = (
   name: WorkspaceName,
-  workspace_id: string,
+  workspaceId: string,
   { feed }: Reading,
   ledger: Ledger.Ledger
 ): ReadonlyArray<string> => {
@@ -86,7 +86,7 @@ const ofFollowed = (
   const due = feed.filter(({ id }) => (stored.get(id) ?? 0) < ledger.ended_at)
   const first = due.findIndex(({ id }, index) => followed[index]?.id !== id)
   const isWhole = first === -1 && followed.every(({ id }, index) => feed[index]?.id === id)
-  const committed = ledger.committed.filter((event) => event.workspace_id === workspace_id).map(({ id }) => id)
+  const committed = ledger.committed.filter((event) => event.workspace_id === workspaceId).map(({ id }) => id)
   return [
     ...(isWhole
       ? []
@@ -138,18 +138,18 @@ const mayHaveErased = (started: Ledger.Moment, { about, sent }: Ledger.Begun, { 
 const ofQuotes = ({ requests, workspace_time }: Reading): ReadonlyArray<string> =>
   requests.flatMap(({ quotes }) =>
     quotes.flatMap(({ availability: { expires_at }, id, status }) =>
-      status === "active" && expires_at !== null && Date.parse(expires_at) < workspace_time - slack_ms
+      status === "active" && expires_at !== null && Date.parse(expires_at) < workspace_time - slackMs
         ? [`${id} has expired and is active`]
         : []
     )
   )
 
 /** How far clocks may be apart. */
-const slack_ms = 60_000
+const slackMs = 60_000
 
 /** A consumer gets every event, and those of a workspace for the first time in the order of its feed. */
-const ofConsumer = ({ feed }: Reading, ledger: Ledger.Ledger, workspace_id: string): ReadonlyArray<string> => {
-  const handled = ledger.handled.filter((one) => one.workspace_id === workspace_id).map(({ event_id }) => event_id)
+const ofConsumer = ({ feed }: Reading, ledger: Ledger.Ledger, workspaceId: string): ReadonlyArray<string> => {
+  const handled = ledger.handled.filter((one) => one.workspace_id === workspaceId).map(({ event_id }) => event_id)
   const seen = new Set(handled)
   const skipped = feed.filter(({ id }) => !seen.has(id))
   const inFeed = new Set<string>(feed.map(({ id }) => id))
@@ -157,7 +157,7 @@ const ofConsumer = ({ feed }: Reading, ledger: Ledger.Ledger, workspace_id: stri
   const isOrdered = firsts.every((id, index) => feed[index]?.id === id)
   return [
     ...(skipped.length === 0 ? [] : [`The consumer has skipped ${skipped.map(({ id }) => id).join(", ")}`]),
-    ...(skipped.length > 0 || isOrdered ? [] : [`The consumer got the events of ${workspace_id} in another order`])
+    ...(skipped.length > 0 || isOrdered ? [] : [`The consumer got the events of ${workspaceId} in another order`])
   ]
 }
 
@@ -176,7 +176,7 @@ const ofCarriers = ({ actions }: Story, { asks }: Ledger.Ledger): ReadonlyArray<
   const narrow = asks.filter(({ carrier_id, hangs }) => carrier_id === "naic:90007" && !(hangs && mayHang))
   const crowded = [...Map.groupBy(narrow, ({ line }) => line).values()].flatMap((own) => {
     const most = Math.max(0, ...own.map((ask) => own.filter((other) => overlaps(ask, other)).length))
-    return most > narrow_room ? [`A carrier with room for ${narrow_room} calls had ${most} at once`] : []
+    return most > narrowRoom ? [`A carrier with room for ${narrowRoom} calls had ${most} at once`] : []
   })
   return [...twice, ...crowded]
 }
@@ -208,7 +208,7 @@ export const ofStored = (story: Story, ledger: Ledger.Ledger, texts: ReadonlyArr
 }
 
 /** How long a host may remember a key that was revoked on another one. */
-const known_ms = 1_000
+const knownMs = 1_000
 
 /** A key works until it is revoked, and a second later on no host. */
 const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray<string> =>
@@ -216,7 +216,7 @@ const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray
     const isRevocation = ({ about, deed }: Ledger.Begun) => deed === "revoke" && about === workspace
     const revoked = done.find(isRevocation)
     if (was_accepted && revoked !== undefined && isBefore(revoked.answered, sent)) reached.add("outdated: a cached key")
-    if (was_accepted && revoked !== undefined && sent.at > revoked.answered.at + known_ms)
+    if (was_accepted && revoked !== undefined && sent.at > revoked.answered.at + knownMs)
       return [`A key of ${workspace} was accepted ${sent.at - revoked.answered.at} ms after it was revoked`]
     const revoking = begun.find(isRevocation)
     return was_accepted || (revoking !== undefined && isBefore(revoking.sent, answered))
@@ -225,7 +225,7 @@ const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray
   })
 
 /** An ask that has loaded its facts before an erasure was answered takes so long until it is made, if storage is quick. */
-const loading_ms = 1_000
+const loadingMs = 1_000
 
 /** After an erasure was answered, no carrier is asked for its person. */
 const ofErasures = ({ actions }: Story, { accepted, asks, done }: Ledger.Ledger): ReadonlyArray<string> => {
@@ -239,7 +239,7 @@ const ofErasures = ({ actions }: Story, { accepted, asks, done }: Ledger.Ledger)
       const others = accepted.some((one) => one.request === request && one.id !== about)
       if (others) return []
       return asks
-        .filter((ask) => ask.request === request && isBefore(answered, ask) && ask.at > answered.at + loading_ms)
+        .filter((ask) => ask.request === request && isBefore(answered, ask) && ask.at > answered.at + loadingMs)
         .map(
           ({ at, attempt, carrier_id }) =>
             `${carrier_id} was asked for ${about}, attempt ${attempt}, ${at - answered.at} ms after it was erased`

@@ -124,7 +124,7 @@ export interface Ledger {
 }
 
 /** Names an event that is sent to an address. */
-export const attemptOf = (url: string, event_id: string): string => `${url} ${event_id}`
+export const attemptOf = (url: string, eventId: string): string => `${url} ${eventId}`
 
 /** A ledger before a story. */
 export const make = (): Ledger => ({

@@ -1,6 +1,6 @@
-import { starts_per_minute } from "./Hosts.ts"
+import { startsPerMinute } from "./Hosts.ts"
 import type * as Ledger from "./Ledger.ts"
-import { narrow_rate } from "./SimulatedCarriers.ts"
+import { narrowRate } from "./SimulatedCarriers.ts"
 import type { Story } from "./Story.ts"
 import { environmentOf } from "./World.ts"
 
@@ -8,9 +8,9 @@ import { environmentOf } from "./World.ts"
  * What must hold in a story with limits, in which hosts and storage do not fail.
  */
 
-const minute_ms = 60_000
+const minuteMs = 60_000
 /** How much later than it was counted a call can reach its carrier, or its answer the caller. */
-const travel_ms = 5_000
+const travelMs = 5_000
 
 /** Everything that went beyond a limit, in sentences. */
 export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): ReadonlyArray<string> => {
@@ -18,17 +18,17 @@ export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): R
   const crowded = [...Map.groupBy(narrow, ({ line }) => line)].flatMap(([line, own]) => {
     const most = mostWithin(
       own.map(({ at }) => at),
-      minute_ms - travel_ms
+      minuteMs - travelMs
     )
-    return most > narrow_rate ? [`A carrier was asked ${most} times in a minute for ${line}`] : []
+    return most > narrowRate ? [`A carrier was asked ${most} times in a minute for ${line}`] : []
   })
   // Limits of callers hold for minutes of the clock, so a minute has parts of two. Counts of other hosts are up to a second old.
-  const allowed = 2 * starts_per_minute * hosts
+  const allowed = 2 * startsPerMinute * hosts
   const organizationOf = ({ workspace }: Ledger.Accepted) => `${workspace.split(" ")[0]} ${environmentOf(workspace)}`
   const started = [...Map.groupBy(accepted, organizationOf)].flatMap(([name, own]) => {
     const most = mostWithin(
       own.map(({ answered }) => answered.at),
-      minute_ms - travel_ms
+      minuteMs - travelMs
     )
     return most > allowed ? [`${name} made ${most} starts in a minute`] : []
   })
@@ -36,5 +36,5 @@ export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): R
 }
 
 /** The most of these times that are within a period. */
-const mostWithin = (times: ReadonlyArray<number>, period_ms: number): number =>
-  Math.max(0, ...times.map((from) => times.filter((at) => from <= at && at < from + period_ms).length))
+const mostWithin = (times: ReadonlyArray<number>, periodMs: number): number =>
+  Math.max(0, ...times.map((from) => times.filter((at) => from <= at && at < from + periodMs).length))

@@ -56,8 +56,8 @@ export interface Machine {
 }
 
 /** A machine without processes, at a time. */
-export const make = (chance: Chance, starts_at: number): Machine => {
-  let now = starts_at
+export const make = (chance: Chance, startsAt: number): Machine => {
+  let now = startsAt
   let order = 0
   const ready: Array<Step> = []
   let steps = 0
@@ -77,10 +77,10 @@ export const make = (chance: Chance, starts_at: number): Machine => {
 
   const start = (name: string): Process => {
     let isAlive = true
-    let skew_ms = 0
+    let skewMs = 0
     let wasPaused = false
     let waiting: { steps: number; readonly then: () => void } | null = null
-    const started_at = now
+    const startedAt = now
     const scheduler: Scheduler.Scheduler = {
       executionMode: "async",
       shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
@@ -89,8 +89,8 @@ export const make = (chance: Chance, starts_at: number): Machine => {
         flush: () => {}
       })
     }
-    const wall = () => now + skew_ms
-    const monotonic = () => BigInt(now - started_at) * 1_000_000n
+    const wall = () => now + skewMs
+    const monotonic = () => BigInt(now - startedAt) * 1_000_000n
     const clock: Clock.Clock = {
       currentTimeMillisUnsafe: wall,
       currentTimeMillis: Effect.sync(wall),
@@ -134,7 +134,7 @@ export const make = (chance: Chance, starts_at: number): Machine => {
       },
       wasPaused: () => wasPaused,
       setSkew: (ms) => {
-        skew_ms = ms
+        skewMs = ms
       }
     }
     return process

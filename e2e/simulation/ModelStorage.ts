@@ -132,7 +132,7 @@ const page = (state: State, query: Page.RecordQuery): Page.RecordPage => {
     .filter((record) => parent === undefined || record.parent === parent)
     .filter(({ id }) => after === null || (id < after ? -1 : id > after ? 1 : 0) === sign)
     .toSorted((one, other) => sign * byId(one, other))
-  const scanned = list.slice(0, Page.page_scan_records)
+  const scanned = list.slice(0, Page.pageScanRecords)
   const found = scanned.filter((record) => matches(record, query))
   const records = found.slice(0, limit)
   if (found.length > limit) return { records, next: records.at(-1)?.id ?? after }
@@ -317,8 +317,8 @@ const layerOf = (state: State): Layer.Layer<Storage.Storage> =>
           const { what, workspace_id } = erasure
           return Effect.as(hints.notify(what === "workspace" ? [{ about: what, workspace_id }] : []), erased)
         }),
-      rewrite: (workspace_id, rewrites) =>
-        Effect.sync(() => rewrites.filter((one) => rewrite(workspaceOf(state, workspace_id), one)).length),
+      rewrite: (workspaceId, rewrites) =>
+        Effect.sync(() => rewrites.filter((one) => rewrite(workspaceOf(state, workspaceId), one)).length),
       addCounts: (now, tallies) => Effect.sync(() => addCounts(state, now, tallies)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => workspaces(state, after, limit)),

@@ -14,7 +14,7 @@ export type ReadRequest = Answer<"get_quote_request">
 export type ReadDelivery = Answer<"list_event_deliveries">["deliveries"][number]
 
 /** How long a follower waits at the end of a feed. */
-const idle_ms = 8_000
+const idleMs = 8_000
 
 type EventPage = Answer<"list_events">
 
@@ -42,7 +42,7 @@ export const follow = Effect.fnUntraced(function* (
     cursor = page?.next_cursor ?? null
     if (page === null || page.events.length > 0) continue
     if (isLast) return
-    yield* Effect.sleep(idle_ms)
+    yield* Effect.sleep(idleMs)
   }
 })
 
@@ -130,7 +130,7 @@ const wholeFeed = Effect.fnUntraced(function* (service: Service, key: string) {
 })
 
 /** How often everything is read again because something has happened meanwhile, such as the refresh of an offer. */
-const most_readings = 10
+const mostReadings = 10
 
 /** The feed, and the requests as they were at its end. */
 const feedAndRequests = Effect.fnUntraced(function* (service: Service, key: string) {
@@ -140,7 +140,7 @@ const feedAndRequests = Effect.fnUntraced(function* (service: Service, key: stri
       Effect.orDie(service.call(operation("get_quote_request"), { id, wait_seconds: 0 }, { key }))
     )
     const afterwards = yield* wholeFeed(service, key)
-    if (afterwards.length === feed.length || reading === most_readings) return { feed, requests }
+    if (afterwards.length === feed.length || reading === mostReadings) return { feed, requests }
     feed = afterwards
   }
 })

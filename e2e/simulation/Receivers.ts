@@ -40,7 +40,7 @@ const outcomeOf = (fault: ReceiverFault | null, chance: Chance.Chance): WebhookS
     case "redirects":
       return answered(302, chance.below(100))
     case "hangs":
-      return silent("timeout", WebhookSender.default_deadline_ms)
+      return silent("timeout", WebhookSender.defaultDeadlineMs)
     case "is gone":
       return silent("connection_failed", chance.below(100))
     case "is slow":

@@ -37,9 +37,9 @@ export interface Service {
 }
 
 /** How long a caller waits for an answer. */
-const patience_ms = 40_000
+const patienceMs = 40_000
 /** How long a caller waits before it calls again. */
-const pause_ms = 700
+const pauseMs = 700
 
 /** Whether the same call may succeed later. */
 const isPassing = (error: { readonly _tag: string; readonly retry_action?: string }): boolean =>
@@ -63,7 +63,7 @@ export const make = (
       machine.later(1 + chance.below(3), null, () => {
         if (!host.run(effect, answer)) answer(null)
       })
-    }).pipe(Effect.timeoutOption(patience_ms), Effect.map(Option.flatMap((exit) => Option.fromNullOr(exit))))
+    }).pipe(Effect.timeoutOption(patienceMs), Effect.map(Option.flatMap((exit) => Option.fromNullOr(exit))))
 
   const command = Effect.fnUntraced(function* <A, E extends { readonly _tag: string }>(
     name: string,
@@ -82,7 +82,7 @@ export const make = (
         if (error?._tag === "internal_error") ledger.wrong.push(`${name} was answered with internal_error`)
         if (error !== null && !isPassing(error)) return yield* Effect.fail(error)
       }
-      yield* Effect.sleep(pause_ms)
+      yield* Effect.sleep(pauseMs)
     }
   })
 

@@ -40,10 +40,10 @@ const terms: Carrier.CarrierLine = {
 }
 
 /** How many calls the carrier with little room takes at once. */
-export const narrow_room = 2
+export const narrowRoom = 2
 
 /** How often the carrier with little room may be asked in a minute, in a story with limits. */
-export const narrow_rate = 3
+export const narrowRate = 3
 
 const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {
   "naic:90001": terms,
@@ -52,7 +52,7 @@ const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {
   "naic:90004": { ...terms, mode: "poll" },
   "naic:90005": { ...terms, mode: "callback", idempotent: false },
   "naic:90006": { ...terms, mode: "poll", idempotent: false },
-  "naic:90007": { ...terms, max_concurrent: narrow_room }
+  "naic:90007": { ...terms, max_concurrent: narrowRoom }
 }
 
 /** Whether a carrier must not be asked twice. */
@@ -65,13 +65,13 @@ const carriersOf: { readonly [line in (typeof lines)[number]]: ReadonlyArray<Car
   personal_auto: ["naic:90002", "naic:90003", "naic:90005", "naic:90006"]
 }
 
-const linesOf = (id: CarrierId, has_limits: boolean): Carrier.CarrierAdapter["lines"] => ({
+const linesOf = (id: CarrierId, hasLimits: boolean): Carrier.CarrierAdapter["lines"] => ({
   ...Object.fromEntries(
     lines
       .filter((line) => carriersOf[line].includes(id))
       .map((line) => [
         line,
-        has_limits && id === "naic:90007" ? { ...termsOf[id], rate_per_minute: narrow_rate } : termsOf[id]
+        hasLimits && id === "naic:90007" ? { ...termsOf[id], rate_per_minute: narrowRate } : termsOf[id]
       ])
   ),
   // Lines for which carriers are never asked, each for another reason.

@@ -31,7 +31,7 @@ const hashOf = (text: string): string => {
 }
 
 /** As long as a real signature. */
-const signature_length = 43
+const signatureLength = 43
 
 const encrypt = (_nonce: Uint8Array, purpose: string, text: string): string => purpose + divider + text
 
@@ -43,7 +43,7 @@ const plain: TextCrypto.TextCrypto["Service"] = {
       encryptSync: encrypt,
       decrypt: (purpose, sealed) =>
         Effect.succeed(sealed.startsWith(purpose + divider) ? sealed.slice(purpose.length + divider.length) : null),
-      sign: (text) => Effect.sync(() => hashOf(key + text).padEnd(signature_length, "_"))
+      sign: (text) => Effect.sync(() => hashOf(key + text).padEnd(signatureLength, "_"))
     })
   }
 }

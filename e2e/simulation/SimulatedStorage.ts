@@ -221,7 +221,7 @@ const ofHost = (
         Effect.tap(shared.release(leases), () => Effect.sync(() => fence.released(leases)))
       ),
     erase: (erasure) => through("erase", shared.erase(erasure)),
-    rewrite: (workspace_id, rewrites) => through("rewrite", shared.rewrite(workspace_id, rewrites)),
+    rewrite: (workspaceId, rewrites) => through("rewrite", shared.rewrite(workspaceId, rewrites)),
     addCounts: (now, tallies) => through("addCounts", shared.addCounts(now, tallies)),
     workspaces: (after, limit) => through("other", shared.workspaces(after, limit)),
     ready: through("other", shared.ready),

@@ -8,10 +8,10 @@ export interface Weather extends ReceiverWeather, StorageWeather {
 }
 
 /** The weather of a story that began at a time. Faults end by themselves, at the latest when it gets quiet. */
-export const make = (actions: ReadonlyArray<Action>, since: () => number, busy_ms: number): Weather => {
+export const make = (actions: ReadonlyArray<Action>, since: () => number, busyMs: number): Weather => {
   const isOn = ({ at, for_ms }: { readonly at: number; readonly for_ms: number }) => {
     const now = since()
-    return at <= now && now < Math.min(at + for_ms, busy_ms)
+    return at <= now && now < Math.min(at + for_ms, busyMs)
   }
   const hasBegun = ({ at }: { readonly at: number }) => at <= since()
   const all = {

@@ -11,12 +11,12 @@ import type { WorkspaceName } from "./World.ts"
  */
 
 /** Attempts of a delivery until it is given up (api.md, Retry schedule). */
-const attempts_of_schedule = 8
+const attemptsOfSchedule = 8
 
 /** Everything that is wrong with the webhooks of a workspace, in sentences. */
 export const findings = (
   name: WorkspaceName,
-  workspace_id: string,
+  workspaceId: string,
   reading: Reading,
   ledger: Ledger.Ledger,
   { actions }: Story
@@ -28,12 +28,12 @@ export const findings = (
         (action) =>
           action.do === "receiver" && action.how === "fails for good" && urlOf(action.receiver) === subscribed.url
       )
-      return ofSubscription(subscribed, workspace_id, reading, ledger, isDead)
+      return ofSubscription(subscribed, workspaceId, reading, ledger, isDead)
     })
 
 const ofSubscription = (
   subscribed: Ledger.Subscribed,
-  workspace_id: string,
+  workspaceId: string,
   { feed }: Reading,
   ledger: Ledger.Ledger,
   isDead: boolean
@@ -50,7 +50,7 @@ const ofSubscription = (
     // A receiver that fails for good need not get what is stored after its subscription was given up.
     const wasTaken = byEvent.get(id)?.some(({ was_taken }) => was_taken) ?? false
     // One advance can make all attempts while the receiver is down, because retries run on the workspace's time.
-    const wasGivenUp = (ledger.attempts.get(attemptOf(subscribed.url, id)) ?? 0) >= attempts_of_schedule
+    const wasGivenUp = (ledger.attempts.get(attemptOf(subscribed.url, id)) ?? 0) >= attemptsOfSchedule
     if (wasThere && !isDead && !wasTaken && !wasGivenUp) found.push(`${id} (${type}) did not reach ${subscribed.url}`)
   }
   for (const [id = "", posts] of byEvent) {
@@ -59,7 +59,7 @@ const ofSubscription = (
     const stored = committed.get(id)
     const { type } = JSON.parse(posts[0]?.body ?? "{}")
     if (stored === undefined) found.push(`${subscribed.url} got ${id}, which was not stored`)
-    else if (stored.workspace_id !== workspace_id) found.push(`${subscribed.url} got ${id} of ${stored.workspace_id}`)
+    else if (stored.workspace_id !== workspaceId) found.push(`${subscribed.url} got ${id} of ${stored.workspace_id}`)
     else if (!areReplayed && isBefore(stored, subscribed.sent))
       found.push(`${subscribed.url} got ${id}, which was stored before`)
     else if (subscribed.disabled !== null && isBefore(subscribed.disabled, stored))

@@ -10,7 +10,7 @@ import * as SimulatedCryptography from "./SimulatedCryptography.ts"
  */
 
 /** When every story begins. */
-export const begins_at = Date.UTC(2026, 10, 2, 12)
+export const beginsAt = Date.UTC(2026, 10, 2, 12)
 
 /** The workspaces of a story: each organization has a sandbox and a live one. */
 export const workspaceNames = ["acme sandbox", "acme live", "bolt sandbox", "bolt live"] as const
@@ -66,7 +66,7 @@ export const create = (
   then: (exit: Exit.Exit<Workspaces, unknown>) => void
 ): void => {
   const chance = Chance.make(0)
-  const machine = Machine.make(chance, begins_at)
+  const machine = Machine.make(chance, beginsAt)
   const administration = Quotewire.administration.pipe(
     Layer.provide(storage),
     Layer.provide(SimulatedCryptography.layer(chance))
@@ -83,5 +83,5 @@ export const create = (
     return workspaces
   })
   machine.start("administration").run(Effect.provide(both, administration), then)
-  machine.runUntil(begins_at + 1_000)
+  machine.runUntil(beginsAt + 1_000)
 }

@@ -68,9 +68,9 @@ const failing: Behaviour = { answer: "throws", takes_ms: 20, times: 1 }
 type Start = Extract<Action, { readonly do: "start" }>
 
 /** Most requests come in bursts, so that hosts have much to do at the same moment. */
-const startOf = (chance: Chance.Chance, request: number, busy_ms: number): Start => {
+const startOf = (chance: Chance.Chance, request: number, busyMs: number): Start => {
   const start: Start = {
-    at: chance.next() < 0.6 ? Math.floor(request / 6) * 20_000 + chance.below(2_000) : chance.below(busy_ms),
+    at: chance.next() < 0.6 ? Math.floor(request / 6) * 20_000 + chance.below(2_000) : chance.below(busyMs),
     do: "start",
     request,
     workspace: chance.pick(workspaceNames),
@@ -86,14 +86,14 @@ const startOf = (chance: Chance.Chance, request: number, busy_ms: number): Start
 }
 
 /** As many asks of a carrier fail before its circuit opens. */
-const circuit_starts = 24
+const circuitStarts = 24
 
-const crowdOfStarts = (chance: Chance.Chance, crowd: Crowd, from: number, busy_ms: number): ReadonlyArray<Start> => {
+const crowdOfStarts = (chance: Chance.Chance, crowd: Crowd, from: number, busyMs: number): ReadonlyArray<Start> => {
   if (crowd === null) return []
   const workspace = chance.pick(workspaceNames)
-  const length = crowd === "meets limits" ? 6 : circuit_starts
+  const length = crowd === "meets limits" ? 6 : circuitStarts
   return Array.from({ length }, (_, place) => ({
-    at: crowd === "meets limits" ? chance.below(2_000) : Math.floor((place * busy_ms) / length),
+    at: crowd === "meets limits" ? chance.below(2_000) : Math.floor((place * busyMs) / length),
     do: "start",
     request: from + place,
     workspace,
@@ -106,17 +106,17 @@ const crowdOfStarts = (chance: Chance.Chance, crowd: Crowd, from: number, busy_m
 
 /** What callers do with a request. */
 const followingOf = (chance: Chance.Chance, { at, request }: Start): ReadonlyArray<Action> => {
-  const soon = (most_ms: number) => at + chance.below(most_ms)
+  const soon = (mostMs: number) => at + chance.below(mostMs)
   const drawn = chance.next()
   if (drawn < 0.25) return [{ at: soon(8_000), do: "read", request, wait_seconds: chance.below(21) }]
   if (drawn < 0.4) return [{ at: soon(1_000), do: "cancel", request }]
   return drawn < 0.5 ? [{ at: soon(60_000), do: "erase", request }] : []
 }
 
-const ofSubscriptions = (chance: Chance.Chance, busy_ms: number): ReadonlyArray<Action> =>
+const ofSubscriptions = (chance: Chance.Chance, busyMs: number): ReadonlyArray<Action> =>
   Array.from({ length: 1 + chance.below(4) }, (_, subscription) => {
-    const at = chance.next() < 0.6 ? 0 : chance.below(busy_ms / 2)
-    const later = () => at + 1 + chance.below(busy_ms - at)
+    const at = chance.next() < 0.6 ? 0 : chance.below(busyMs / 2)
+    const later = () => at + 1 + chance.below(busyMs - at)
     const create: Action = {
       at,
       do: "subscribe",
@@ -141,10 +141,10 @@ const ofSandbox = (chance: Chance.Chance): Deed => {
 }
 
 /** A key is replaced while it is used. */
-const ofKeys = (chance: Chance.Chance, busy_ms: number): ReadonlyArray<Action> => {
+const ofKeys = (chance: Chance.Chance, busyMs: number): ReadonlyArray<Action> => {
   if (chance.next() < 0.5) return []
   const workspace = chance.pick(workspaceNames)
-  const at = chance.below(busy_ms)
+  const at = chance.below(busyMs)
   const uses = Array.from(
     { length: 2 + chance.below(6) },
     (): Action => ({ at: Math.max(0, at - 3_000 + chance.below(9_000)), do: "use the spare key", workspace })

@@ -14,7 +14,7 @@ import type * as SimulatedStorage from "./SimulatedStorage.ts"
 import * as States from "./States.ts"
 import { type Action, lineOf, type Story } from "./Story.ts"
 import * as Weather from "./Weather.ts"
-import { begins_at, type Workspaces, workspaceNames } from "./World.ts"
+import { beginsAt, type Workspaces, workspaceNames } from "./World.ts"
 
 /** What has come of a story. */
 export interface Played {
@@ -38,29 +38,29 @@ export interface Ground {
 }
 
 /** How often it is looked whether all is finished in the end, and how long limits, requests and leases may take. */
-const look_every_ms = 15_000
-const settle_ms = 600_000
+const lookEveryMs = 15_000
+const settleMs = 600_000
 /** How far the time jumps while webhooks are retried. */
-const retries_ms = [300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000]
+const retriesMs = [300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000]
 /** How long a person may take to answer a question. */
-const question_ms = 100_000_000
+const questionMs = 100_000_000
 
 /** Lets time pass until nothing is open, and jumps over the hours in which everything waits. Returns what is open even then. */
 const comeToRest = (machine: Machine.Machine, look: () => Observer.Open): ReadonlyArray<string> => {
   const settle = () => {
     let open = look()
-    for (const end = machine.now() + settle_ms; open.soon.length > 0 && machine.now() < end; open = look()) {
-      machine.runUntil(machine.now() + look_every_ms)
+    for (const end = machine.now() + settleMs; open.soon.length > 0 && machine.now() < end; open = look()) {
+      machine.runUntil(machine.now() + lookEveryMs)
     }
     return open
   }
   let open = settle()
   // The end of a question is an event, whose delivery may be retried in turn.
-  const jumps_ms = [...retries_ms, question_ms, ...retries_ms, question_ms]
-  for (let jump = 0; open.soon.length === 0 && open.later.length > 0 && jump < jumps_ms.length; jump++) {
-    if (!open.isRetrying) jump = Math.max(jump, jumps_ms.indexOf(question_ms, jump))
-    machine.jump(jumps_ms[jump] ?? question_ms)
-    machine.runUntil(machine.now() + look_every_ms)
+  const jumpsMs = [...retriesMs, questionMs, ...retriesMs, questionMs]
+  for (let jump = 0; open.soon.length === 0 && open.later.length > 0 && jump < jumpsMs.length; jump++) {
+    if (!open.isRetrying) jump = Math.max(jump, jumpsMs.indexOf(questionMs, jump))
+    machine.jump(jumpsMs[jump] ?? questionMs)
+    machine.runUntil(machine.now() + lookEveryMs)
     open = settle()
   }
   return [...open.soon, ...open.later]
@@ -81,8 +81,8 @@ export const play = (story: Story, ground: Ground, watch: States.Watch = States.
 const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watch: States.Watch): Played => {
   const chance = Chance.make(story.seed)
   const ledger = Ledger.make()
-  const machine = Machine.make(chance, begins_at)
-  const weather = Weather.make(story.actions, () => machine.now() - begins_at, story.busy_ms)
+  const machine = Machine.make(chance, beginsAt)
+  const weather = Weather.make(story.actions, () => machine.now() - beginsAt, story.busy_ms)
   const shared = storage({ machine, chance, ledger, weather, see: watch(ledger) })
   const carriers = SimulatedCarriers.make(story, machine, ledger, (id, callback) => callBack(id, callback, 0))
   const sender = Receivers.sender(machine, chance, ledger, weather)
@@ -106,20 +106,20 @@ const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watc
   }
 
   /** Runs an effect of the callers until it has ended, or the time is over. */
-  const await_ = <A>(effect: Effect.Effect<A>, at_most_ms: number): A | null => {
+  const await_ = <A>(effect: Effect.Effect<A>, atMostMs: number): A | null => {
     let ended: A | null = null
     caller.run(effect, (exit) => {
       if (Exit.isSuccess(exit)) ended = exit.value
       else ledger.wrong.push(`A reader has failed: ${String(exit.cause)}`)
     })
-    for (const end = machine.now() + at_most_ms; ended === null && machine.now() < end; ) {
+    for (const end = machine.now() + atMostMs; ended === null && machine.now() < end; ) {
       machine.runUntil(Math.min(end, machine.now() + 1_000))
     }
     return ended
   }
 
   for (const host of hosts) host.start()
-  machine.runUntil(begins_at + 2_000)
+  machine.runUntil(beginsAt + 2_000)
   let isOver = false
   let following: number = workspaceNames.length
   for (const name of workspaceNames) {
@@ -157,7 +157,7 @@ const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watc
   const open = comeToRest(machine, look)
   isOver = true
   ledger.ended_at = machine.now()
-  for (const end = machine.now() + settle_ms; following > 0 && machine.now() < end; ) {
+  for (const end = machine.now() + settleMs; following > 0 && machine.now() < end; ) {
     machine.runUntil(machine.now() + 1_000)
   }
   if (story.consumes) waitForConsumers(machine, ledger)
@@ -174,7 +174,7 @@ const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watc
 }
 
 /** A consumer goes on for a host that has died when the host's lease is over, by clocks that are up to 30 s apart. */
-const longest_lease_ms = 100_000
+const longestLeaseMs = 100_000
 
 /** Lets time pass until consumers have handled every event, or could have: nobody handles those that were erased before. */
 const waitForConsumers = (machine: Machine.Machine, { committed, handled }: Ledger.Ledger): void => {
@@ -182,7 +182,7 @@ const waitForConsumers = (machine: Machine.Machine, { committed, handled }: Ledg
     const seen = new Set<string>(handled.map(({ event_id }) => event_id))
     return committed.every(({ id }) => seen.has(id))
   }
-  for (const end = machine.now() + longest_lease_ms; !isDone() && machine.now() < end; ) {
+  for (const end = machine.now() + longestLeaseMs; !isDone() && machine.now() < end; ) {
     machine.runUntil(machine.now() + 1_000)
   }
 }

@@ -12,7 +12,7 @@ export interface Crowd {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`
 
 /** How long a crowd stays after it has connected, in milliseconds. */
-const stays_ms = 20_000
+const staysMs = 20_000
 
 /** Opens connections, a hundred at a time, so that the backlog does not overflow. */
 const open = async (port: number, count: number): Promise<ReadonlyArray<Net.Socket>> => {
@@ -38,7 +38,7 @@ const unread: Crowd = {
   come: async (port) => {
     const sockets = await open(port, 300)
     for (const socket of sockets) socket.pause().write(get("/openapi.json").repeat(10))
-    await after(stays_ms)
+    await after(staysMs)
     close(sockets)
   }
 }
@@ -51,7 +51,7 @@ const slow: Crowd = {
     const reading = setInterval(() => {
       for (const socket of sockets) socket.read(1_024)
     }, 100)
-    await after(stays_ms)
+    await after(staysMs)
     clearInterval(reading)
     close(sockets)
   }
@@ -70,7 +70,7 @@ const many: Crowd = {
       socket.write("GET /health/live HTTP/1.1\r\n")
     }
     for (const socket of sockets) socket.write("Host: 127.0.0.1\r\n\r\n")
-    for (let waited_ms = 0; answers < sockets.length && waited_ms < stays_ms; waited_ms += 100) await after(100)
+    for (let waitedMs = 0; answers < sockets.length && waitedMs < staysMs; waitedMs += 100) await after(100)
     close(sockets)
     if (answers < sockets.length) throw new Error(`Only ${answers} of ${sockets.length} connections were answered`)
   }

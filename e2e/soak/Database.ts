@@ -20,17 +20,17 @@ const count = (table: string) =>
 /** Erases the older data of a workspace, by its own clock or by real time. */
 const eraseIn = (
   storage: Storage.Storage["Service"],
-  kept_ms: number,
+  keptMs: number,
   workspace_id: Ids.WorkspaceId,
-  offset_ms: number
+  offsetMs: number
 ) =>
   Effect.gen(function* () {
-    const real_before = Date.now() - kept_ms
-    const before = real_before + offset_ms
+    const realBefore = Date.now() - keptMs
+    const before = realBefore + offsetMs
     yield* storage.erase({ what: "events", workspace_id, occurred_before: before, limit: 100_000 })
     for (const { kept_for, name: kind } of kinds.all) {
       if (kept_for === null) continue
-      const created_before = kept_for.clock === "real" ? real_before : before
+      const created_before = kept_for.clock === "real" ? realBefore : before
       yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: 100_000 })
     }
   })
@@ -49,12 +49,12 @@ export const connect = async (url: string): Promise<Database> => {
       const { rows } = await client.query(tables.map(count).join(" union all "))
       return Object.fromEntries(rows.map(({ name, ...size }) => [name, size]))
     },
-    erase: async (kept_ms) => {
+    erase: async (keptMs) => {
       const { rows } = await client.query(
         "select workspace_id, clock_offset_ms::float8 as offset_ms from quotewire.workspace"
       )
       for (const { workspace_id, offset_ms } of rows) {
-        await Effect.runPromise(eraseIn(storage, kept_ms, Ids.WorkspaceId.make(workspace_id), offset_ms))
+        await Effect.runPromise(eraseIn(storage, keptMs, Ids.WorkspaceId.make(workspace_id), offset_ms))
       }
     },
     close: async () => {

@@ -9,8 +9,8 @@ export interface Lags {
 export const make = (): Lags => {
   let all: Array<number> = []
   return {
-    add: (late_ms) => {
-      all.push(late_ms)
+    add: (lateMs) => {
+      all.push(lateMs)
       if (all.length > 10_000) all = all.slice(-5_000)
     },
     take: () => {

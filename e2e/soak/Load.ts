@@ -27,13 +27,13 @@ export interface Options {
 
 const lines = ["renters", "pet", "personal_auto"] as const
 
-const event_types = [
+const eventTypes = [
   ...["queued", "updated", "completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`),
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
 
 /** A partner's server: calls over keep-alive connections, one for each lane. */
-const callerOf = (base_url: string, key: string) => {
+const callerOf = (baseUrl: string, key: string) => {
   const agent = new Http.Agent({ keepAlive: true })
   let calls = 0
   const call = (
@@ -45,7 +45,7 @@ const callerOf = (base_url: string, key: string) => {
     // biome-ignore lint/suspicious/noExplicitAny: what the host answers is read, not judged
     new Promise<any>((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...more }
-      const request = Http.request(base_url + path, { method, headers, agent })
+      const request = Http.request(baseUrl + path, { method, headers, agent })
       request.on("error", reject)
       request.on("response", async (response) => {
         let text = ""
@@ -112,53 +112,53 @@ const following = (call: Call, lag: Lags.Lags) => {
 }
 
 /** How often the sandbox is reset, in seconds of its own time: like builds that run four times a day. */
-const reset_every = 21_600
+const resetEvery = 21_600
 
 /** Advances the sandbox clock and resets the sandbox. */
 const passing = (call: Call, { days, minutes }: Options) => {
-  const seconds = Math.ceil((days * 86_400 * clock_every_ms) / (minutes * 60_000))
-  let left = reset_every
+  const seconds = Math.ceil((days * 86_400 * clockEveryMs) / (minutes * 60_000))
+  let left = resetEvery
   return async (number: number) => {
     await call("/v1/sandbox/time", { seconds }, { "idempotency-key": `time-${number}` })
     left -= seconds
     if (left > 0) return
-    left += reset_every
+    left += resetEvery
     await call("/v1/sandbox/reset", undefined, { "idempotency-key": `reset-${number}` }, "POST")
   }
 }
 
-const clock_every_ms = 5_000
+const clockEveryMs = 5_000
 /** How often each lane starts a request, in milliseconds, and so how long it has to see its quotes. */
-const lane_every_ms = 6_000
+const laneEveryMs = 6_000
 
 /**
  * Begins a steady load: lanes that request quotes, and callers that follow the feed, browse, idle and move the clock.
  */
 export const begin = async (
-  base_url: string,
+  baseUrl: string,
   keys: { readonly sandbox: string; readonly live: string },
   options: Options
 ): Promise<Load> => {
   const lags = { feed: Lags.make(), webhook: Lags.make() }
   const receiver = await receive(lags.webhook)
-  const callers = [callerOf(base_url, keys.sandbox), callerOf(base_url, keys.live)] as const
+  const callers = [callerOf(baseUrl, keys.sandbox), callerOf(baseUrl, keys.live)] as const
   const [sandbox, live] = callers
   const url = `http://127.0.0.1:${receiver.port}/webhooks`
   for (const { call } of callers) {
-    await call("/v1/event-subscriptions", { url, event_types }, { "idempotency-key": "subscribe" })
+    await call("/v1/event-subscriptions", { url, event_types: eventTypes }, { "idempotency-key": "subscribe" })
   }
 
   let isOver = false
   /** Calls once per interval, measured from start to start. */
-  const repeat = async (every_ms: number, once: (number: number) => Promise<unknown>, first_ms = 0) => {
-    await after(first_ms)
+  const repeat = async (everyMs: number, once: (number: number) => Promise<unknown>, firstMs = 0) => {
+    await after(firstMs)
     for (let number = 0; !isOver; number++) {
       const began = Date.now()
       await once(number)
-      await after(Math.max(0, began + every_ms - Date.now()))
+      await after(Math.max(0, began + everyMs - Date.now()))
     }
   }
-  const lanes = Math.ceil((options.rate * lane_every_ms) / 1_000)
+  const lanes = Math.ceil((options.rate * laneEveryMs) / 1_000)
   const quote = (lane: number) => (number: number) =>
     lane % 2 === 0
       ? quoteOnce(sandbox.call, lines[number % lines.length] ?? "renters", lane, number)
@@ -170,13 +170,13 @@ export const begin = async (
     await live.call("/v1/requests?limit=5")
   }
   const running = [
-    ...Array.from({ length: lanes }, (_, lane) => repeat(lane_every_ms, quote(lane), (lane * lane_every_ms) / lanes)),
+    ...Array.from({ length: lanes }, (_, lane) => repeat(laneEveryMs, quote(lane), (lane * laneEveryMs) / lanes)),
     repeat(200, following(live.call, lags.feed)),
     repeat(500, look),
-    repeat(clock_every_ms, passing(sandbox.call, options)),
+    repeat(clockEveryMs, passing(sandbox.call, options)),
     // Longer than the host keeps an idle connection, so each call opens a new one.
     repeat(2_000, async () => {
-      const other = callerOf(base_url, keys.sandbox)
+      const other = callerOf(baseUrl, keys.sandbox)
       await other.call("/v1/capabilities?line=renters")
       other.close()
     })

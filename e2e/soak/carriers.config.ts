@@ -1,7 +1,7 @@
 import { defineCarrier, defineConfig, Money, Reply } from "@quotewire/core"
 
 /** How long an offer lasts, in milliseconds: shorter than quotes are kept, so that none expires after its erasure. */
-const lasts_ms = Number(process.env.SOAK_OFFERS_MS)
+const lastsMs = Number(process.env.SOAK_OFFERS_MS)
 
 /** For the live work of a soak: one carrier that answers at once. */
 export default defineConfig({
@@ -17,7 +17,7 @@ export default defineConfig({
             offer_ref: "soak",
             premium: Money.cents(12_000),
             term_months: 12,
-            expires_at: new Date(Date.now() + lasts_ms).toISOString()
+            expires_at: new Date(Date.now() + lastsMs).toISOString()
           }
         ])
     })

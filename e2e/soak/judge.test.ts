@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { crowd_bounds, judge, judgeCrowd, type Point, trendOf } from "./judge.ts"
+import { crowdBounds, judge, judgeCrowd, type Point, trendOf } from "./judge.ts"
 
 /** A hundred points over one hour, with reproducible noise. */
 const points = (value: (hours: number) => number, noise = 0): ReadonlyArray<Point> =>
@@ -85,7 +85,7 @@ describe("a crowd", () => {
     judgeCrowd({ name: "slow readers", before, after: { ...before, ...after }, peak_rss })
 
   it("may leave nothing behind beyond its bounds", () => {
-    assert.deepStrictEqual(judged({ heap: before.heap + crowd_bounds.heap }), [])
+    assert.deepStrictEqual(judged({ heap: before.heap + crowdBounds.heap }), [])
     assert.deepStrictEqual(judged({ descriptors: 71 }), [
       "slow readers: the number of descriptors grew by 11, more than 10"
     ])

@@ -76,16 +76,16 @@ export interface Holding {
 }
 
 /** How much more a host may hold after a crowd than before, and at its peak. Pages that V8 keeps for later count in its RSS. */
-export const crowd_bounds = { descriptors: 10, heap: 10e6, rss: 150e6, peak_rss: 500e6 } as const
+export const crowdBounds = { descriptors: 10, heap: 10e6, rss: 150e6, peak_rss: 500e6 } as const
 
 /** What is wrong with how a host withstood a crowd. */
 export const judgeCrowd = ({ after, before, name, peak_rss }: Crowd): ReadonlyArray<string> => {
   const bounded = (what: string, more: number, most: number) =>
     more > most ? [`${name}: ${what} grew by ${Math.round(more)}, more than ${most}`] : []
   return [
-    ...bounded("RSS at its peak", peak_rss - before.rss, crowd_bounds.peak_rss),
-    ...bounded("the number of descriptors", after.descriptors - before.descriptors, crowd_bounds.descriptors),
-    ...bounded("the heap", after.heap - before.heap, crowd_bounds.heap),
-    ...bounded("RSS", after.rss - before.rss, crowd_bounds.rss)
+    ...bounded("RSS at its peak", peak_rss - before.rss, crowdBounds.peak_rss),
+    ...bounded("the number of descriptors", after.descriptors - before.descriptors, crowdBounds.descriptors),
+    ...bounded("the heap", after.heap - before.heap, crowdBounds.heap),
+    ...bounded("RSS", after.rss - before.rss, crowdBounds.rss)
   ]
 }

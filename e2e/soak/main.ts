@@ -26,13 +26,13 @@ const { values } = parseArgs({
   }
 })
 const [minutes, days, rate] = [Number(values.minutes), Number(values.days), Number(values.rate)]
-const every_ms = Math.min(10_000, minutes * 1_000)
+const everyMs = Math.min(10_000, minutes * 1_000)
 /** How long data is kept, in milliseconds: a seventh of the run. */
-const kept_ms = Math.floor((minutes * 60_000) / 7)
+const keptMs = Math.floor((minutes * 60_000) / 7)
 
 const mb = (bytes: number) => (bytes / 1e6).toFixed(1)
 
-const host = await Watched.open({ offers_ms: kept_ms / 2 })
+const host = await Watched.open({ offers_ms: keptMs / 2 })
 const database = await Database.connect(host.database_url)
 const load = await Load.begin(host.base_url, host.keys, { rate, days, minutes })
 const ports = { ...host.ports, receiver: load.receiver }
@@ -70,8 +70,8 @@ const print = ({ descriptors, lags, memory, seconds, tables }: Sample) => {
 
 const samples: Array<Sample> = []
 while (Date.now() - began < minutes * 60_000) {
-  await after(every_ms)
-  await database.erase(kept_ms)
+  await after(everyMs)
+  await database.erase(keptMs)
   const sample = await sampleNow()
   samples.push(sample)
   print(sample)

@@ -35,18 +35,18 @@ interface Answer {
 }
 
 /** The throttled carrier's `Retry-After`, in seconds. */
-export const retry_after_seconds = 1
+export const retryAfterSeconds = 1
 
 /** How often a callback that is not accepted is retried at most, and the pause between attempts. */
-const callback_tries = 100
-const callback_pause_ms = 50
+const callbackTries = 100
+const callbackPauseMs = 50
 
 /** Starts the server. */
 export const startLedger = async () => {
   const ledger: Array<Entry> = []
   const counts = new Map<string, number>()
-  let last_cents = 10_000
-  let urlFor = (_carrier_id: string): string => ""
+  let lastCents = 10_000
+  let urlFor = (_carrierId: string): string => ""
   const stopping = new AbortController()
 
   const note = (carrier: string, zip: string, what: Entry["what"], cents?: number) =>
@@ -56,7 +56,7 @@ export const startLedger = async () => {
     counts.set(name, nth)
     return nth
   }
-  const price = (): number => ++last_cents
+  const price = (): number => ++lastCents
   const offer = (): Answer => {
     const cents = price()
     return { body: { number: `N-${cents}`, cents }, what: "offered", cents }
@@ -66,7 +66,7 @@ export const startLedger = async () => {
   const callBack = async (zip: string, number: string, cents: number) => {
     await timer(40, undefined, { signal: stopping.signal })
     note("calls_back", zip, "offered", cents)
-    for (let nth = 1; nth <= callback_tries; nth++) {
+    for (let nth = 1; nth <= callbackTries; nth++) {
       const sent = fetch(urlFor(idOf("calls_back")), {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -74,7 +74,7 @@ export const startLedger = async () => {
         signal: stopping.signal
       })
       if (await sent.then((response) => response.ok).catch(() => false)) return
-      await timer(callback_pause_ms, undefined, { signal: stopping.signal })
+      await timer(callbackPauseMs, undefined, { signal: stopping.signal })
     }
   }
 
@@ -93,7 +93,7 @@ export const startLedger = async () => {
       return { status: 202, body: { number } }
     },
     throttled: ({ nth }) =>
-      nth === 1 ? { status: 429, headers: { "retry-after": String(retry_after_seconds) }, what: "throttled" } : offer(),
+      nth === 1 ? { status: 429, headers: { "retry-after": String(retryAfterSeconds) }, what: "throttled" } : offer(),
     fails_once: ({ nth }) => (nth === 1 ? { status: 503, what: "failed" } : offer()),
     declines: () => ({ body: {}, what: "declined" }),
     xml: () => {

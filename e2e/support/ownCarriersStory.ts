@@ -1,6 +1,6 @@
 import { setTimeout as timer } from "node:timers/promises"
 import type { Answer } from "./Call.ts"
-import { type CarrierLedger, type Entry, idOf, type Name, names, retry_after_seconds } from "./carrierLedger.ts"
+import { type CarrierLedger, type Entry, idOf, type Name, names, retryAfterSeconds } from "./carrierLedger.ts"
 
 /** Calls an operation of one organization's sandbox. */
 export type Do = (operation: string, input: object, idempotency_key?: string) => Promise<Answer>
@@ -52,9 +52,9 @@ const application = (zip: string) => ({ dwelling: { address: { state: "NY", zip 
 const isWait = ({ status, body }: Answer): boolean => status === 409 && body.error.retry_action.type === "wait"
 
 /** Advances the clock, and repeats the call for as long as the answer says to wait. */
-const advanceTo = async (call: Do, seconds: number, idempotency_key: string) => {
+const advanceTo = async (call: Do, seconds: number, idempotencyKey: string) => {
   while (true) {
-    const answer = await call("advance_time", { seconds }, idempotency_key)
+    const answer = await call("advance_time", { seconds }, idempotencyKey)
     if (answer.status === 200) return
     if (!isWait(answer)) throw new Error(`An advance was refused: ${JSON.stringify(answer)}`)
   }
@@ -113,7 +113,7 @@ interface Read {
 }
 
 /** How often each carrier may be asked for one request, if more than once. */
-const asks_at_most: { readonly [N in Name]?: number } = { throttled: 2, fails_once: 2 }
+const asksAtMost: { readonly [N in Name]?: number } = { throttled: 2, fails_once: 2 }
 
 const compare = (entries: ReadonlyArray<Entry>, { quote_request, quotes }: Read): Told => {
   const faults: Array<string> = []
@@ -133,7 +133,7 @@ const compare = (entries: ReadonlyArray<Entry>, { quote_request, quotes }: Read)
   for (const name of names) {
     const result = quote_request.carriers.find(({ carrier }) => carrier.id === idOf(name))
     const asks = entries.filter(({ carrier, what }) => carrier === name && what === "asked")
-    if (asks.length > (asks_at_most[name] ?? 1)) faults.push(`${name} was asked ${asks.length} times`)
+    if (asks.length > (asksAtMost[name] ?? 1)) faults.push(`${name} was asked ${asks.length} times`)
     if ((result?.asked_at !== null) !== asks.length > 0) {
       faults.push(`${name} was asked ${asks.length} times, and shows asked_at ${result?.asked_at} (${outcomeOf(name)})`)
     }
@@ -144,7 +144,7 @@ const compare = (entries: ReadonlyArray<Entry>, { quote_request, quotes }: Read)
 }
 
 /** A tolerance, because timers and clocks with whole milliseconds are compared with each other. */
-const tolerance_ms = 50
+const toleranceMs = 50
 
 /** Whether a carrier was asked again too early. */
 const hurried = (name: Name, entries: ReadonlyArray<Entry>): ReadonlyArray<string> => {
@@ -153,6 +153,6 @@ const hurried = (name: Name, entries: ReadonlyArray<Entry>): ReadonlyArray<strin
     ({ at, carrier, what }) => carrier === name && what === "asked" && throttled !== undefined && at > throttled.at
   )
   if (throttled === undefined || again === undefined) return []
-  const early_ms = retry_after_seconds * 1_000 - (again.at - throttled.at)
-  return early_ms > tolerance_ms ? [`${name} was asked again ${Math.round(early_ms)} ms too early`] : []
+  const earlyMs = retryAfterSeconds * 1_000 - (again.at - throttled.at)
+  return earlyMs > toleranceMs ? [`${name} was asked again ${Math.round(earlyMs)} ms too early`] : []
 }

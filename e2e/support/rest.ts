@@ -12,8 +12,8 @@ export const operationOf = (name: string) => {
 }
 
 /** Calls operations according to the OpenAPI document, and checks every answer against it. */
-export const make = (base_url: string): Call => {
-  const conforms = Conforms.make(OpenApi.document(operations, base_url))
+export const make = (baseUrl: string): Call => {
+  const conforms = Conforms.make(OpenApi.document(operations, baseUrl))
   let calls = 0
   return (keys, name, input, options = {}) =>
     Effect.promise(async (): Promise<Answer> => {
@@ -30,7 +30,7 @@ export const make = (base_url: string): Call => {
         if (rest.has(field)) search.set(field, String(rest.get(field)))
         rest.delete(field)
       }
-      const response = await fetch(`${base_url}${path}${search.size > 0 ? `?${search}` : ""}`, {
+      const response = await fetch(`${baseUrl}${path}${search.size > 0 ? `?${search}` : ""}`, {
         method,
         headers: {
           authorization: `Bearer ${options.key ?? keys.server}`,

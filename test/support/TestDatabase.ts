@@ -6,14 +6,14 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted, type Scope } from "effect"
 import { Client } from "pg"
 import { migrations } from "../../packages/storage-pg/src/migrations/migrations.ts"
-import { folder_variable, PostgresServer, type ServerName } from "./PostgresServer.ts"
+import { folderVariable, PostgresServer, type ServerName } from "./PostgresServer.ts"
 
 /*
  * Databases for tests, on one server for all of a run: that of QUOTEWIRE_TEST_DATABASE_URL, or one of its own, which the
  * first test that needs it starts and the end of the run removes. Tests of several servers start a second one in the same way.
  */
 
-const patience_ms = 60_000
+const patienceMs = 60_000
 
 const failureFile = (folder: string): string => join(folder, "failure")
 
@@ -27,10 +27,10 @@ const ownServer = async (folder: string, name: ServerName): Promise<PostgresServ
   try {
     mkdirSync(join(folder, name))
   } catch {
-    for (let waited_ms = 0; !existsSync(portFile); waited_ms += 50) {
+    for (let waitedMs = 0; !existsSync(portFile); waitedMs += 50) {
       const failure = startFailure(folder)
       if (failure !== null) throw new Error(failure)
-      if (waited_ms > patience_ms) throw new Error("The PostgreSQL of this run did not start within a minute.")
+      if (waitedMs > patienceMs) throw new Error("The PostgreSQL of this run did not start within a minute.")
       await setTimeout(50)
     }
     return new PostgresServer(join(folder, name), Number(readFileSync(portFile, "utf8")))
@@ -48,8 +48,8 @@ const ownServer = async (folder: string, name: ServerName): Promise<PostgresServ
 const serverUrl = async (name: ServerName): Promise<URL> => {
   const given = process.env.QUOTEWIRE_TEST_DATABASE_URL
   if (given !== undefined) return new URL(given)
-  const folder = process.env[folder_variable]
-  if (folder === undefined) throw new Error(`${folder_variable} is not set: tests run under vitest`)
+  const folder = process.env[folderVariable]
+  if (folder === undefined) throw new Error(`${folderVariable} is not set: tests run under vitest`)
   return new URL((await ownServer(folder, name)).url("postgres"))
 }
 

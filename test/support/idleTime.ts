@@ -33,9 +33,9 @@ const clockOf = (now: () => number, setTimer: SetTimer): Clock.Clock => {
 }
 
 /** How many turns of the event loop without work count as idle. */
-const idle_turns = 20
+const idleTurns = 20
 /** After so many timers a test waits for something that never comes. */
-const max_timers = 5_000
+const maxTimers = 5_000
 
 /** Makes time that begins at a date. */
 export const make = (begin: string) => {
@@ -64,7 +64,7 @@ export const make = (begin: string) => {
   }
 
   const idle = async () => {
-    for (let turns = 0; turns < idle_turns; turns = underWay > 0 ? 0 : turns + 1) await new Promise(setImmediate)
+    for (let turns = 0; turns < idleTurns; turns = underWay > 0 ? 0 : turns + 1) await new Promise(setImmediate)
   }
 
   const next = () => {
@@ -92,7 +92,7 @@ export const make = (begin: string) => {
     /** Lets time pass, timer by timer, until something is so. */
     until: async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
       for (let count = 0; !(await isSo()); count++) {
-        if (count > max_timers) throw new Error("It never comes to this.")
+        if (count > maxTimers) throw new Error("It never comes to this.")
         await idle()
         if (!(await isSo())) next()
       }

@@ -2,11 +2,11 @@ import { rmSync, watch } from "node:fs"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
 import {
-  binaries_variable,
   binariesFolder,
+  binariesVariable,
   checkBinaries,
   endWithThisProcess,
-  folder_variable,
+  folderVariable,
   removeIn,
   serverNames,
   temporaryFolder
@@ -19,9 +19,9 @@ import { startFailure } from "./TestDatabase.ts"
  */
 export const setup = (project: TestProject) => {
   checkBinaries()
-  process.env[binaries_variable] = binariesFolder()
+  process.env[binariesVariable] = binariesFolder()
   const folder = temporaryFolder()
-  process.env[folder_variable] = folder
+  process.env[folderVariable] = folder
   const servers = serverNames.map((name) => join(folder, name))
   endWithThisProcess(servers, folder)
   const watcher = watch(folder, () => {

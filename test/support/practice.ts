@@ -22,13 +22,13 @@ import * as IdleTime from "./idleTime.ts"
  * The carrier to practise on, and services that ask it over real sockets. Carrier and services live in the same idle time.
  */
 
-export const callback_secret = "a secret that both sides know"
+export const callbackSecret = "a secret that both sides know"
 
 /** Tokens are kept for the process, and carriers of other tests may have had the same port. */
 let worlds = 0
 
 /** The same key for all services, so that one reads what another has stored. */
-const seal_key = Redacted.make(new Uint8Array(randomBytes(Seal.key_bytes)))
+const sealKey = Redacted.make(new Uint8Array(randomBytes(Seal.keyBytes)))
 
 export type Terms = Partial<CarrierDefinition.LineTerms<"renters">>
 export type AdapterAt = (base_url: string, terms?: Terms) => Carrier.CarrierAdapter
@@ -72,7 +72,7 @@ const startService = async ({ adapter, carrier, client, closing, storage, time, 
     carriers: [adapter],
     fictional_carriers: false,
     cryptography: NodeCrypto.layer,
-    seal_keys: Layer.succeed(Seal.SealKeys, { keys: [seal_key] }),
+    seal_keys: Layer.succeed(Seal.SealKeys, { keys: [sealKey] }),
     exchange_recording: { live: "all" }
   })
   closing.defer(async () => {
@@ -103,7 +103,10 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   const values = { client_id: `acme-${worlds}`, client_secret: "a secret of Acme's" }
   const time = IdleTime.make("2026-11-20T12:00:00Z")
   const send: typeof fetch = (...args) => fetch(...args).finally(time.begun())
-  const carrier = closing.adopt(await startCarrier({ callback_secret, wait: time.wait, send }), ({ close }) => close())
+  const carrier = closing.adopt(
+    await startCarrier({ callback_secret: callbackSecret, wait: time.wait, send }),
+    ({ close }) => close()
+  )
   const adapter = adapterAt(carrier.url, terms)
   const scope = closing.adopt(Scope.makeUnsafe(), (scope) => Effect.runPromise(Scope.close(scope, Exit.void)))
   const client = await Effect.runPromise(Scope.provide(transports[transport], scope))

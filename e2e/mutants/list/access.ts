@@ -50,14 +50,14 @@ export const access = inPackage("core")({
   "access/Seal.ts": [
     {
       name: "a sealed record is not bound to its workspace",
-      from: `\`\${workspace_id} \${kind} \${id} \${version}\``,
+      from: `\`\${workspaceId} \${kind} \${id} \${version}\``,
       to: `\`\${kind} \${id} \${version}\``,
       found_by: test("packages/core/test/access/moved.test.ts", "reveal no quote, secret or answer to it")
     },
     {
       name: "a sealed record is not bound to its version",
-      from: `\`\${workspace_id} \${kind} \${id} \${version}\``,
-      to: `\`\${workspace_id} \${kind} \${id}\``,
+      from: `\`\${workspaceId} \${kind} \${id} \${version}\``,
+      to: `\`\${workspaceId} \${kind} \${id}\``,
       found_by: test(
         "packages/core/test/access/moved.test.ts",
         "does not open in another workspace, or as another kind, id or version"
@@ -99,7 +99,7 @@ export const access = inPackage("core")({
     },
     {
       name: "a repeat runs beside the first call",
-      from: "if (real_now < before.until) return yield* stillRunning",
+      from: "if (realNow < before.until) return yield* stillRunning",
       to: "",
       found_by: test(pipeline, "can be repeated half a minute after its host has died, and not before")
     }

@@ -74,7 +74,7 @@ export const events = inPackage("core")({
   "consuming/Dispatcher.ts": [
     {
       name: "a hint is trusted: without one, nobody looks",
-      from: "again.next(poll_every_ms)",
+      from: "again.next(pollEveryMs)",
       to: "again.next(2 ** 31 - 1)",
       found_by: test("packages/core/test/consuming/consuming.test.ts", "finds events without a hint")
     }
@@ -82,8 +82,8 @@ export const events = inPackage("core")({
   "webhooks/records/Delivery.ts": [
     {
       name: "a retry schedule that is shifted",
-      from: "retries_after_ms[delivery.retries]",
-      to: "retries_after_ms[delivery.retries + 1]",
+      from: "retriesAfterMs[delivery.retries]",
+      to: "retriesAfterMs[delivery.retries + 1]",
       found_by: test(
         delivering,
         "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
@@ -91,8 +91,8 @@ export const events = inPackage("core")({
     },
     {
       name: "waits for retries count from the start of an attempt",
-      from: "next_attempt_at: outcome.ended_at + wait_ms",
-      to: "next_attempt_at: outcome.attempted_at + wait_ms",
+      from: "next_attempt_at: outcome.ended_at + waitMs",
+      to: "next_attempt_at: outcome.attempted_at + waitMs",
       found_by: test(
         delivering,
         "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
@@ -102,8 +102,8 @@ export const events = inPackage("core")({
   "webhooks/records/EndpointHealth.ts": [
     {
       name: "delivery turns off one attempt late",
-      from: "at - health.failing_since >= shut_off_after_ms",
-      to: "at - health.failing_since > shut_off_after_ms",
+      from: "at - health.failing_since >= shutOffAfterMs",
+      to: "at - health.failing_since > shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
         "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on"
@@ -137,8 +137,8 @@ export const events = inPackage("core")({
   "webhooks/Signature.ts": [
     {
       name: "a signature of a minute too long ago",
-      from: "if (!(age_seconds <= tolerance))",
-      to: "if (!(age_seconds <= tolerance + 60))",
+      from: "if (!(ageSeconds <= tolerance))",
+      to: "if (!(ageSeconds <= tolerance + 60))",
       found_by: test(
         "packages/core/test/webhooks/signature.test.ts",
         "accepts five minutes in either direction, and not a second more"
@@ -168,7 +168,7 @@ export const events = inPackage("core")({
   "consuming/HeldConsumer.ts": [
     {
       name: "a consumer goes on after its lease has ended",
-      from: "(isLost || now() >= ends_at ? lose : Effect.void)",
+      from: "(isLost || now() >= endsAt ? lose : Effect.void)",
       to: "(isLost ? lose : Effect.void)",
       found_by: test(hosts, "cuts its handler off, and another takes over")
     }

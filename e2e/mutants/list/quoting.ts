@@ -39,7 +39,7 @@ export const quoting = inPackage("core")({
     {
       name: "a quote expires a minute late",
       from: "[expiry(quote, stored.expires_at)]",
-      to: "[expiry(quote, stored.expires_at + minute_ms)]",
+      to: "[expiry(quote, stored.expires_at + minuteMs)]",
       found_by: test(
         "packages/core/test/quoting/quotes.test.ts",
         "reads as expired from the moment it expires, exactly as it will be stored"
@@ -69,8 +69,8 @@ export const quoting = inPackage("core")({
     },
     {
       name: "Retry-After of a carrier is ignored",
-      from: "const pause_ms = Math.max(backoff_ms, reply.retry_after_ms ?? 0)",
-      to: "const pause_ms = backoff_ms",
+      from: "const pauseMs = Math.max(backoffMs, reply.retry_after_ms ?? 0)",
+      to: "const pauseMs = backoffMs",
       found_by: test(asking, "starts no attempt when less than the carrier's typical time is left")
     },
     {
@@ -120,8 +120,8 @@ export const quoting = inPackage("core")({
     },
     {
       name: "one offer more than is allowed",
-      from: "const max_offers = 10\n",
-      to: "const max_offers = 11\n",
+      from: "const maxOffers = 10\n",
+      to: "const maxOffers = 11\n",
       found_by: test(
         "packages/core/test/quoting/faults.test.ts",
         "of which only the first ten offers are used, says so"
@@ -131,7 +131,7 @@ export const quoting = inPackage("core")({
   "quoting/asking/AskRefs.ts": [
     {
       name: "a carrier's number is taken from another pending ask",
-      from: "if (known !== null && (yield* isStillPending(carrier_id, known))) return false",
+      from: "if (known !== null && (yield* isStillPending(carrierId, known))) return false",
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
@@ -142,7 +142,7 @@ export const quoting = inPackage("core")({
   "quoting/erasing/Erasures.ts": [
     {
       name: "an erasure leaves what belongs to the application",
-      from: "    yield* eraseChildren(workspace_id, application_id)\n",
+      from: "    yield* eraseChildren(workspaceId, application_id)\n",
       to: "",
       found_by: test(erase, "takes everything with it that is sealed and belongs to the request or to its application")
     },
@@ -173,8 +173,8 @@ export const quoting = inPackage("core")({
     },
     {
       name: "a circuit opens one failure late",
-      from: "failures.length >= circuit_failures",
-      to: "failures.length > circuit_failures",
+      from: "failures.length >= circuitFailures",
+      to: "failures.length > circuitFailures",
       found_by: test(
         "packages/core/test/quoting/circuit.test.ts",
         "opens for a minute when half of 20 asks were errors"

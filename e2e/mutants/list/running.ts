@@ -16,7 +16,7 @@ export const running = inPackage("core")({
   "runner/WorkLoop.ts": [
     {
       name: "a job that kills its process is never abandoned",
-      from: "if (job.expired_leases < max_expired_leases) return retryOnConflict(handled)",
+      from: "if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)",
       to: "return retryOnConflict(handled)",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
@@ -42,7 +42,7 @@ export const running = inPackage("core")({
     },
     {
       name: "what is kept in real time is erased in workspace time",
-      from: 'kept_for.clock === "real" ? real_now : now',
+      from: 'kept_for.clock === "real" ? realNow : now',
       to: "now",
       found_by: test("packages/core/test/calls/log.test.ts", "erases a call after 30 days of real time")
     }

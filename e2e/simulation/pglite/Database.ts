@@ -16,7 +16,7 @@ import type { Server } from "./Server.ts"
  */
 
 /** The longest wait for the answer to a statement, as connections have it. */
-const call_ms = 10_000
+const callMs = 10_000
 const writers = 2
 
 type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
@@ -40,7 +40,7 @@ const layerOf = ({ listen, refused: note = () => {}, run, uses_database_clock }:
       const scope = yield* Effect.scope
       const database = {
         schema: "quotewire",
-        call_ms,
+        call_ms: callMs,
         read: run,
         write: run,
         atEachPlace: <E>(use: (connection: object) => Effect.Effect<void, E, Scope.Scope>) =>
@@ -100,7 +100,7 @@ export const open =
         Effect.catchTag("SqlError", (error) => refused(error, "postgresql"))
       )
     return (process, host) => {
-      const through = SimulatedStorage.wayOf(process, host, parts, { patience_ms: call_ms })
+      const through = SimulatedStorage.wayOf(process, host, parts, { patience_ms: callMs })
       const listen: Means["listen"] = (name, _connection, _channel, notify) =>
         Effect.asVoid(
           Effect.acquireRelease(

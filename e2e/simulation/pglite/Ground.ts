@@ -16,7 +16,7 @@ export const start = async (): Promise<Started> => {
   const database = await Server.start()
   const server = Server.make(database)
   let created: Exit.Exit<World.Workspaces, unknown> | null = null
-  World.create(Database.direct(server, World.begins_at), (exit) => {
+  World.create(Database.direct(server, World.beginsAt), (exit) => {
     created = exit
   })
   const workspaces = createdOf(created)

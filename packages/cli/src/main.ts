@@ -17,7 +17,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
 }
 
 /** Stopping takes at most ten seconds, whatever is still running; half a second is left for the exit itself. */
-const longest_stop_ms = 9_500
+const longestStopMs = 9_500
 
 const forceExit = () => {
   process.stderr.write("quotewire: Stopped after ten seconds; calls that were still running were interrupted.\n")
@@ -29,7 +29,7 @@ let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     if (++signals > 1) process.exit(1)
-    setTimeout(forceExit, longest_stop_ms).unref()
+    setTimeout(forceExit, longestStopMs).unref()
   })
 }
 

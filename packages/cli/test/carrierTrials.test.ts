@@ -265,9 +265,9 @@ describe("carriers ask", () => {
       assert.strictEqual(code, 1)
       assert.match(stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}500 in \d+ ms$/m)
       assert.match(stderr, /^quotewire: The carrier answered 500 after \d+ ms: carrier_error\.$/m)
-      const given_up = yield* ask("naic:66666")
-      assert.match(given_up.stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}aborted before an answer arrived$/m)
-      assert.match(given_up.stderr, /^quotewire: The adapter's answer is not valid\.$/m)
+      const givenUp = yield* ask("naic:66666")
+      assert.match(givenUp.stdout, /^POST 127\.0\.0\.1:\d+\/quotes {2}aborted before an answer arrived$/m)
+      assert.match(givenUp.stderr, /^quotewire: The adapter's answer is not valid\.$/m)
     })
   )
 

@@ -8,7 +8,7 @@ import { ailing } from "./support/ailing.config.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
 const config = fileURLToPath(new URL("support/ailing.config.ts", import.meta.url))
-const seal_key = generateSealKey()
+const sealKey = generateSealKey()
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
@@ -16,7 +16,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 const world = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
   const quotewire = yield* Effect.acquireRelease(
-    Effect.sync(() => embed({ storage: postgres({ url }), carriers: [ailing], seal_keys: [seal_key], logger: silent })),
+    Effect.sync(() => embed({ storage: postgres({ url }), carriers: [ailing], seal_keys: [sealKey], logger: silent })),
     ({ close }) => Effect.promise(close)
   )
   const last = yield* Effect.promise(async () => {
@@ -36,7 +36,7 @@ const world = Effect.gen(function* () {
     for (let nth = 0; nth < 19; nth++) await ask(nth)
     return ask(19)
   })
-  const env = { QUOTEWIRE_CONFIG: config, QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key }
+  const env = { QUOTEWIRE_CONFIG: config, QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey }
   return { quotewire, last, command: (...args: ReadonlyArray<string>) => runInProcess(args, env) }
 })
 

@@ -13,7 +13,7 @@ import { freshDatabase } from "../../../test/support/TestDatabase.ts"
 import { load } from "../src/config/ConfigFile.ts"
 import { host, launch, run } from "./support/program.ts"
 
-const node_modules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
+const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
 
 type Files = Readonly<Record<string, string>>
 
@@ -22,7 +22,7 @@ const folder = (files: Files) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const path = await mkdtemp(join(tmpdir(), "quotewire-config-"))
-      await symlink(node_modules, join(path, "node_modules"))
+      await symlink(nodeModules, join(path, "node_modules"))
       for (const [name, text] of Object.entries(files)) {
         await mkdir(dirname(join(path, name)), { recursive: true })
         await writeFile(join(path, name), text)
@@ -67,7 +67,7 @@ interface CarrierResult {
 const ids = (carriers: ReadonlyArray<CarrierResult>) => carriers.map(({ carrier }) => carrier.id)
 
 /** The carriers of a new request, when the own one has answered. */
-const answered = (base_url: string, key: string) =>
+const answered = (baseUrl: string, key: string) =>
   Effect.promise(async () => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
     const body = JSON.stringify({
@@ -76,10 +76,10 @@ const answered = (base_url: string, key: string) =>
       request_key: "first",
       application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
     })
-    const start = await (await fetch(`${base_url}/v1/quote-requests`, { method: "POST", headers, body })).json()
+    const start = await (await fetch(`${baseUrl}/v1/quote-requests`, { method: "POST", headers, body })).json()
     let version: number = start.version
     while (true) {
-      const read = await fetch(`${base_url}/v1/quote-requests/${start.id}?since_version=${version}`, { headers })
+      const read = await fetch(`${baseUrl}/v1/quote-requests/${start.id}?since_version=${version}`, { headers })
       const { quote_request } = await read.json()
       const carriers: ReadonlyArray<CarrierResult> = quote_request.carriers
       if (carriers.some(({ carrier, outcome }) => carrier.id === "naic:12345" && outcome === "declined"))

@@ -7,12 +7,12 @@ import { secret } from "./support/connections.config.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
 const config = fileURLToPath(new URL("support/connections.config.ts", import.meta.url))
-const seal_keys = generateSealKey()
+const sealKeys = generateSealKey()
 
 /** A database with an organization. */
 const world = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
-  const env = { QUOTEWIRE_CONFIG: config, QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
+  const env = { QUOTEWIRE_CONFIG: config, QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKeys }
   const { out } = yield* runInProcess(["organizations", "create", "Acme", "--json"], env)
   const organization_id: string = JSON.parse(out).organization_id
   const organization = ["--organization", organization_id]
@@ -169,14 +169,14 @@ describe("quotewire connections", () => {
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))
-      const other_keys = { QUOTEWIRE_SEAL_KEYS: generateSealKey() }
+      const otherKeys = { QUOTEWIRE_SEAL_KEYS: generateSealKey() }
       for (const [command, args] of [
         ["set", place],
         ["test", place],
         ["remove", place],
         ["list", organization]
       ] as const) {
-        const wrong = yield* connections(command, args, "", other_keys)
+        const wrong = yield* connections(command, args, "", otherKeys)
         assert.match(wrong.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.$/)
         const missing = yield* runInProcess(["connections", command, ...args], {
           QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"

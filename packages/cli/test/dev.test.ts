@@ -11,8 +11,8 @@ import { temporaryFolder } from "./support/folder.ts"
 import { host, launch, program, run } from "./support/program.ts"
 
 /** Sends a report without the second half of its body; answers when the host has its head. */
-const halfSent = async (base_url: string, key: string, body: string) => {
-  const { hostname, port } = new URL(base_url)
+const halfSent = async (baseUrl: string, key: string, body: string) => {
+  const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
   const head = [
     "POST /v1/feedback HTTP/1.1",

@@ -5,7 +5,7 @@ import { Effect, Redacted } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
-const seal_keys = generateSealKey()
+const sealKeys = generateSealKey()
 const receipt = "receipt-of-ada"
 
 /** A database with an organization, and a host that answers calls on it. */
@@ -15,7 +15,7 @@ const world = Effect.gen(function* () {
     Effect.sync(() =>
       embed({
         storage: PgStorage.layer({ url: Redacted.make(url) }),
-        seal_keys: [seal_keys]
+        seal_keys: [sealKeys]
       })
     ),
     ({ close }) => Effect.promise(close)
@@ -42,7 +42,7 @@ const world = Effect.gen(function* () {
       })
       return id
     })
-  const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
+  const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKeys }
   const erase = (args: ReadonlyArray<string>, input?: string) =>
     runInProcess(["erase", "--by", "ticket 4711", ...args], env, input)
   const place = ["--organization", organization.id, "--environment", "sandbox"]
@@ -162,7 +162,7 @@ describe("quotewire erase", () => {
       }
       const unheard = yield* runInProcess(["erase", "--request", unknown], {
         QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
-        QUOTEWIRE_SEAL_KEYS: seal_keys
+        QUOTEWIRE_SEAL_KEYS: sealKeys
       })
       assert.match(unheard.err, /--by is required/)
     })

@@ -167,8 +167,8 @@ describe("quotewire mcp", () => {
       Effect.gen(function* () {
         const wrong = yield* run(["mcp", "--base-url", address], "")
         assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
-        assert.include(wrong.stderr, `--base-url (or QUOTEWIRE_BASE_URL) must ${Bridge.host_rule}.`)
-        assert.include(Bridge.host_rule, "without /v1/mcp")
+        assert.include(wrong.stderr, `--base-url (or QUOTEWIRE_BASE_URL) must ${Bridge.hostRule}.`)
+        assert.include(Bridge.hostRule, "without /v1/mcp")
       })
   )
 

@@ -11,14 +11,14 @@ import { host } from "./support/program.ts"
  * A line of one's own: examples/line.ts as the configuration of `quotewire dev`, called over REST and by an agent.
  */
 
-const node_modules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
+const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
 const example = readFileSync(new URL("../../../examples/line.ts", import.meta.url), "utf8")
 
 /** A folder with the example as its configuration. */
 const folder = Effect.acquireRelease(
   Effect.promise(async () => {
     const path = await mkdtemp(join(tmpdir(), "quotewire-line-"))
-    await symlink(node_modules, join(path, "node_modules"))
+    await symlink(nodeModules, join(path, "node_modules"))
     await writeFile(join(path, "line.ts"), example)
     await writeFile(join(path, "quotewire.config.ts"), 'export { config as default } from "./line.ts"\n')
     return path
@@ -27,11 +27,11 @@ const folder = Effect.acquireRelease(
 )
 
 /** A client of the host, over REST and MCP. */
-const clientOf = (base_url: string, key: string) => {
+const clientOf = (baseUrl: string, key: string) => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
   const send = (method: string, path: string, body?: object) =>
     Effect.promise(async () => {
-      const response = await fetch(`${base_url}${path}`, {
+      const response = await fetch(`${baseUrl}${path}`, {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) })

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { runInProcess } from "./support/inProcess.ts"
 
 const url = "postgres://quotewire@127.0.0.1:1/none"
-const seal_keys = generateSealKey()
+const sealKeys = generateSealKey()
 
 /** What a command says about wrong usage. */
 const saidTo = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
@@ -22,7 +22,7 @@ describe("settings that are missing", () => {
   const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, env: Record<string, string>, said: string]> = [
     [["serve"], {}, `Set ${database} and ${seal}; ${make}. See quotewire serve --help.`],
     [["serve"], { QUOTEWIRE_CELLS: "cells.json" }, `Set ${seal}; ${make}. See quotewire serve --help.`],
-    [["serve"], { QUOTEWIRE_SEAL_KEYS: seal_keys }, `Set ${database}. See quotewire serve --help.`],
+    [["serve"], { QUOTEWIRE_SEAL_KEYS: sealKeys }, `Set ${database}. See quotewire serve --help.`],
     [["migrate"], {}, `Set ${database}. See quotewire migrate --help.`],
     [
       ["work"],

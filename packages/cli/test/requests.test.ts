@@ -8,11 +8,11 @@ import { HttpClientRequest } from "effect/http"
 import { freshDatabase } from "../../../test/support/TestDatabase.ts"
 import { run } from "./support/program.ts"
 
-const seal_key = randomBytes(32)
+const sealKey = randomBytes(32)
 
 const database = Effect.map(
   Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop)),
-  ({ url }) => ({ url, env: { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key.toString("base64") } })
+  ({ url }) => ({ url, env: { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey.toString("base64") } })
 )
 
 /** A carrier's server, which is closed at the end of the test. */
@@ -40,7 +40,7 @@ const server = Effect.acquireRelease(
 )
 
 /** A carrier that exchanges XML and JSON with its server, and takes every answer as an outage. */
-const acme = (base_url: string): Carrier.CarrierAdapter => ({
+const acme = (baseUrl: string): Carrier.CarrierAdapter => ({
   carrier: { id: "acme", name: "Acme", registry_ids: [] },
   environments: ["live"],
   lines: {
@@ -62,12 +62,12 @@ const acme = (base_url: string): Carrier.CarrierAdapter => ({
   ask: () =>
     Effect.gen(function* () {
       const client = yield* CarrierTransport
-      const terms = HttpClientRequest.post(`${base_url}/terms`).pipe(
+      const terms = HttpClientRequest.post(`${baseUrl}/terms`).pipe(
         HttpClientRequest.bodyText("<ask><applicant>Ada</applicant></ask>", "application/xml")
       )
       yield* Effect.flatMap(client.execute(terms), ({ text }) => text)
       const body = { applicant: { first_name: "Ada" }, zip: "10001" }
-      const request = HttpClientRequest.post(`${base_url}/quotes?token=hidden`).pipe(
+      const request = HttpClientRequest.post(`${baseUrl}/quotes?token=hidden`).pipe(
         HttpClientRequest.bearerToken("hidden"),
         HttpClientRequest.bodyJsonUnsafe(body)
       )
@@ -85,7 +85,7 @@ const request = Effect.fnUntraced(function* (url: string) {
       embed({
         storage: PgStorage.layer({ url: Redacted.make(url) }),
         carriers: Layer.succeed(Carrier.CarrierAdapters, [acme(base_url)]),
-        seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(seal_key))] })
+        seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(sealKey))] })
       })
     ),
     (running) => Effect.promise(() => running.close())

@@ -16,8 +16,8 @@ const hostOn = (url: string, ...seal_keys: ReadonlyArray<string>) =>
     ({ close }) => Effect.promise(close)
   )
 
-const startOn = Effect.fnUntraced(function* (url: string, ...seal_keys: ReadonlyArray<string>) {
-  const host = yield* hostOn(url, ...seal_keys)
+const startOn = Effect.fnUntraced(function* (url: string, ...sealKeys: ReadonlyArray<string>) {
+  const host = yield* hostOn(url, ...sealKeys)
   yield* Effect.promise(() => host.ready)
   return host
 })
@@ -174,8 +174,8 @@ describe("quotewire seal", () => {
       const [, old] = statusOf(yield* seal(["status", "--json"])).keys
       const missing = yield* seal(["status"], [new_key])
       assert.match(missing.out, new RegExp(`\n- {2}${old?.key_name} .* missing in the settings: put it back`))
-      const given_up = yield* seal(["give-up", `${old?.key_name}`], [new_key])
-      assert.match(given_up.out, /is given up/)
+      const givenUp = yield* seal(["give-up", `${old?.key_name}`], [new_key])
+      assert.match(givenUp.out, /is given up/)
       const alone = yield* startOn(url, new_key)
       const lost = yield* Effect.promise(() =>
         alone

@@ -14,7 +14,7 @@ import { type Leaf, leavesBelow } from "./support/help.ts"
  */
 
 const secret = "Zq7xSecretZq7x"
-const key = ApiKey.write("sandbox", "server", new Uint8Array(ApiKey.random_bytes).fill(7))
+const key = ApiKey.write("sandbox", "server", new Uint8Array(ApiKey.randomBytes).fill(7))
 const secrets = [secret, key.slice("sandbox_server_".length)]
 
 /** What a setting that is made for a secret takes, with the secret in it. */
@@ -37,7 +37,7 @@ const wrong = [
   `${secret}\n    at ${secret}`
 ]
 
-const seal_keys = generateSealKey()
+const sealKeys = generateSealKey()
 
 /** A port that is taken: no host starts. */
 const blocker = createServer()
@@ -54,7 +54,7 @@ const environment = (): Record<string, string> => ({
   QUOTEWIRE_PORT: String(taken),
   QUOTEWIRE_HTTP: "true",
   QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
-  QUOTEWIRE_SEAL_KEYS: seal_keys,
+  QUOTEWIRE_SEAL_KEYS: sealKeys,
   QUOTEWIRE_VERBOSE: "true"
 })
 

@@ -4,13 +4,13 @@ import { Effect, Fiber, Schedule } from "effect"
 import { emptyDatabase, freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { host, run, start, stopped } from "./support/program.ts"
 
-const seal_key = randomBytes(32).toString("base64")
+const sealKey = randomBytes(32).toString("base64")
 
 /** A database as the command is told of it. */
 const database = (make: typeof freshDatabase) =>
   Effect.map(
     Effect.acquireRelease(Effect.promise(make), ({ drop }) => Effect.promise(drop)),
-    ({ url }) => ({ url, env: { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key } })
+    ({ url }) => ({ url, env: { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey } })
   )
 
 type Env = Record<string, string>
@@ -35,7 +35,7 @@ const serving = Effect.fnUntraced(function* (env: Env, ...args: ReadonlyArray<st
   return { ...started, base_url }
 })
 
-const call = (base_url: string, key: string, path: string, body?: object) =>
+const call = (baseUrl: string, key: string, path: string, body?: object) =>
   Effect.promise(async () => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -43,14 +43,14 @@ const call = (base_url: string, key: string, path: string, body?: object) =>
       "idempotency-key": randomBytes(8).toString("hex")
     }
     const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) }
-    const response = await fetch(`${base_url}${path}`, init)
+    const response = await fetch(`${baseUrl}${path}`, init)
     return { status: response.status, retry_after: response.headers.get("retry-after"), body: await response.json() }
   })
 
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 
-const startRequest = (base_url: string, key: string, request_key: string) =>
-  call(base_url, key, "/v1/quote-requests", {
+const startRequest = (baseUrl: string, key: string, request_key: string) =>
+  call(baseUrl, key, "/v1/quote-requests", {
     line: "renters",
     consent_receipt_id: "receipt-0001",
     request_key,
@@ -77,11 +77,11 @@ describe("quotewire serve", () => {
       const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
       const oauth = { issuer: "https://login.example", environment: "live", organization_id, required: true }
       const { base_url } = yield* serving({ ...env, QUOTEWIRE_OAUTH: JSON.stringify(oauth) })
-      const metadata_url = `${base_url}/.well-known/oauth-protected-resource`
-      const { authorization_servers, resource } = yield* Effect.promise(async () => (await fetch(metadata_url)).json())
+      const metadataUrl = `${base_url}/.well-known/oauth-protected-resource`
+      const { authorization_servers, resource } = yield* Effect.promise(async () => (await fetch(metadataUrl)).json())
       assert.deepStrictEqual([resource, authorization_servers], [`${base_url}/v1/mcp`, [oauth.issuer]])
       const refused = yield* Effect.promise(() => fetch(`${base_url}/v1/mcp`, { method: "POST" }))
-      assert.include(refused.headers.get("www-authenticate"), metadata_url)
+      assert.include(refused.headers.get("www-authenticate"), metadataUrl)
       const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_OAUTH: '{"issuer":"secret"}' })
       assert.strictEqual(wrong.code, 2)
       assert.match(wrong.stderr, /^--oauth \(or QUOTEWIRE_OAUTH\) must be JSON such as .* oauth\.issuer: Must be/)
@@ -97,8 +97,8 @@ describe("quotewire serve", () => {
         const first = yield* serving(env)
         yield* Effect.promise(() => stopped(first.child))
         const args = [command, "--base-url", "http://127.0.0.1", ...(command === "serve" ? ["--port", "0"] : [])]
-        const new_key = randomBytes(32).toString("base64")
-        const refused = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: new_key })
+        const newKey = randomBytes(32).toString("base64")
+        const refused = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: newKey })
         assert.strictEqual(refused.code, 1)
         assert.match(refused.stderr, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.\n$/)
         assert.strictEqual(refused.stdout, "")
@@ -108,7 +108,7 @@ describe("quotewire serve", () => {
           missing.stderr,
           /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); make a seal key with: openssl rand -base64 32\. /
         )
-        yield* serving({ ...env, QUOTEWIRE_SEAL_KEYS: `${new_key},${env.QUOTEWIRE_SEAL_KEYS}` })
+        yield* serving({ ...env, QUOTEWIRE_SEAL_KEYS: `${newKey},${env.QUOTEWIRE_SEAL_KEYS}` })
       })
   )
 
@@ -162,7 +162,7 @@ describe("quotewire serve", () => {
     { url: "mysql://user:secret@127.0.0.1/none", fails: 2, says: /--database-url .* must be an address such as/ }
   ])("says in one sentence that $url cannot be used, without its password", ({ fails, says, url }) =>
     Effect.gen(function* () {
-      const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key }
+      const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey }
       const { code, stderr, stdout } = yield* run(["serve"], env)
       assert.strictEqual(code, fails)
       assert.match(stderr, says)
@@ -176,13 +176,13 @@ describe("quotewire serve", () => {
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const short = Buffer.from("too short").toString("base64")
-      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${seal_key},${short}` })
+      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${short}` })
       assert.strictEqual(wrong.code, 2)
       assert.match(wrong.stderr, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be keys of 32 bytes in base64/)
       assert.notInclude(wrong.stderr, short)
-      assert.notInclude(wrong.stderr, seal_key)
+      assert.notInclude(wrong.stderr, sealKey)
       const weak = Buffer.alloc(32, "pattern ").toString("base64")
-      const guessed = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${seal_key},${weak}` })
+      const guessed = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${weak}` })
       assert.strictEqual(guessed.code, 2)
       assert.match(guessed.stderr, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be random, .*openssl rand -base64 32/)
       assert.notInclude(guessed.stderr, weak)

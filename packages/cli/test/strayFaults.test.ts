@@ -8,7 +8,7 @@ import { host } from "./support/program.ts"
 
 /* What becomes of a host whose carrier leaves faults behind that no code waits for. */
 
-const node_modules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
+const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
 
 /** A carrier that declines, and whose code goes on after it. */
 const configuration = (after: string) => `
@@ -26,7 +26,7 @@ const folder = (after: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const path = await mkdtemp(join(tmpdir(), "quotewire-stray-"))
-      await symlink(node_modules, join(path, "node_modules"))
+      await symlink(nodeModules, join(path, "node_modules"))
       await writeFile(join(path, "quotewire.config.mjs"), configuration(after))
       return path
     }),

@@ -87,10 +87,10 @@ const tryLater: Destination = {
  * Accepts a carrier's callback, unparsed. False if it is not genuine. Fails if the carrier must send it again later.
  */
 export const carrierCallback = (
-  carrier_id: string,
+  carrierId: string,
   callback: CarrierCallback
 ): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
-  Effect.flatMap(Carriers, (carriers) => carriers.callback(carrier_id, callback)).pipe(
+  Effect.flatMap(Carriers, (carriers) => carriers.callback(carrierId, callback)).pipe(
     Effect.catchTag(["StorageUnavailable", "CallbackTooEarly"], ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )
@@ -133,8 +133,8 @@ export const sendMessage = (
   )
 
 /** Waits for the message of a mailbox, at most this many milliseconds of real time; null if there is none by then. */
-export const receiveMessage = (mailbox: Mailbox, wait_ms: number): Effect.Effect<string | null, never, Services> =>
-  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, wait_ms))
+export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<string | null, never, Services> =>
+  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
  * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that
@@ -142,12 +142,12 @@ export const receiveMessage = (mailbox: Mailbox, wait_ms: number): Effect.Effect
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const sealer = yield* Seal
-  if (yield* sealer.isMissingKey) return missing_key
+  if (yield* sealer.isMissingKey) return missingKey
   yield* Effect.flatMap(Storage, (storage) => storage.ready)
   return true
 }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
 
-const missing_key =
+const missingKey =
   "Something is sealed with a key that this host does not have: start it again with every seal key in use."
 
 /** Which cells of the storage can be used now; empty if it has none. */

@@ -110,7 +110,7 @@ export const exchanges = ({
     carrier_transport,
     Layer.effect(
       ExchangeRecording,
-      Effect.map(ExchangeRecording, (by_default) => ({ ...by_default, ...exchange_recording }))
+      Effect.map(ExchangeRecording, (byDefault) => ({ ...byDefault, ...exchange_recording }))
     ),
     Layer.effect(
       RetentionPeriods,

@@ -57,7 +57,7 @@ export const getCapabilities = Operation.make({
     const seal = yield* Seal
     const capabilities = Capabilities.of(line, caller.environment, adapters, revision, input.state)
     if (caller.kind !== "keyless") return Json.encode({ capabilities })
-    const quote_disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
+    const quote_disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
     return Json.encode({ capabilities, quote_disclosure })
   })
 })

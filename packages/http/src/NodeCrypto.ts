@@ -21,15 +21,15 @@ const textCrypto: TextCrypto.TextCrypto["Service"] = {
   }
 }
 
-const cipher_name = "aes-256-gcm"
-const tag_bytes = 16
-const mode = { authTagLength: tag_bytes }
+const cipherName = "aes-256-gcm"
+const tagBytes = 16
+const mode = { authTagLength: tagBytes }
 
 const encrypt = (key: KeyObject, nonce: Uint8Array, purpose: string, text: string): string => {
-  const cipher = createCipheriv(cipher_name, key, nonce, mode).setAAD(Buffer.from(purpose))
+  const cipher = createCipheriv(cipherName, key, nonce, mode).setAAD(Buffer.from(purpose))
   const encrypted = cipher.update(text, "utf8")
   cipher.final()
-  const sealed = Buffer.allocUnsafe(nonce.length + encrypted.length + tag_bytes)
+  const sealed = Buffer.allocUnsafe(nonce.length + encrypted.length + tagBytes)
   sealed.set(nonce)
   sealed.set(encrypted, nonce.length)
   sealed.set(cipher.getAuthTag(), nonce.length + encrypted.length)
@@ -39,12 +39,12 @@ const encrypt = (key: KeyObject, nonce: Uint8Array, purpose: string, text: strin
 const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null => {
   const bytes = Buffer.from(sealed, "base64")
   // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
-  if (bytes.length < TextCrypto.nonce_bytes + tag_bytes || bytes.toString("base64") !== sealed) return null
-  const end = bytes.length - tag_bytes
-  const decipher = createDecipheriv(cipher_name, key, bytes.subarray(0, TextCrypto.nonce_bytes), mode)
+  if (bytes.length < TextCrypto.nonceBytes + tagBytes || bytes.toString("base64") !== sealed) return null
+  const end = bytes.length - tagBytes
+  const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, TextCrypto.nonceBytes), mode)
     .setAAD(Buffer.from(purpose))
     .setAuthTag(bytes.subarray(end))
-  const text = decipher.update(bytes.subarray(TextCrypto.nonce_bytes, end))
+  const text = decipher.update(bytes.subarray(TextCrypto.nonceBytes, end))
   try {
     // Throws only if the tag does not match.
     decipher.final()

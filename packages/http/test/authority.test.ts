@@ -123,17 +123,17 @@ describe("Read-Handle", () => {
         const other = yield* startWith(send, keys[kind], `${kind}-other`)
         const handle = mine.read_handle ?? assert.fail("no handle")
         assert.match(handle, /^rh_/)
-        const status = (method: string, target: string, read_handle: string | null) =>
+        const status = (method: string, target: string, readHandle: string | null) =>
           Effect.map(
             send(method, target, {
               key: keys[kind],
-              headers: read_handle === null ? {} : { "read-handle": read_handle }
+              headers: readHandle === null ? {} : { "read-handle": readHandle }
             }),
             (answer) => answer.status
           )
         for (const [method, target] of ways(mine.id)) {
           const wrong = [null, "", "rh_wrong", `${handle}x`, other.read_handle ?? null, `${handle}, ${handle}`]
-          for (const read_handle of wrong) assert.strictEqual(yield* status(method, target, read_handle), 404)
+          for (const readHandle of wrong) assert.strictEqual(yield* status(method, target, readHandle), 404)
         }
         for (const [method, target] of ways(mine.id)) {
           assert.strictEqual(yield* status(method, target, handle), 200)

@@ -7,7 +7,7 @@ import fastify from "fastify"
 import { makeKeys, services } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 
-const base_url = "https://api.quotewire.dev"
+const baseUrl = "https://api.quotewire.dev"
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -42,7 +42,7 @@ const start = Effect.fnUntraced(function* (serve: ReturnType<typeof expressBehin
     Effect.sync(() => received.push(Buffer.from(body).toString("hex")) > 0)
   )
   const { server: key } = yield* makeKeys
-  const { handle } = yield* Http.handler({ operations, base_url, routes: [callbacks] }).pipe(
+  const { handle } = yield* Http.handler({ operations, base_url: baseUrl, routes: [callbacks] }).pipe(
     Effect.provide(Logger.layer([logger]))
   )
   const address = yield* serve(handle)

@@ -12,8 +12,8 @@ import * as JsonNode from "../src/documents/JsonNode.ts"
  * The document of the whole contract, held against the texts of the specification and against itself.
  */
 
-const base_url = "https://quotes.agency.example/insurance"
-const document: Node = JSON.parse(JSON.stringify(OpenApi.document(operations, base_url)))
+const baseUrl = "https://quotes.agency.example/insurance"
+const document: Node = JSON.parse(JSON.stringify(OpenApi.document(operations, baseUrl)))
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
@@ -192,15 +192,15 @@ describe("the contract", () => {
 
   it("is correct for a host under a different path", () => {
     const text = JSON.stringify(document)
-    assert.deepStrictEqual(document.servers, [{ url: base_url }])
+    assert.deepStrictEqual(document.servers, [{ url: baseUrl }])
     assert.notInclude(text, OpenApi.recorded_at)
-    assert.include(text, `${base_url}/go/`)
-    assert.include(text, `${base_url}/docs/v1/errors/${ApiError.codes[0]}`)
+    assert.include(text, `${baseUrl}/go/`)
+    assert.include(text, `${baseUrl}/docs/v1/errors/${ApiError.codes[0]}`)
     const own = JSON.stringify(
-      OpenApi.document(operations, base_url, { docs_url: "https://docs.example", webhook_header_prefix: "agency-" })
+      OpenApi.document(operations, baseUrl, { docs_url: "https://docs.example", webhook_header_prefix: "agency-" })
     )
     assert.include(own, '"agency-signature"')
     assert.include(own, "https://docs.example/v1/errors/")
-    assert.notInclude(own, `${base_url}/docs`)
+    assert.notInclude(own, `${baseUrl}/docs`)
   })
 })

@@ -12,7 +12,7 @@ describe("the cryptography of Node", () => {
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       const keys = { aead: yield* random.randomBytes(32), mac: yield* random.randomBytes(32) }
-      const nonce = yield* random.randomBytes(TextCrypto.nonce_bytes)
+      const nonce = yield* random.randomBytes(TextCrypto.nonceBytes)
       const ours = yield* (yield* TextCrypto.TextCrypto).keyed(keys)
       const web = yield* Effect.provide(
         Effect.flatMap(TextCrypto.TextCrypto, (crypto) => crypto.keyed(keys)),

@@ -21,9 +21,9 @@ const parse = (text: string): ReadonlyArray<Sample> =>
       return { name, labels: Object.fromEntries(pairs), value: value === "+Inf" ? Infinity : Number(value) }
     })
 
-const scrape = (base_url: string) =>
+const scrape = (baseUrl: string) =>
   Effect.promise(async () => {
-    const response = await fetch(`${base_url}/metrics`)
+    const response = await fetch(`${baseUrl}/metrics`)
     assert.strictEqual(response.status, 200)
     assert.strictEqual(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
     return parse(await response.text())
@@ -36,11 +36,11 @@ const measured = Effect.gen(function* () {
   return { host, base_url }
 })
 
-const it_measures = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof measured>>) =>
+const itMeasures = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof measured>>) =>
   it.live(name, () => Effect.provideService(body, Metric.MetricRegistry, new Map()).pipe(Effect.scoped))
 
 describe("the metrics of a host", () => {
-  it_measures(
+  itMeasures(
     "count its answers by operation and status, also for unknown callers and paths, and time them",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
@@ -81,7 +81,7 @@ describe("the metrics of a host", () => {
     })
   )
 
-  it_measures(
+  itMeasures(
     "show what the process uses, and are on no other path",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured

@@ -175,10 +175,10 @@ describe("other routes", () => {
       const received: Array<string> = []
       const { send } = yield* start({
         routes: [
-          CarrierCallbacks.route((carrier_id, { headers, body }) =>
+          CarrierCallbacks.route((carrierId, { headers, body }) =>
             Effect.sync(() => {
-              received.push(carrier_id, String(headers["x-signature"]), Buffer.from(body).toString("hex"))
-              return carrier_id === "acme"
+              received.push(carrierId, String(headers["x-signature"]), Buffer.from(body).toString("hex"))
+              return carrierId === "acme"
             })
           )
         ]

@@ -18,7 +18,7 @@ export interface McpOptions {
 }
 
 /** The version of this package; a test keeps it equal. */
-const package_version = "0.1.0"
+const packageVersion = "0.1.0"
 
 /**
  * Lets tools show forms: signs and seals the state of a call that asks the person, with the seal keys, which all hosts
@@ -38,7 +38,7 @@ export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
 }
 
 /** Separates signatures of sessions from those of states: a signature for one purpose is not valid for the other. */
-const session_purpose = "mcp_session"
+const sessionPurpose = "mcp_session"
 
 const checked = Argument.checker(
   "mcp",
@@ -52,13 +52,13 @@ const checked = Argument.checker(
  * app.use(nodeHandler(quotewire, { mcp }))
  */
 export const mcp = (options: McpOptions = {}): Endpoint.Endpoint<Services> => {
-  const { tools = [], version = package_version } = checked(options)
+  const { tools = [], version = packageVersion } = checked(options)
   return Endpoint.make<Services>({
     tools: [...Tools.of<Services>(operations), ...tools],
     version,
     asking,
     mailboxes,
-    sign: (text) => Quotewire.sign(session_purpose, text),
-    isSigned: (text, signature) => Quotewire.isSigned(session_purpose, text, signature)
+    sign: (text) => Quotewire.sign(sessionPurpose, text),
+    isSigned: (text, signature) => Quotewire.isSigned(sessionPurpose, text, signature)
   })
 }

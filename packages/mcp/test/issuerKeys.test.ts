@@ -7,7 +7,7 @@ import { sendWith, withIssuer } from "./support/issuer.ts"
 const other = "https://other.example/keys"
 
 /** What serves for every document of the issuer. */
-const moved = { issuer: Issuer.issuer_url, jwks_uri: `${Issuer.issuer_url}/keys`, keys: [] }
+const moved = { issuer: Issuer.issuerUrl, jwks_uri: `${Issuer.issuerUrl}/keys`, keys: [] }
 
 /** The warnings of a test: what is logged, and what it says about it. */
 const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R>) =>
@@ -25,7 +25,7 @@ type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
 const causesOf = (logged: ReadonlyArray<Logged>) =>
   logged.map(({ check, issuer, ...cause }) => {
     assert.match(String(check), /^Check that /)
-    assert.strictEqual(issuer, Issuer.issuer_url)
+    assert.strictEqual(issuer, Issuer.issuerUrl)
     return cause
   })
 
@@ -34,8 +34,8 @@ describe("the keys of the issuer", () => {
     withIssuer(
       Effect.fnUntraced(function* ({ requested, token }) {
         for (const sub of ["a", "b", "c"]) assert.strictEqual((yield* sendWith(yield* token({ sub }))).status, 200)
-        const metadata = `${Issuer.issuer_url}/.well-known/openid-configuration`
-        assert.deepStrictEqual(requested, [metadata, `${Issuer.issuer_url}/keys`])
+        const metadata = `${Issuer.issuerUrl}/.well-known/openid-configuration`
+        assert.deepStrictEqual(requested, [metadata, `${Issuer.issuerUrl}/keys`])
       })
     )
   )
@@ -138,12 +138,12 @@ describe("the keys of the issuer", () => {
     ],
     [
       "that would arrive in the clear",
-      async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://other.example/keys" }),
+      async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://other.example/keys" }),
       "no https address"
     ],
     [
       "of a host that only looks like this machine",
-      async () => Response.json({ issuer: Issuer.issuer_url, jwks_uri: "http://127.other.example/keys" }),
+      async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://127.other.example/keys" }),
       "no https address"
     ],
     ["that is no JSON", async () => new Response("<html>"), "not the expected JSON"],
@@ -169,8 +169,8 @@ describe("the keys of the issuer", () => {
 const statusOf = (made: Effect.Effect<string>) =>
   Effect.flatMap(made, (token) => Effect.map(sendWith(token), ({ status }) => status))
 
-const not_published = "An access token is signed with a key that the OAuth issuer does not publish"
-const several_fit = "Several keys of the OAuth issuer fit an access token, so none is used"
+const notPublished = "An access token is signed with a key that the OAuth issuer does not publish"
+const severalFit = "Several keys of the OAuth issuer fit an access token, so none is used"
 
 describe("a token that the keys of the issuer do not verify", () => {
   it.effect("is a warning with its cause: a key that is not published, once a minute", () =>
@@ -179,13 +179,13 @@ describe("a token that the keys of the issuer do not verify", () => {
         Effect.fnUntraced(function* ({ token }) {
           const unknown = token({}, { kid: "k99" })
           assert.deepStrictEqual([yield* statusOf(unknown), yield* statusOf(unknown)], [401, 401])
-          assert.deepStrictEqual(causesOf(logged), [{ text: not_published, kid: "k99", alg: "ES256" }])
+          assert.deepStrictEqual(causesOf(logged), [{ text: notPublished, kid: "k99", alg: "ES256" }])
           yield* TestClock.adjust("59 seconds")
           yield* statusOf(unknown)
           assert.lengthOf(logged, 1)
           yield* TestClock.adjust("1 second")
           yield* statusOf(token({}, { kid: "k100" }))
-          assert.deepStrictEqual(causesOf(logged.slice(1)), [{ text: not_published, kid: "k100", alg: "ES256" }])
+          assert.deepStrictEqual(causesOf(logged.slice(1)), [{ text: notPublished, kid: "k100", alg: "ES256" }])
         })
       )
     )
@@ -202,7 +202,7 @@ describe("a token that the keys of the issuer do not verify", () => {
         Effect.fnUntraced(function* ({ token }) {
           assert.strictEqual(yield* statusOf(token({}, { kid })), 401)
           assert.deepStrictEqual(causesOf(logged), [
-            { text: not_published, kid: "not 1 to 100 printable characters", alg: "ES256" }
+            { text: notPublished, kid: "not 1 to 100 printable characters", alg: "ES256" }
           ])
         })
       )
@@ -218,7 +218,7 @@ describe("a token that the keys of the issuer do not verify", () => {
             const made = token({}, options)
             assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
             const { kid } = options
-            assert.deepStrictEqual(causesOf(logged), [{ text: several_fit, kid: kid ?? "none", alg: "ES256" }])
+            assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
           })
         )
       )
@@ -252,7 +252,7 @@ describe("a token that the keys of the issuer do not verify", () => {
           assert.deepStrictEqual(causesOf(logged), [gone])
           yield* answerWith(null)
           assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
-          assert.deepStrictEqual(causesOf(logged), [gone, { text: not_published, kid: "k99", alg: "ES256" }])
+          assert.deepStrictEqual(causesOf(logged), [gone, { text: notPublished, kid: "k99", alg: "ES256" }])
         })
       )
     )

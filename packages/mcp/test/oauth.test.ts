@@ -4,9 +4,9 @@ import { World } from "@quotewire/core/testing"
 import { OAuth } from "@quotewire/http"
 import { Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { Agents, base_url, toolsCall } from "./support/agents.ts"
+import { Agents, baseUrl, toolsCall } from "./support/agents.ts"
 import * as Issuer from "./support/issuer.ts"
-import { bearer, metadata_url, oauth, sendWith, withIssuer } from "./support/issuer.ts"
+import { bearer, metadataUrl, oauth, sendWith, withIssuer } from "./support/issuer.ts"
 
 const toolNames = (token: string) =>
   Effect.map(sendWith(token, { jsonrpc: "2.0", id: 1, method: "tools/list" }), ({ body }) =>
@@ -49,7 +49,7 @@ describe("a token of the issuer", () => {
         assert.include(names, "start_quote_request")
         assert.notInclude(names, "list_quote_requests")
       }),
-      { oauth: { issuer: Issuer.issuer_url } }
+      { oauth: { issuer: Issuer.issuerUrl } }
     )
   )
 
@@ -62,7 +62,7 @@ describe("a token of the issuer", () => {
         const header = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url")
         const cases: ReadonlyArray<readonly [string, Effect.Effect<string>]> = [
           ["another resource", token({ aud: "https://other.example/v1/mcp" })],
-          ["another resource", token({ aud: base_url })],
+          ["another resource", token({ aud: baseUrl })],
           ["another issuer", token({ iss: "https://login.example" })],
           ["has expired", token({ exp: 1 })],
           ["not valid yet", token({ nbf: 4_000_000_000 })],
@@ -81,7 +81,7 @@ describe("a token of the issuer", () => {
           assert.deepStrictEqual([status, body.error.code], [401, "authentication_failed"], reason)
           assert.include(body.error.message, reason)
           const told = `Bearer error="invalid_token", error_description="${body.error.message}", scope="quotes", `
-          assert.strictEqual(headers["www-authenticate"], `${told}resource_metadata="${metadata_url}"`)
+          assert.strictEqual(headers["www-authenticate"], `${told}resource_metadata="${metadataUrl}"`)
         }
       })
     )
@@ -167,7 +167,7 @@ describe("callers without a token", () => {
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const keyless = yield* sendWith(null, listRequests)
-        const challenge = `Bearer scope="quotes:all", resource_metadata="${metadata_url}"`
+        const challenge = `Bearer scope="quotes:all", resource_metadata="${metadataUrl}"`
         assert.deepStrictEqual([keyless.status, keyless.headers["www-authenticate"]], [401, challenge])
         const platform = yield* sendWith(yield* token(), listRequests)
         assert.deepStrictEqual([platform.status, platform.body.error.code], [403, "forbidden"])
@@ -193,7 +193,7 @@ describe("callers without a token", () => {
         Effect.fnUntraced(function* () {
           const { body, headers, status } = yield* sendWith(null)
           assert.deepStrictEqual([status, body.error.code], [401, "authentication_failed"])
-          assert.strictEqual(headers["www-authenticate"], `Bearer scope="quotes", resource_metadata="${metadata_url}"`)
+          assert.strictEqual(headers["www-authenticate"], `Bearer scope="quotes", resource_metadata="${metadataUrl}"`)
           const agents = yield* Agents
           assert.isFalse((yield* agents.call("get_capabilities", { line: "renters" }, "platform")).isError)
         }),
@@ -245,8 +245,8 @@ describe("the metadata of the endpoint", () => {
           const page = yield* agents.send({ method: "OPTIONS", path, headers: { origin: "https://pages.example" } })
           assert.deepStrictEqual([page.status, page.headers["access-control-allow-origin"]], [204, "*"])
           assert.deepStrictEqual(body, {
-            resource: `${base_url}/v1/mcp`,
-            authorization_servers: [Issuer.issuer_url],
+            resource: `${baseUrl}/v1/mcp`,
+            authorization_servers: [Issuer.issuerUrl],
             scopes_supported: ["quotes", "quotes:all"],
             bearer_methods_supported: ["header"],
             resource_name: "Insurance quotes"

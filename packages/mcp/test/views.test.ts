@@ -8,8 +8,8 @@ import { Agents, layer, modern, modernHeaders } from "./support/agents.ts"
 import { followed, startOf } from "./support/journey.ts"
 import { program } from "./support/program.ts"
 
-const mime_type = "text/html;profile=mcp-app"
-const shows = { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [mime_type] } } }
+const mimeType = "text/html;profile=mcp-app"
+const shows = { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [mimeType] } } }
 const uri = "ui://quotewire/quotes"
 
 /** Sends a message of 2026-07-28 by a program with these capabilities. */
@@ -31,7 +31,7 @@ const expected = ["get_quote_request", "get_quote"].map((name) => [name, { ui: {
 const isPage = ({ contents }: { readonly contents: ReadonlyArray<Record<string, string>> }) => {
   assert.lengthOf(contents, 1)
   const [page] = contents
-  assert.deepInclude(page, { uri, mimeType: mime_type })
+  assert.deepInclude(page, { uri, mimeType })
   assert.deepStrictEqual(Object(page)._meta.ui.csp, {
     connectDomains: [],
     resourceDomains: [],
@@ -66,7 +66,7 @@ describe("the pages of tools", () => {
       const { resources } = (yield* ask(shows, "resources/list")).body.result
       assert.deepStrictEqual(
         resources.map((one: Record<string, unknown>) => [one.uri, one.mimeType]),
-        [[uri, mime_type]]
+        [[uri, mimeType]]
       )
       const read = yield* ask(shows, "resources/read", { uri }, uri)
       isPage(read.body.result)

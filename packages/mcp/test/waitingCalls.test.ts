@@ -15,7 +15,7 @@ const heapUsed = () => {
 
 const application = Applications.smallest.renters
 const calls = 20
-const empty_lists = Array.from({ length: 40_000 }, () => [])
+const emptyLists = Array.from({ length: 40_000 }, () => [])
 
 /** Members that count as absent, as `null` does. */
 const nulls = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`n${at}`, null]))
@@ -61,11 +61,11 @@ describe("calls that wait for a person", () => {
       const begin = (number: number) => {
         const request_key = `0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c${10 + number}`
         const { params, ...message } = toolsCall("start_quote_request", { line: "renters", request_key, application })
-        const _meta = { progressToken: number, empty_lists }
+        const _meta = { progressToken: number, empty_lists: emptyLists }
         const unread = [
-          { empty_lists },
-          { uri: empty_lists, protocolVersion: empty_lists },
-          { requestState: "a", inputResponses: empty_lists }
+          { empty_lists: emptyLists },
+          { uri: emptyLists, protocolVersion: emptyLists },
+          { requestState: "a", inputResponses: emptyLists }
         ][number % 3]
         const body = JSON.stringify({ ...message, params: { ...params, ...unread, _meta } })
         return Effect.forkChild(send({ headers: own, body }))

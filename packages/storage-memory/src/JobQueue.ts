@@ -33,10 +33,10 @@ interface WorkspaceJobs {
   readonly lanes: Map<string, Lane>
 }
 
-const ordered_key = "ordered"
+const orderedKey = "ordered"
 const namedKey = (name: string): string => `lane ${name}`
 const keyOf = ({ lane, ordered }: Job.JobQueue): string =>
-  ordered ? ordered_key : lane === undefined ? "others" : namedKey(lane.name)
+  ordered ? orderedKey : lane === undefined ? "others" : namedKey(lane.name)
 
 /** Jobs of one workspace that are claimed by one rule: its ordered jobs, those of a named lane, or all others. */
 class Lane {
@@ -96,9 +96,9 @@ export class JobQueue {
   private readonly held = new Map<number, StoredJob>()
   private last_number = 0
 
-  add(workspace_id: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
+  add(workspaceId: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
     for (const job of jobs) {
-      const lane = this.lane(workspace_id, job)
+      const lane = this.lane(workspaceId, job)
       const { due_at, kind, payload } = job
       const number = ++this.last_number
       lane.waiting.insert({ lane, number, kind, due_at, payload, lease: 0, expired_leases: 0, lease_ends_at: 0 })
@@ -133,20 +133,20 @@ export class JobQueue {
     }
   }
 
-  moveClock(workspace_id: Ids.WorkspaceId, clock_offset_ms: number): void {
-    const workspace = this.workspace(workspace_id)
-    workspace.clock_offset_ms = clock_offset_ms
+  moveClock(workspaceId: Ids.WorkspaceId, clockOffsetMs: number): void {
+    const workspace = this.workspace(workspaceId)
+    workspace.clock_offset_ms = clockOffsetMs
     for (const lane of workspace.lanes.values()) this.refresh(lane)
   }
 
   /** Whether an ordered job of a workspace is due before a workspace time, except those that are finished. */
-  hasOrderedBefore(workspace_id: Ids.WorkspaceId, due_before: number, finished: ReadonlyArray<Job.Lease>): boolean {
-    const lane = this.orderedLane(workspace_id)
+  hasOrderedBefore(workspaceId: Ids.WorkspaceId, dueBefore: number, finished: ReadonlyArray<Job.Lease>): boolean {
+    const lane = this.orderedLane(workspaceId)
     if (lane === undefined) return false
     const numbers = new Set(finished.map(({ number }) => number))
-    const isOpen = ({ due_at, number }: DueTime) => due_at < due_before && !numbers.has(number)
+    const isOpen = ({ due_at, number }: DueTime) => due_at < dueBefore && !numbers.has(number)
     // Most often the first one is open, so the rest is not read.
-    for (const job of lane.waiting.downwards({ due_at: due_before, number: 0 })) if (isOpen(job)) return true
+    for (const job of lane.waiting.downwards({ due_at: dueBefore, number: 0 })) if (isOpen(job)) return true
     return [...lane.leased].some(isOpen)
   }
 
@@ -160,8 +160,8 @@ export class JobQueue {
   }
 
   /** Erases the jobs of a workspace, waiting and leased, and returns how many. The clock stays. */
-  erase(workspace_id: Ids.WorkspaceId): number {
-    const lanes = this.workspaces.get(workspace_id)?.lanes ?? new Map<string, Lane>()
+  erase(workspaceId: Ids.WorkspaceId): number {
+    const lanes = this.workspaces.get(workspaceId)?.lanes ?? new Map<string, Lane>()
     const jobs = [...lanes.values()].flatMap((lane) => lane.jobs)
     for (const lane of lanes.values()) this.orderOf(lane).remove(lane)
     for (const job of jobs) {
@@ -172,8 +172,8 @@ export class JobQueue {
     return jobs.length
   }
 
-  hasJobs(workspace_id: Ids.WorkspaceId): boolean {
-    return (this.workspaces.get(workspace_id)?.lanes.size ?? 0) > 0
+  hasJobs(workspaceId: Ids.WorkspaceId): boolean {
+    return (this.workspaces.get(workspaceId)?.lanes.size ?? 0) > 0
   }
 
   /** The first jobs of a named lane, waiting and leased, by due time. */
@@ -191,8 +191,8 @@ export class JobQueue {
   }
 
   /** When the next waiting job of a workspace is due, in real time; null if none waits. */
-  nextDueAt(workspace_id: Ids.WorkspaceId): number | null {
-    const lanes = this.workspaces.get(workspace_id)?.lanes.values() ?? []
+  nextDueAt(workspaceId: Ids.WorkspaceId): number | null {
+    const lanes = this.workspaces.get(workspaceId)?.lanes.values() ?? []
     return earliest(Array.from(lanes, ({ due_at }) => due_at))
   }
 
@@ -215,7 +215,7 @@ export class JobQueue {
   /** Claims from the lanes of all workspaces, one after another. */
   private claimAny(query: Storage.ClaimQuery): Storage.JobClaim {
     const { now, lease_ms, limit } = query
-    const earlier_lease_ends_at = this.leased.first?.lease_ends_at ?? never
+    const earlierLeaseEndsAt = this.leased.first?.lease_ends_at ?? never
     const jobs: Array<Job.ClaimedJob> = []
     /** When the lanes that this claim has filled may give more. */
     const full: Array<number> = []
@@ -225,7 +225,7 @@ export class JobQueue {
       jobs.push(...this.claimFrom(lane, { ...query, limit: limit - jobs.length }))
       if (lane.isFull) full.push(Math.max(lane.due_at, now + lease_ms))
     }
-    return { jobs, next_due_at: earliest([this.ready_at, earlier_lease_ends_at, ...full]), busy: false }
+    return { jobs, next_due_at: earliest([this.ready_at, earlierLeaseEndsAt, ...full]), busy: false }
   }
 
   /** Claims from the ordered jobs of one workspace. */
@@ -239,16 +239,16 @@ export class JobQueue {
       }
     }
     const jobs = this.claimFrom(lane, query)
-    const next_due_at = lane.isFull ? Math.max(lane.due_at, query.now + query.lease_ms) : lane.due_at
-    return { jobs, next_due_at: earliest([next_due_at]), busy: lane.isFull }
+    const nextDueAt = lane.isFull ? Math.max(lane.due_at, query.now + query.lease_ms) : lane.due_at
+    return { jobs, next_due_at: earliest([nextDueAt]), busy: lane.isFull }
   }
 
   /** An ordered lane gives all jobs with the earliest due time, or all that are due within `ahead_ms`; any other lane one. */
   private claimFrom(lane: Lane, { now, lease_ms, limit, ahead_ms }: Storage.ClaimQuery): ReadonlyArray<Job.ClaimedJob> {
-    const due_by = ahead_ms === undefined ? Math.min(lane.due_at, now) : now + ahead_ms
+    const dueBy = ahead_ms === undefined ? Math.min(lane.due_at, now) : now + ahead_ms
     const most = lane.queue.ordered ? limit : 1
     const jobs: Array<StoredJob> = []
-    for (let job = lane.waiting.first; job !== undefined && lane.due_at <= due_by; job = lane.waiting.first) {
+    for (let job = lane.waiting.first; job !== undefined && lane.due_at <= dueBy; job = lane.waiting.first) {
       if (jobs.length === most) break
       lane.waiting.remove(job)
       if (this.held.has(job.number)) job.expired_leases += 1
@@ -282,8 +282,8 @@ export class JobQueue {
     return job?.lease === lease && job.lane.workspace.id === workspace_id ? job : undefined
   }
 
-  private orderedLane(workspace_id: Ids.WorkspaceId): Lane | undefined {
-    return this.workspaces.get(workspace_id)?.lanes.get(ordered_key)
+  private orderedLane(workspaceId: Ids.WorkspaceId): Lane | undefined {
+    return this.workspaces.get(workspaceId)?.lanes.get(orderedKey)
   }
 
   private workspace(id: Ids.WorkspaceId): WorkspaceJobs {
@@ -292,8 +292,8 @@ export class JobQueue {
     return workspace
   }
 
-  private lane(workspace_id: Ids.WorkspaceId, queue: Job.JobQueue): Lane {
-    const workspace = this.workspace(workspace_id)
+  private lane(workspaceId: Ids.WorkspaceId, queue: Job.JobQueue): Lane {
+    const workspace = this.workspace(workspaceId)
     const key = keyOf(queue)
     const lane = workspace.lanes.get(key) ?? new Lane(workspace, queue)
     workspace.lanes.set(key, lane)
@@ -303,12 +303,12 @@ export class JobQueue {
   /** Moves a lane to where it belongs after a change of its jobs. */
   private refresh(lane: Lane): void {
     const first = lane.isFull ? undefined : lane.waiting.first
-    const ready_at = first === undefined ? never : lane.due_at
+    const readyAt = first === undefined ? never : lane.due_at
     const number = first?.number ?? 0
-    if (ready_at === lane.ready_at && number === lane.number) return
+    if (readyAt === lane.ready_at && number === lane.number) return
     const lanes = this.orderOf(lane)
     lanes.remove(lane)
-    lane.ready_at = ready_at
+    lane.ready_at = readyAt
     lane.number = number
     if (first !== undefined) lanes.insert(lane)
   }

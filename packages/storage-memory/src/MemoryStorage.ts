@@ -30,7 +30,7 @@ const copyableOf = (store: Store): Copyable => ({
   layer: layerOf(store),
   copy: () => copyableOf(store.copy()),
   isIdle: (now) => store.jobs.isIdle(now),
-  nextDueAt: (workspace_id) => store.jobs.nextDueAt(workspace_id)
+  nextDueAt: (workspaceId) => store.jobs.nextDueAt(workspaceId)
 })
 
 const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
@@ -61,7 +61,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
             erased
           )
         }),
-      rewrite: (workspace_id, rewrites) => Effect.sync(() => store.rewrite(workspace_id, rewrites)),
+      rewrite: (workspaceId, rewrites) => Effect.sync(() => store.rewrite(workspaceId, rewrites)),
       addCounts: (now, tallies) => Effect.sync(() => store.counts.add(now, tallies)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
@@ -139,8 +139,8 @@ class Store {
   }
 
   /** Replaces the bodies that are still as they were read, and returns how many. */
-  rewrite(workspace_id: Ids.WorkspaceId, rewrites: ReadonlyArray<Storage.Rewrite>): number {
-    const workspace = this.workspace(workspace_id)
+  rewrite(workspaceId: Ids.WorkspaceId, rewrites: ReadonlyArray<Storage.Rewrite>): number {
+    const workspace = this.workspace(workspaceId)
     return rewrites.filter((rewrite) => workspace.table(rewrite.kind).rewrite(rewrite)).length
   }
 

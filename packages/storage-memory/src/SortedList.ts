@@ -5,7 +5,7 @@ export type Compare<Key> = (first: Key, second: Key) => number
 export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
 
 // Small enough that an insertion is cheap, large enough that a million items need only a few thousand chunks.
-const chunk_items = 512
+const chunkItems = 512
 
 /**
  * Items in the order of their keys: an array in chunks, so that an insertion moves at most one chunk.
@@ -30,14 +30,14 @@ export class SortedList<Key, Item extends Key = Key> {
     const last = tail?.at(-1)
     // Most items come in order.
     if (tail === undefined || last === undefined || this.compare(last, item) < 0) {
-      if (tail === undefined || tail.length === chunk_items) this.chunks.push([item])
+      if (tail === undefined || tail.length === chunkItems) this.chunks.push([item])
       else tail.push(item)
       return
     }
     const at = this.chunkOf(item)
     const chunk = this.chunks[at] ?? []
     chunk.splice(this.indexIn(chunk, item), 0, item)
-    if (chunk.length > chunk_items) this.chunks.splice(at + 1, 0, chunk.splice(chunk_items >> 1))
+    if (chunk.length > chunkItems) this.chunks.splice(at + 1, 0, chunk.splice(chunkItems >> 1))
   }
 
   remove(key: Key): void {
@@ -50,7 +50,7 @@ export class SortedList<Key, Item extends Key = Key> {
     const next = this.chunks[at + 1]
     if (chunk.length === 0) {
       this.chunks.splice(at, 1)
-    } else if (next !== undefined && chunk.length + next.length <= chunk_items >> 1) {
+    } else if (next !== undefined && chunk.length + next.length <= chunkItems >> 1) {
       this.chunks.splice(at, 2, [...chunk, ...next])
     }
   }

@@ -79,7 +79,7 @@ export class Table {
     let scanned = 0
     let last = query.after
     for (const { newest } of this.inOrder(query)) {
-      if (scanned === Page.page_scan_records) return { records, next: last }
+      if (scanned === Page.pageScanRecords) return { records, next: last }
       scanned += 1
       if (matches(newest, query)) {
         if (records.length === query.limit) return { records, next: records.at(-1)?.id ?? query.after }
@@ -91,10 +91,10 @@ export class Table {
   }
 
   /** Erases the oldest records that were created before a time, and returns their ids. */
-  eraseOlder(created_before: number, limit: number): ReadonlyArray<string> {
+  eraseOlder(createdBefore: number, limit: number): ReadonlyArray<string> {
     const old: Array<Entry> = []
     for (const entry of this.ages.upwards()) {
-      if (old.length >= limit || entry.newest.created_at >= created_before) break
+      if (old.length >= limit || entry.newest.created_at >= createdBefore) break
       old.push(entry)
     }
     for (const entry of old) this.remove(entry)

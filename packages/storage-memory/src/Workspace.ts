@@ -34,8 +34,8 @@ export class Workspace {
   }
 
   /** Erases the oldest records of a kind, with their children if the kind says so. */
-  eraseRecords(kind: string, created_before: number, limit: number): Storage.Erased["records"] {
-    const ids = this.table(kind).eraseOlder(created_before, limit)
+  eraseRecords(kind: string, createdBefore: number, limit: number): Storage.Erased["records"] {
+    const ids = this.table(kind).eraseOlder(createdBefore, limit)
     const erased = new Map([[kind, ids.length]])
     const withChildren = kinds.byName(kind).erases_children ? [...this.tables] : []
     for (const [child, table] of withChildren) {
@@ -73,9 +73,9 @@ class Feed {
   private readonly events: Array<Change.NewEvent>
   private erased_through: number
 
-  constructor(events: Array<Change.NewEvent> = [], erased_through = 0) {
+  constructor(events: Array<Change.NewEvent> = [], erasedThrough = 0) {
     this.events = events
-    this.erased_through = erased_through
+    this.erased_through = erasedThrough
   }
 
   get size(): number {
@@ -92,16 +92,16 @@ class Feed {
 
   read(after: number, limit: number): Page.FeedPage {
     const start = Math.max(after - this.erased_through, 0)
-    const first_number = this.erased_through + start + 1
+    const firstNumber = this.erased_through + start + 1
     const events = this.events
       .slice(start, start + limit)
-      .map(({ id, occurred_at, body }, index) => ({ number: first_number + index, id, occurred_at, body }))
+      .map(({ id, occurred_at, body }, index) => ({ number: firstNumber + index, id, occurred_at, body }))
     return { events, erased_through: this.erased_through }
   }
 
   /** Erases from the front, up to the first event that did not occur before a time. Returns how many. */
-  eraseBefore(occurred_before: number, limit: number): number {
-    const kept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurred_before)
+  eraseBefore(occurredBefore: number, limit: number): number {
+    const kept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurredBefore)
     return this.eraseFirst(kept < 0 ? limit : kept)
   }
 

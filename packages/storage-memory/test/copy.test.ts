@@ -80,8 +80,8 @@ const everythingIn = Effect.fnUntraced(function* (storage: StorageService, works
   return found
 })
 
-const laneOf = (workspace_id: string, { lane, ordered }: Pick<Job.NewJob, "lane" | "ordered">) =>
-  `${workspace_id} ${lane === undefined ? ordered : JSON.stringify(lane)}`
+const laneOf = (workspaceId: string, { lane, ordered }: Pick<Job.NewJob, "lane" | "ordered">) =>
+  `${workspaceId} ${lane === undefined ? ordered : JSON.stringify(lane)}`
 
 /** The payloads of jobs by their lanes, in the order in which they come. */
 const byLane = (jobs: ReadonlyArray<readonly [lane: string, payload: string]>) =>
@@ -125,11 +125,11 @@ describe("a copy of a storage", () => {
             const [kept, spent] = [original.copy(), original.copy()]
             const before = yield* everythingIn(storage, seen.workspaces)
             const open = [...seen.open.values()].toSorted((one, other) => one.job.due_at - other.job.due_at)
-            for (const workspace_id of seen.workspaces) {
+            for (const workspaceId of seen.workspaces) {
               const due = open
-                .filter((job) => job.workspace_id === workspace_id)
-                .map(({ job }) => job.due_at - (seen.offsets.get(workspace_id) ?? 0))
-              assert.strictEqual(spent.nextDueAt(workspace_id), due.length === 0 ? null : Math.min(...due))
+                .filter((job) => job.workspace_id === workspaceId)
+                .map(({ job }) => job.due_at - (seen.offsets.get(workspaceId) ?? 0))
+              assert.strictEqual(spent.nextDueAt(workspaceId), due.length === 0 ? null : Math.min(...due))
             }
             const other = yield* serviceOf(spent.layer)
             for (const lease of seen.leases) {

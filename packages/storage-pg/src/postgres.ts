@@ -1,6 +1,6 @@
 import { Argument, type Storage } from "@quotewire/core"
 import { Effect, Layer, Redacted } from "effect"
-import { address_form, addressOf } from "./connection/Address.ts"
+import { addressForm, addressOf } from "./connection/Address.ts"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as PgStorage from "./PgStorage.ts"
 
@@ -34,5 +34,5 @@ export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, D
 
 const wrongUrl = new DatabaseRefused({
   reason: "address",
-  message: `url must be the address of a PostgreSQL database, ${address_form}`
+  message: `url must be the address of a PostgreSQL database, ${addressForm}`
 })

@@ -22,21 +22,21 @@ const carriersOf = (callBack: (ref: string) => void) => {
       return anOffer()
     }
   })
-  let refused_at: number | null = null
+  let refusedAt: number | null = null
   const limited = defineCarrier({
     id: "naic:10002",
     name: "Limited",
     lines,
     ask: () => {
       asked.limited += 1
-      if (refused_at !== null) {
-        return performance.now() - refused_at >= 1_400 ? anOffer() : Reply.unavailable("carrier_error")
+      if (refusedAt !== null) {
+        return performance.now() - refusedAt >= 1_400 ? anOffer() : Reply.unavailable("carrier_error")
       }
-      refused_at = performance.now()
+      refusedAt = performance.now()
       return Reply.unavailable("rate_limited", 1_500)
     }
   })
-  const calling_back = defineCarrier({
+  const callingBack = defineCarrier({
     id: "naic:10003",
     name: "Calling back",
     lines: { renters: { states: ["NY"], mode: "callback" } },
@@ -47,7 +47,7 @@ const carriersOf = (callBack: (ref: string) => void) => {
     },
     callback: ({ text }) => ({ ref: text, reply: anOffer() })
   })
-  return { asked, carriers: [slow, limited, calling_back] }
+  return { asked, carriers: [slow, limited, callingBack] }
 }
 
 describe("two processes on one database", () => {

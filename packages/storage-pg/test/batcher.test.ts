@@ -14,7 +14,7 @@ type Options = Batcher.BatcherOptions<Item, string, string>
 const answerAll: Options["send"] = (items) => Effect.succeed(items.map(({ name }) => Exit.succeed(`${name} is sent`)))
 
 /** A batcher whose batches take some time; what it sends, and what its items are answered. */
-const batching = Effect.fnUntraced(function* (takes_ms: number, options: Partial<Options> = {}) {
+const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<Options> = {}) {
   const sent: Array<string> = []
   const answers: Array<string> = []
   const send = options.send ?? answerAll
@@ -29,7 +29,7 @@ const batching = Effect.fnUntraced(function* (takes_ms: number, options: Partial
     send: (items) =>
       Effect.suspend(() => {
         sent.push(items.map(({ name }) => name).join(" "))
-        return Effect.andThen(Effect.sleep(takes_ms), send(items))
+        return Effect.andThen(Effect.sleep(takesMs), send(items))
       })
   }).pipe(Scope.provide(scope))
   const ask = (item: Item) =>

@@ -7,7 +7,7 @@ import { CarrierClient } from "../../core/src/carriers/CarrierClient.ts"
 import type { CallToCarrier } from "../../core/src/carriers/health/CarrierLimits.ts"
 import { eventuallyIn, open } from "./support/hosts.ts"
 
-const rate_per_minute = 40
+const ratePerMinute = 40
 
 const line: Carrier.CarrierLine = {
   states: ["TX"],
@@ -18,7 +18,7 @@ const line: Carrier.CarrierLine = {
   attempt_timeout_ms: 15_000,
   typical_ms: 1_000,
   hedge_after_ms: null,
-  rate_per_minute,
+  rate_per_minute: ratePerMinute,
   max_concurrent: 1_000
 }
 
@@ -77,12 +77,12 @@ describe("three hosts on one database", () => {
       const minutes = 3
       for (let minute = 0; minute < minutes; minute++) {
         const asks = hosts.flatMap((client) =>
-          Array.from({ length: rate_per_minute }, () => client.ask(of, Effect.succeed(true), Effect.succeed(true)))
+          Array.from({ length: ratePerMinute }, () => client.ask(of, Effect.succeed(true), Effect.succeed(true)))
         )
         yield* Effect.all(asks, { concurrency: "unbounded" })
         yield* TestClock.adjust("61 seconds")
       }
-      assert.lengthOf(asked, minutes * rate_per_minute)
+      assert.lengthOf(asked, minutes * ratePerMinute)
     })
   )
 

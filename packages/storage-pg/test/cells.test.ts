@@ -265,10 +265,10 @@ describe("claims of several cells", () => {
         }
       }
       const storage = yield* join([first, { name: second.name, storage: counted }, ...others])
-      const ends_at = 180_000
-      for (let now = 0; now < ends_at; now += 1_000) yield* claimed(storage, now)
+      const endsAt = 180_000
+      for (let now = 0; now < endsAt; now += 1_000) yield* claimed(storage, now)
       assert.isBelow(asked.length, 12)
-      const pauses = [...asked.slice(1), ends_at].map((now, place) => now - (asked[place] ?? 0))
+      const pauses = [...asked.slice(1), endsAt].map((now, place) => now - (asked[place] ?? 0))
       assert.isAtMost(Math.max(...pauses), 30_000)
     })
   )

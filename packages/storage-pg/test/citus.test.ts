@@ -11,7 +11,7 @@ import { KnownMigrations, known, type Migration, migrations } from "../src/migra
 import {
   type CitusSchema,
   cellsOf,
-  citus_url,
+  citusUrl,
   emptyAll,
   emptySchema,
   migrate,
@@ -30,7 +30,7 @@ const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.
 const event = (place: number): Change.NewEvent => ({ id: `evt_${place}`, occurred_at: place, body: "{}" })
 const write = (place: number) => Change.make(workspace(1), { events: [event(place)] })
 
-const query = (sql: string, url = citus_url ?? "") => Effect.promise(() => statements(url, sql))
+const query = (sql: string, url = citusUrl ?? "") => Effect.promise(() => statements(url, sql))
 
 /** A server of the cluster. */
 const Server = Schema.Struct({ host: Schema.String, port: Schema.Int })
@@ -46,7 +46,7 @@ const otherThan = ({ port }: typeof Server.Type) =>
     `select nodename as host, nodeport as port from pg_dist_node where shouldhaveshards and nodeport <> ${port}`
   ).pipe(Effect.map((rows) => readServers(rows)[0]))
 
-describe.skipIf(citus_url === undefined)(`on Citus (${needed})`, () => {
+describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
   describe.each([
     { name: "one cell", storage: oneCell },
     { name: "two cells", storage: twoCells }

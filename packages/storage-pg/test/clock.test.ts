@@ -32,8 +32,8 @@ const movableClock = () => {
 const toMillis = (clock: Clock.Clock) => Number(clock.currentTimeNanosUnsafe() / 1_000_000n)
 
 /** The database runs on this machine, so its time is the machine's; a clock that is off is off by more than this. */
-const near_ms = 10_000
-const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < near_ms
+const nearMs = 10_000
+const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < nearMs
 
 describe("a host that uses the clock of its database", () => {
   it.effect("has the database's time, whatever its own clock says", () =>
@@ -41,7 +41,7 @@ describe("a host that uses the clock of its database", () => {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
       const clock = yield* clockOf((yield* scopedDatabase).options)
       assert.isTrue(isNear(clock))
-      assert.isAtMost(Math.abs(toMillis(clock) - clock.currentTimeMillisUnsafe()), near_ms)
+      assert.isAtMost(Math.abs(toMillis(clock) - clock.currentTimeMillisUnsafe()), nearMs)
     })
   )
 
@@ -56,10 +56,10 @@ describe("a host that uses the clock of its database", () => {
               Effect.gen(function* () {
                 const own = movableClock()
                 const clock = yield* clockOf(options).pipe(Effect.provideService(Clock.Clock, own.clock))
-                for (const by_ms of jumps) {
-                  own.wall_ms += by_ms
+                for (const byMs of jumps) {
+                  own.wall_ms += byMs
                   assert.isTrue(isNear(clock))
-                  assert.isAtMost(Math.abs(toMillis(clock) - clock.currentTimeMillisUnsafe()), near_ms)
+                  assert.isAtMost(Math.abs(toMillis(clock) - clock.currentTimeMillisUnsafe()), nearMs)
                 }
               }).pipe(Effect.scoped)
             )

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventuallyIn } from "./support/hosts.ts"
 
-const seal_keys = World.sealKeys(0)
+const sealKeys = World.sealKeys(0)
 
 /** A process on the database. Once it is dead, its calls of storage never end. */
 const host = (options: PgStorage.Options) =>
@@ -22,7 +22,7 @@ const host = (options: PgStorage.Options) =>
           get: (key: Storage.RecordKey) => alive(port.get(key))
         }))
       ).pipe(Layer.provide(PgStorage.layer(options)))
-      const quotewire = embed({ storage, seal_keys, work: false, grace_ms: 0 })
+      const quotewire = embed({ storage, seal_keys: sealKeys, work: false, grace_ms: 0 })
       return {
         quotewire,
         isDead: () => isDead,
@@ -39,7 +39,7 @@ type Host = Effect.Success<ReturnType<typeof host>>
 const eventId = (place: number) => Ids.EventId.make(`evt_${place.toString().padStart(26, "0")}`)
 
 /** Commits events with these places to a feed. */
-const emit = ({ quotewire }: Host, workspace_id: Ids.WorkspaceId, places: ReadonlyArray<number>) =>
+const emit = ({ quotewire }: Host, workspaceId: Ids.WorkspaceId, places: ReadonlyArray<number>) =>
   Effect.promise(() =>
     quotewire.run(
       Effect.gen(function* () {
@@ -53,7 +53,7 @@ const emit = ({ quotewire }: Host, workspace_id: Ids.WorkspaceId, places: Readon
             resource: { type: "quote", id: "qt_1", version: 1 }
           })
         )
-        yield* (yield* Storage.Storage).commit(Change.make(workspace_id, { events }))
+        yield* (yield* Storage.Storage).commit(Change.make(workspaceId, { events }))
       })
     )
   )

@@ -7,12 +7,12 @@ import { open, type Port, workspace } from "./support/hosts.ts"
 // A longer run says how many: QUOTEWIRE_TEST_EVENTS=100000.
 const wanted = Number(process.env.QUOTEWIRE_TEST_EVENTS ?? 5_120)
 const writers = 32
-const changes_each = Math.ceil(wanted / writers / 2)
-const total = writers * changes_each * 2
+const changesEach = Math.ceil(wanted / writers / 2)
+const total = writers * changesEach * 2
 
 /** Writes changes of two events each, of which a third is refused at first. */
 const write = Effect.fnUntraced(function* (storage: Port, writer: number) {
-  for (let round = 0; round < changes_each; round++) {
+  for (let round = 0; round < changesEach; round++) {
     const name = `${writer}-${round}`
     const events = ["a", "b"].map((part) => ({ id: `evt_${name}${part}`, occurred_at: round, body: name }))
     const record = (version: number) =>

@@ -186,9 +186,9 @@ describe("two hosts on one database", () => {
           .map(({ ordered, lane, due_at }) => [ordered ? "ordered" : (lane?.name ?? "none"), due_at])
           .toSorted(),
         [10, 20]
-          .flatMap((due_at) => [
-            ["lane", due_at],
-            ["none", due_at]
+          .flatMap((dueAt) => [
+            ["lane", dueAt],
+            ["none", dueAt]
           ])
           .toSorted()
       )

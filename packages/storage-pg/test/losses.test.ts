@@ -62,14 +62,14 @@ const writers = 12
 const versions = 60
 
 /** Many writers at once, whose last step waits for something; answers how often one of them met a loss. */
-const load = (storage: Port, before_last: Effect.Effect<void> = Effect.void) =>
+const load = (storage: Port, beforeLast: Effect.Effect<void> = Effect.void) =>
   Effect.forEach(
     Array.from({ length: writers }, (_, writer) => writer),
     (writer) =>
       Effect.forEach(
         Array.from({ length: versions }, (_, version) => version + 1),
         (version) =>
-          Effect.andThen(version < versions ? Effect.void : before_last, insist(storage, step(writer, version)))
+          Effect.andThen(version < versions ? Effect.void : beforeLast, insist(storage, step(writer, version)))
       ),
     { concurrency: "unbounded" }
   ).pipe(Effect.map((losses) => losses.flat().reduce((sum, one) => sum + one, 0)))

@@ -90,7 +90,7 @@ describe("a cell that is lost", () => {
       const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
       const there = yield* placedIn(storage, second)
       const jobs = 6
-      for (let due_at = 1; due_at <= jobs; due_at++) yield* storage.commit(work(there, due_at))
+      for (let dueAt = 1; dueAt <= jobs; dueAt++) yield* storage.commit(work(there, dueAt))
       const given: Array<string> = []
       for (let now = 1_000; now < 25_000; now += 1_000) {
         const claiming = yield* Effect.forkChild(storage.claim({ now, lease_ms: 30_000, limit: 4 }))

@@ -44,12 +44,12 @@ describe("postgres", () => {
   it.live("makes a service of two environment variables, as the example does", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
-      const seal_key = generateSealKey()
-      const first = yield* embedded({ storage: postgres({ url, migrate: true }), seal_keys: [seal_key] })
+      const sealKey = generateSealKey()
+      const first = yield* embedded({ storage: postgres({ url, migrate: true }), seal_keys: [sealKey] })
       const { id } = yield* Effect.promise(() => first.createOrganization("Acme"))
       yield* Effect.promise(() => first.close())
       vi.stubEnv("DATABASE_URL", url)
-      vi.stubEnv("SEAL_KEY", seal_key)
+      vi.stubEnv("SEAL_KEY", sealKey)
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs().restoreAllMocks()))
       yield* Effect.promise(() => import("../../../examples/postgres.ts"))

@@ -5,7 +5,7 @@ import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventually, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
 import { Wire } from "./support/Wire.ts"
 
-const call_seconds = 1
+const callSeconds = 1
 
 /** A host whose wire to the database can be cut. */
 const behindWire = Effect.gen(function* () {
@@ -16,7 +16,12 @@ const behindWire = Effect.gen(function* () {
     (laid) => Effect.sync(() => laid.close())
   )
   address.host = `127.0.0.1:${wire.port}`
-  const options = { url: Redacted.make(address.href), call_seconds, statement_seconds: 1, connect_seconds: 1 }
+  const options = {
+    url: Redacted.make(address.href),
+    call_seconds: callSeconds,
+    statement_seconds: 1,
+    connect_seconds: 1
+  }
   return { wire, storage: yield* open(options) }
 })
 

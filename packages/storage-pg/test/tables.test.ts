@@ -25,8 +25,8 @@ const insertJob = (columns: Readonly<Record<string, string>>) => {
   return `insert into quotewire.job (${all.map(([name]) => name)}) values (${all.map(([, value]) => value)})`
 }
 
-const insertLane = (name: string, max_leased: number) =>
-  `insert into quotewire.lane (workspace_id, name, max_leased, urgent) values ('w', '${name}', ${max_leased}, false)`
+const insertLane = (name: string, maxLeased: number) =>
+  `insert into quotewire.lane (workspace_id, name, max_leased, urgent) values ('w', '${name}', ${maxLeased}, false)`
 
 const broken = [
   ["workspace_check", "insert into quotewire.workspace values ('w', 0, 0, 0, -1)"],

@@ -38,11 +38,11 @@ const rules = [
 const encryptedServer = Effect.acquireRelease(
   Effect.promise(async () => {
     const { server, client } = certificates
-    const server_files = { "server.crt": server.cert, "server.key": server.key, "clients.crt": client.cert }
+    const serverFiles = { "server.crt": server.cert, "server.key": server.key, "clients.crt": client.cert }
     const started = await PostgresServer.start({
       durable: false,
       settings: { ssl: "on", ssl_ca_file: "clients.crt" },
-      files: { ...server_files, "pg_hba.conf": rules }
+      files: { ...serverFiles, "pg_hba.conf": rules }
     })
     const users = ["plain", "tls", "mutual"].map((user) => `create role ${user} superuser login password 'secret'`)
     await statements(started.url("postgres"), ...users)

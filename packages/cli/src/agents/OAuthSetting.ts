@@ -10,12 +10,12 @@ export const oauth = textSetting(
 ).pipe(
   Flag.filterMap(
     (json) => Result.getSuccess(OAuth.fromJson(json)),
-    (json) => settingError("oauth", `be JSON such as ${oauth_example}; ${wrongOAuth(json)}`)
+    (json) => settingError("oauth", `be JSON such as ${oauthExample}; ${wrongOAuth(json)}`)
   ),
   Flag.optional
 )
 
-const oauth_example = '{"issuer":"https://login.example.com","environment":"live","organization_id":"org_…"}'
+const oauthExample = '{"issuer":"https://login.example.com","environment":"live","organization_id":"org_…"}'
 
 const wrongOAuth = (json: string): string =>
   Result.merge(Result.mapBoth(OAuth.fromJson(json), { onSuccess: () => "", onFailure: ({ message }) => message }))

@@ -7,7 +7,7 @@ export interface CarrierIds {
 }
 
 /** The most carriers named for each environment. Further ones are only counted. */
-const max_named = 20
+const maxNamed = 20
 
 /** Two lines for people: how many carriers each environment has, and their ids. */
 export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
@@ -20,7 +20,7 @@ export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
 
 const listed = (ids: ReadonlyArray<string>): string => {
   if (ids.length === 0) return "no carriers"
-  const more = ids.length - max_named
-  const named = ids.slice(0, max_named).join(", ")
+  const more = ids.length - maxNamed
+  const named = ids.slice(0, maxNamed).join(", ")
   return `${ids.length} ${ids.length === 1 ? "carrier" : "carriers"} (${named}${more > 0 ? `, and ${more} more` : ""})`
 }

@@ -40,12 +40,12 @@ export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string
 const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request"]): ReadonlyArray<string> => {
   if (kept === "none") return []
   const size = bytes === null ? "size unknown" : `${bytes} bytes`
-  const what = `${sign}${content_type ?? "no type"}, ${size}${kept === "whole" ? "" : kept_as[kept]}`
+  const what = `${sign}${content_type ?? "no type"}, ${size}${kept === "whole" ? "" : keptAs[kept]}`
   const lines = body === null ? [] : `${body}${kept === "cut" ? "…" : ""}`.split(/\r?\n/)
   return [what, ...lines.map((line) => `${sign}${line}`)]
 }
 
-const kept_as = { cut: ", cut", left_out: ", left out" }
+const keptAs = { cut: ", cut", left_out: ", left out" }
 
 /** A carrier's answer as lines for people: its kind first. */
 export const reply = (of: Carrier.CarrierReply): ReadonlyArray<string> => {

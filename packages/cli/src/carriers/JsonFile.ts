@@ -3,14 +3,14 @@ import * as ConfigFile from "../config/ConfigFile.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 
 /** The largest file that is read. */
-const max_bytes = 10_000_000
+const maxBytes = 10_000_000
 
 /** Reads a JSON file. Errors name its setting, `what`, such as `<file>`, and never repeat the text of the file. */
 export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const files = yield* FileSystem.FileSystem
   const unreadable = () => new CommandFailed({ message: `${what} must be a readable file.` })
   const { size } = yield* Effect.mapError(files.stat(path), unreadable)
-  if (size > max_bytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
+  if (size > maxBytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
   const text = yield* Effect.mapError(files.readFileString(path), unreadable)
   const paths = yield* Path.Path
   const shown = ConfigFile.shownFrom(paths)(paths.resolve(path))

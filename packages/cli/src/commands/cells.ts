@@ -15,9 +15,9 @@ const reportOf = (settings: Settings) =>
   )
 
 /** If due work waits longer than this, no host is claiming it. */
-const max_work_waits_ms = 60_000
+const maxWorkWaitsMs = 60_000
 
-const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > max_work_waits_ms
+const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > maxWorkWaitsMs
 
 const neglect = ({ work_waits_ms }: PgCells.CellReport): string =>
   `Its jobs have waited for ${Math.floor(work_waits_ms / 1_000)} seconds: check that a host runs its jobs (--work-cells).`
@@ -82,12 +82,12 @@ const roomFlag = Flag.Int("room").pipe(
   Flag.withDescription("The cell's share of new workspaces: 1 by default, 2 for twice as many, 0 for none")
 )
 
-const dry_run = Flag.Boolean("dry-run").pipe(
+const dryRun = Flag.Boolean("dry-run").pipe(
   Flag.withDefault(false),
   Flag.withDescription("Print the cell as it is, and change nothing")
 )
 
-const addFlags = { name: nameArgument, room: roomFlag, dry_run, ...flags }
+const addFlags = { name: nameArgument, room: roomFlag, dry_run: dryRun, ...flags }
 
 const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
   Effect.gen(function* () {

@@ -69,23 +69,26 @@ const environment = word("environment", Caller.Environment.literals, "Only this 
   Flag.optional
 )
 
-const carrier_id = Argument.String("carrier").pipe(Argument.withDescription("Id of the carrier, such as naic:12345"))
+const carrierId = Argument.String("carrier").pipe(Argument.withDescription("Id of the carrier, such as naic:12345"))
 
 /** `quotewire carriers reset` closes the circuits of a carrier. */
-export const reset = Command.make("reset", reportAllErrors({ carrier_id, line, environment, ...flags }), (settings) =>
-  Effect.gen(function* () {
-    const circuits = yield* Circuits.Circuits
-    const carriers = yield* circuits.reset({
-      carrier_id: settings.carrier_id,
-      line: Option.getOrUndefined(settings.line),
-      environment: Option.getOrUndefined(settings.environment),
-      organization_id: Option.getOrUndefined(settings.organization)
-    })
-    yield* print(carriers, settings)
-    if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
-  }).pipe(
-    Effect.catchTag("not_found", noOrganization),
-    Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
-    Database.withCircuits(settings)
-  )
+export const reset = Command.make(
+  "reset",
+  reportAllErrors({ carrier_id: carrierId, line, environment, ...flags }),
+  (settings) =>
+    Effect.gen(function* () {
+      const circuits = yield* Circuits.Circuits
+      const carriers = yield* circuits.reset({
+        carrier_id: settings.carrier_id,
+        line: Option.getOrUndefined(settings.line),
+        environment: Option.getOrUndefined(settings.environment),
+        organization_id: Option.getOrUndefined(settings.organization)
+      })
+      yield* print(carriers, settings)
+      if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
+    }).pipe(
+      Effect.catchTag("not_found", noOrganization),
+      Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
+      Database.withCircuits(settings)
+    )
 ).pipe(Command.withDescription("Close the open circuits of a carrier, so that every host asks it again"))

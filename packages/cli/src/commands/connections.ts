@@ -6,11 +6,11 @@ import * as Database from "../service/Database.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { config, json, word } from "../settings/Settings.ts"
-import { database, organization, seal_keys } from "../settings/StorageSettings.ts"
+import { database, organization, sealKeys } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 import { fieldErrors, noOrganization } from "./refusals.ts"
 
-const flags = { organization, config, ...database, seal_keys, json }
+const flags = { organization, config, ...database, seal_keys: sealKeys, json }
 
 const place = {
   ...flags,

@@ -6,7 +6,7 @@ import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json, word } from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
-import { database, organization, seal_keys } from "../settings/StorageSettings.ts"
+import { database, organization, sealKeys } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
 const flags = {
@@ -41,7 +41,7 @@ const flags = {
     Flag.withDescription("Print what would be erased, and change nothing")
   ),
   ...database,
-  seal_keys,
+  seal_keys: sealKeys,
   json
 }
 
@@ -106,11 +106,11 @@ const lineOf = ({ by, ended, erased_at, outcome, quote_request_id, quotes }: Era
     `${quotes} ${quotes === 1 ? "quote" : "quotes"}`
   ].join("  ")
 
-const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport, dry_run: boolean) => {
+const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport, dryRun: boolean) => {
   const all = erased + already_erased + to_erase
   if (all === 0) return ["Nothing was found, and nothing was changed."]
   const more = all > requests.length ? [`… and ${all - requests.length} more`] : []
-  const counts = dry_run
+  const counts = dryRun
     ? `To erase: ${to_erase}. Erased before: ${already_erased}. Nothing was changed.`
     : `Erased: ${erased}. Erased before: ${already_erased}.`
   return [...more, counts, gone, remains]

@@ -89,8 +89,8 @@ const resend = Command.make(
     event_id: eventArgument,
     ...HostClient.flags,
     forward_to: Flag.optional(Forward.target),
-    signing_secret: Flag.optional(Settings.signing_secret),
-    webhook_header_prefix: Settings.webhook_header_prefix,
+    signing_secret: Flag.optional(Settings.signingSecret),
+    webhook_header_prefix: Settings.webhookHeaderPrefix,
     subscription: subscriptionFlag
   }),
   ({ forward_to, signing_secret, subscription, ...settings }) =>

@@ -15,8 +15,8 @@ const flags = {
   forward_to: Forward.target,
   types: Feed.typesFlag,
   since: Feed.sinceFlag,
-  signing_secret: Flag.optional(Settings.signing_secret),
-  webhook_header_prefix: Settings.webhook_header_prefix
+  signing_secret: Flag.optional(Settings.signingSecret),
+  webhook_header_prefix: Settings.webhookHeaderPrefix
 }
 
 interface ListenSettings extends HostClient.HostSettings {
@@ -30,7 +30,7 @@ interface ListenSettings extends HostClient.HostSettings {
 /** The secret to sign with. A new one is printed, because the receiver needs it; a given one is not. */
 const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
   if (Option.isSome(signing_secret)) return signing_secret.value
-  const secret = Signature.makeSecret(randomBytes(Signature.secret_bytes))
+  const secret = Signature.makeSecret(randomBytes(Signature.secretBytes))
   yield* Console.log(json ? JSON.stringify({ signing_secret: secret }) : `Signing secret: ${secret}`)
   return Redacted.make(secret)
 })

@@ -10,19 +10,19 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Settings from "../settings/Settings.ts"
 
 /** The address of a running host to forward calls to, not that of its agent endpoint. */
-const host_url = Settings.textSetting(
+const hostUrl = Settings.textSetting(
   "base-url",
   "Address of a running host to forward calls to; by default, a sandbox in memory"
 ).pipe(
-  Flag.filterMap(Bridge.readHost, () => Settings.settingError("base-url", Bridge.host_rule)),
+  Flag.filterMap(Bridge.readHost, () => Settings.settingError("base-url", Bridge.hostRule)),
   Flag.optional
 )
 
 const flags = {
   ...HostSettings.flags("127.0.0.0/8,::1/128"),
-  port: Settings.agent_port,
-  base_url: host_url,
-  api_key: Settings.agent_key,
+  port: Settings.agentPort,
+  base_url: hostUrl,
+  api_key: Settings.agentKey,
   http: Settings.http
 }
 

@@ -10,17 +10,17 @@ import * as Settings from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
 import * as Output from "../terminal/Output.ts"
 
-const profileFlag = Settings.profile.pipe(Flag.withDefault(ProfileFile.default_name))
+const profileFlag = Settings.profile.pipe(Flag.withDefault(ProfileFile.defaultName))
 
-const key_form = "must be a complete API key, such as sandbox_server_…"
+const keyForm = "must be a complete API key, such as sandbox_server_…"
 
 /** Prompts for the key without echoing it, or reads it from standard input. */
-const readKey = Effect.fnUntraced(function* (base_url: string) {
+const readKey = Effect.fnUntraced(function* (baseUrl: string) {
   const { stdinIsTerminal } = yield* Stdio.Stdio
   const { canPrompt } = yield* TerminalCapabilities.TerminalCapabilities
   if (!(yield* stdinIsTerminal)) {
     const text = (yield* StandardInput.read("Type the key.")).trim()
-    return ApiKey.isWellFormed(text) ? Redacted.make(text) : yield* StandardInput.unreadable(key_form)
+    return ApiKey.isWellFormed(text) ? Redacted.make(text) : yield* StandardInput.unreadable(keyForm)
   }
   if (!canPrompt) {
     return yield* new CommandFailed({
@@ -29,15 +29,15 @@ const readKey = Effect.fnUntraced(function* (base_url: string) {
   }
   return yield* Prompt.run(
     Prompt.Hidden({
-      message: `API key for ${base_url}`,
+      message: `API key for ${baseUrl}`,
       validate: (text) =>
-        ApiKey.isWellFormed(text.trim()) ? Effect.succeed(text.trim()) : Effect.fail(`The key ${key_form}.`)
+        ApiKey.isWellFormed(text.trim()) ? Effect.succeed(text.trim()) : Effect.fail(`The key ${keyForm}.`)
     })
   ).pipe(Effect.catchTag("QuitError", () => Effect.fail(new CommandFailed({ message: "No key was saved." }))))
 })
 
 /** An id that no quote request has. */
-const no_request = `qreq_${"0".repeat(26)}`
+const noRequest = `qreq_${"0".repeat(26)}`
 
 /**
  * Fails unless the host accepts the key. Reads a quote request that does not exist, because every kind of key may read
@@ -46,7 +46,7 @@ const no_request = `qreq_${"0".repeat(26)}`
 const check = Effect.fnUntraced(function* (profile: ProfileFile.Profile) {
   const client = HostClient.make(profile)
   yield* Effect.tryPromise({
-    try: (signal) => client.get_quote_request({ id: no_request, wait_seconds: 0 }, { signal }),
+    try: (signal) => client.get_quote_request({ id: noRequest, wait_seconds: 0 }, { signal }),
     catch: (error) => error
   }).pipe(
     Effect.catch((error) => {
@@ -70,11 +70,11 @@ const lineOf = ({ base_url, environment, kind, name }: ReturnType<typeof printed
 /** `quotewire login` saves a key together with its host. */
 export const login = Command.make(
   "login",
-  reportAllErrors({ profile: profileFlag, base_url: Flag.optional(Settings.called_url), json: Settings.json }),
+  reportAllErrors({ profile: profileFlag, base_url: Flag.optional(Settings.calledUrl), json: Settings.json }),
   ({ base_url, json, profile: name }) =>
     Effect.gen(function* () {
       const before = (yield* ProfileFile.read).get(name)
-      const address = Option.getOrElse(base_url, () => before?.base_url ?? Settings.local_url)
+      const address = Option.getOrElse(base_url, () => before?.base_url ?? Settings.localUrl)
       const profile = { base_url: address, api_key: yield* readKey(address) }
       yield* check(profile)
       yield* ProfileFile.keep(name, profile)

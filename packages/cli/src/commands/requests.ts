@@ -45,8 +45,8 @@ const show = Command.make(
   reportAllErrors({
     id: idArgument,
     bodies,
-    ...StorageSettings.optional_database,
-    seal_keys: Flag.optional(StorageSettings.seal_keys),
+    ...StorageSettings.optionalDatabase,
+    seal_keys: Flag.optional(StorageSettings.sealKeys),
     ...HostClient.flags,
     api_key: Flag.optional(HostClient.flags.api_key)
   }),

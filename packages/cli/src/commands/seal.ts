@@ -6,9 +6,9 @@ import * as Service from "../service/Service.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json } from "../settings/Settings.ts"
-import { database, seal_keys } from "../settings/StorageSettings.ts"
+import { database, sealKeys } from "../settings/StorageSettings.ts"
 
-const flags = { ...database, seal_keys, json }
+const flags = { ...database, seal_keys: sealKeys, json }
 
 const noteOf = ({ position, removable, sealed }: SealedRows.SealKeyStatus, isNewest: boolean): string => {
   if (isNewest) return "seals new rows"
@@ -32,17 +32,17 @@ const status = Command.make("status", reportAllErrors(flags), (settings) =>
 ).pipe(Command.withDescription("Count what each seal key seals, and show which keys can be removed"))
 
 /** The shortest time between two progress lines, in milliseconds. */
-const print_every_ms = 1_000
+const printEveryMs = 1_000
 
 /** Prints the progress of a rotation to standard error, because standard output is for results. */
 const makePrinter = Effect.gen(function* () {
-  const begun_at = yield* Clock.currentTimeMillis
-  let printed_at = begun_at
+  const begunAt = yield* Clock.currentTimeMillis
+  let printedAt = begunAt
   return ({ pass, read, resealed, workspaces, workspaces_done }: SealedRows.SealProgress) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (now - printed_at < print_every_ms) return Effect.void
-      printed_at = now
-      const rate = Math.round((resealed * 1_000) / Math.max(1, now - begun_at))
+      if (now - printedAt < printEveryMs) return Effect.void
+      printedAt = now
+      const rate = Math.round((resealed * 1_000) / Math.max(1, now - begunAt))
       return Console.error(
         `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} sealed again, ${rate} a second.`
       )

@@ -24,12 +24,12 @@ import * as StorageSettings from "../settings/StorageSettings.ts"
 const flags = {
   ...HostSettings.flags(""),
   ...StorageSettings.database,
-  work_cells: StorageSettings.work_cells,
-  seal_keys: StorageSettings.seal_keys,
-  keyless_organization: StorageSettings.keyless_organization,
-  keyless_environment: StorageSettings.keyless_environment,
+  work_cells: StorageSettings.workCells,
+  seal_keys: StorageSettings.sealKeys,
+  keyless_organization: StorageSettings.keylessOrganization,
+  keyless_environment: StorageSettings.keylessEnvironment,
   migrate: StorageSettings.migrate,
-  no_worker: StorageSettings.no_worker,
+  no_worker: StorageSettings.noWorker,
   oauth: OAuthSetting.oauth,
   processes: Settings.processes
 }
@@ -92,7 +92,7 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   return { organization_id, environment, workspace_id: organization.workspaces[environment] }
 })
 
-const no_live_carriers =
+const noLiveCarriers =
   "This host has no live carriers, so live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
 /** Announces that a host is ready, and which carriers it has. */
@@ -100,7 +100,7 @@ const announce =
   ({ json }: Pick<ServeSettings, "json">): Primary.Announce =>
   ({ base_url, carriers, is_live_without_carriers }) =>
     Effect.gen(function* () {
-      if (is_live_without_carriers) yield* Effect.logWarning(no_live_carriers)
+      if (is_live_without_carriers) yield* Effect.logWarning(noLiveCarriers)
       if (json) yield* CarrierList.log(carriers)
       yield* Console.log(
         json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${CarrierList.text(carriers)}`

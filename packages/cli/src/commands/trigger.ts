@@ -29,19 +29,19 @@ const lineFlag = Flag.String("line").pipe(
   Flag.withDescription("Insurance line; by default the first that plays the scenario")
 )
 
-const unit_seconds = new Map([
+const unitSeconds = new Map([
   ["s", 1],
   ["m", 60],
   ["h", 3_600],
   ["d", 86_400]
 ])
-const max_seconds = 365 * 86_400
+const maxSeconds = 365 * 86_400
 
 /** Parses a duration such as `90s` or `1h` to seconds. */
 const readSeconds = (text: string): Option.Option<number> => {
   const [, amount = "", unit = ""] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? []
-  const seconds = Number(amount) * (unit_seconds.get(unit) ?? 0)
-  return seconds > 0 && seconds <= max_seconds ? Option.some(seconds) : Option.none()
+  const seconds = Number(amount) * (unitSeconds.get(unit) ?? 0)
+  return seconds > 0 && seconds <= maxSeconds ? Option.some(seconds) : Option.none()
 }
 
 const advance = Flag.String("advance").pipe(

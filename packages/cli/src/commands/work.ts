@@ -14,17 +14,17 @@ import * as StorageSettings from "../settings/StorageSettings.ts"
 
 const flags = {
   config: Settings.config,
-  base_url: Settings.public_url,
-  webhook_allow: Settings.webhook_allow(""),
-  webhook_header_prefix: Settings.webhook_header_prefix,
+  base_url: Settings.publicUrl,
+  webhook_allow: Settings.webhookAllow(""),
+  webhook_header_prefix: Settings.webhookHeaderPrefix,
   json: Settings.json,
   host: Settings.host,
-  metrics_port: Settings.metrics_port,
-  otlp_url: Settings.otlp_url,
-  log_format: Settings.log_format,
+  metrics_port: Settings.metricsPort,
+  otlp_url: Settings.otlpUrl,
+  log_format: Settings.logFormat,
   ...StorageSettings.database,
-  work_cells: StorageSettings.work_cells,
-  seal_keys: StorageSettings.seal_keys
+  work_cells: StorageSettings.workCells,
+  seal_keys: StorageSettings.sealKeys
 }
 
 // Includes the hosts' address: links in quotes lead to the hosts, and this process has no other way to know it.

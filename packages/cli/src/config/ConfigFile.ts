@@ -6,9 +6,9 @@ import * as LoadFault from "./LoadFault.ts"
 import { secondCopies } from "./SharedPackages.ts"
 
 /** The default files in the current folder, in lookup order. */
-const default_names = ["ts", "mts", "js", "mjs"].map((extension) => `quotewire.config.${extension}`)
+const defaultNames = ["ts", "mts", "js", "mjs"].map((extension) => `quotewire.config.${extension}`)
 
-const load_timeout_ms = 60_000
+const loadTimeoutMs = 60_000
 
 /**
  * Loads the configuration from the given file, or else from a default file in the current folder. Without either, it is
@@ -51,7 +51,7 @@ export const isFile = (file: string) =>
 
 const inCurrentFolder = Effect.gen(function* () {
   const path = yield* Path.Path
-  for (const name of default_names) {
+  for (const name of defaultNames) {
     const file = path.resolve(name)
     if (yield* isFile(file)) return file
   }
@@ -97,7 +97,7 @@ export const importFile = Effect.fnUntraced(function* (file: string, shown: (fil
     catch: (thrown) => new WrongUsage({ message: LoadFault.sentence(thrown, file, shown) })
   }).pipe(
     Effect.timeoutOrElse({
-      duration: load_timeout_ms,
+      duration: loadTimeoutMs,
       orElse: () => refused(`${shown(file)} did not finish loading within a minute.`)
     })
   )

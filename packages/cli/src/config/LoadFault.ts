@@ -12,11 +12,11 @@ export const sentence = (thrown: unknown, file: string, shown: (file: string) =>
   if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
   const at = (place: Place) => `${shown(place.file)}${place.place}`
   const said = messageOf(thrown)
-  const thrown_at = placeOfThrow(thrown, file)
-  if (thrown_at !== null) return `${at(thrown_at)} throws while it loads: ${thrown.name}: ${said}`
+  const thrownAt = placeOfThrow(thrown, file)
+  if (thrownAt !== null) return `${at(thrownAt)} throws while it loads: ${thrown.name}: ${said}`
   if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${said}`
-  const written_at = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
-  if (written_at !== null) return `${at(written_at)} does not compile: ${said}`
+  const writtenAt = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
+  if (writtenAt !== null) return `${at(writtenAt)} does not compile: ${said}`
   return `${shown(file)}, or a file that it imports, does not compile: ${said}`
 }
 
@@ -26,10 +26,10 @@ interface Place {
   readonly place: string
 }
 
-const max_characters = 2_000
+const maxCharacters = 2_000
 
 const cut = (message: string): string =>
-  message.length <= max_characters ? message : `${message.slice(0, max_characters)}…`
+  message.length <= maxCharacters ? message : `${message.slice(0, maxCharacters)}…`
 
 /** The message, including that of its cause. */
 const messageOf = (thrown: Error): string => {

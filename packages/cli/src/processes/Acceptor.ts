@@ -17,10 +17,10 @@ export interface Acceptor {
 }
 
 /** The most accepted connections that wait for a worker. Further ones are closed. */
-const max_waiting = 10_000
+const maxWaiting = 10_000
 
 /** How long handing over the last connections may take, in milliseconds. */
-const longest_handover_ms = 1_000
+const longestHandoverMs = 1_000
 
 /** Makes an acceptor that does not listen yet. */
 export const make = (): Acceptor => {
@@ -45,7 +45,7 @@ export const make = (): Acceptor => {
 
   const accept = (socket: Socket): void => {
     socket.on("error", () => {})
-    if (waiting.length === max_waiting) return void socket.destroy()
+    if (waiting.length === maxWaiting) return void socket.destroy()
     waiting.push(socket)
     distribute()
   }
@@ -71,7 +71,7 @@ export const make = (): Acceptor => {
         Effect.acquireRelease(bind(host, port, accept), ({ server }) =>
           Effect.andThen(
             stopAccepting(server),
-            Effect.timeoutOption(Effect.interruptible(handedOver), longest_handover_ms)
+            Effect.timeoutOption(Effect.interruptible(handedOver), longestHandoverMs)
           )
         ),
         ({ bound }) => bound

@@ -3,25 +3,24 @@
  */
 
 /** A process that served this long does not count as a failure, whatever ended it. */
-const long_enough_ms = 60_000
+const longEnoughMs = 60_000
 
-const shortest_wait_ms = 100
-const longest_wait_ms = 10_000
+const shortestWaitMs = 100
+const longestWaitMs = 10_000
 
 /** The number of consecutive failures that counts as a crash loop. */
-const most_failures = 10
+const mostFailures = 10
 
 /** How many consecutive failures still count after a process has served for this time. */
-export const failuresAfter = (failures: number, served_ms: number): number =>
-  served_ms >= long_enough_ms ? 0 : failures
+export const failuresAfter = (failures: number, servedMs: number): number => (servedMs >= longEnoughMs ? 0 : failures)
 
 /**
  * How long to wait before starting the next process, after this many consecutive failures: 100 ms, doubling each time,
  * up to 10 s.
  */
-export const wait_ms = (failures: number): number =>
-  Math.min(longest_wait_ms, shortest_wait_ms * 2 ** Math.max(0, failures - 1))
+export const waitMs = (failures: number): number =>
+  Math.min(longestWaitMs, shortestWaitMs * 2 ** Math.max(0, failures - 1))
 
 /** Whether every place has failed so often in a row that starting new processes is pointless. */
 export const isCrashLoop = (failures: ReadonlyArray<number>): boolean =>
-  failures.every((count) => count >= most_failures)
+  failures.every((count) => count >= mostFailures)

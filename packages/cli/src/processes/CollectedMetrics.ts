@@ -5,7 +5,7 @@ import type { WorkerProcess } from "./WorkerProcess.ts"
 import type { Settings } from "./Workers.ts"
 
 /** How long a worker may take to report its metrics, in milliseconds. */
-const longest_answer_ms = 1_000
+const longestAnswerMs = 1_000
 
 /** Collects the metrics of all workers and keeps the totals of those that have ended. */
 export interface CollectedMetrics {
@@ -23,7 +23,7 @@ export interface CollectedMetrics {
 
 /** Makes a collector without workers. */
 export const make = (): CollectedMetrics => {
-  const one_at_a_time = Semaphore.makeUnsafe(1)
+  const oneAtATime = Semaphore.makeUnsafe(1)
   const serving = new Set<WorkerProcess>()
   let past: MergedMetrics.Families = new Map()
   let replaced = 0
@@ -46,14 +46,14 @@ export const make = (): CollectedMetrics => {
       past = MergedMetrics.totals(MergedMetrics.merge([past, worker.reported()]))
       if (isUnexpected) replaced += 1
     },
-    text: one_at_a_time.withPermit(
+    text: oneAtATime.withPermit(
       Effect.gen(function* () {
         const asked = Array.from(serving)
         const answered = new Set<WorkerProcess>()
         const ask = (worker: WorkerProcess) =>
           Effect.tap(worker.metrics, () => Effect.sync(() => answered.add(worker))).pipe(
             Effect.raceFirst(worker.ended),
-            Effect.timeoutOption(longest_answer_ms)
+            Effect.timeoutOption(longestAnswerMs)
           )
         yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
         // A worker that has ended in the meantime is already counted among the past ones.

@@ -8,20 +8,20 @@ import * as Messages from "./Messages.ts"
  * The variable that marks the workers of a primary. Another program that uses `node:cluster` does not set it for its
  * workers.
  */
-export const worker_variable = "QUOTEWIRE_WORKER"
+export const workerVariable = "QUOTEWIRE_WORKER"
 
 /** The role of this process: the first worker of a primary, a later one, or standalone. */
 export const role = (): "alone" | "first" | "later" => {
-  const variable = cluster.isWorker ? process.env[worker_variable] : undefined
+  const variable = cluster.isWorker ? process.env[workerVariable] : undefined
   return variable === "first" || variable === "later" ? variable : "alone"
 }
 
 /** The variable that tells a worker the address that the primary is bound to. */
-export const bound_variable = "QUOTEWIRE_WORKER_ADDRESS"
+export const boundVariable = "QUOTEWIRE_WORKER_ADDRESS"
 
 /** Receives connections from the primary, and acknowledges each so that the primary sends the next one. */
 export const receiver = (): Receiver => ({
-  bound: Schema.decodeUnknownSync(Messages.Bound)(process.env[bound_variable]),
+  bound: Schema.decodeUnknownSync(Messages.Bound)(process.env[boundVariable]),
   receive: (accept) => {
     const onMessage = (message: unknown, socket: unknown) => {
       if (Messages.readOrder(message) !== "connection") return

@@ -3,7 +3,7 @@ import { CommandFailed, type WrongUsage } from "../settings/CommandErrors.ts"
 import * as BackOff from "./BackOff.ts"
 import type { Ready } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
-import { type Launched, monotonic_ms, type Workers } from "./Workers.ts"
+import { type Launched, monotonicMs, type Workers } from "./Workers.ts"
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
@@ -16,7 +16,7 @@ export interface Supervisor {
 }
 
 /** How long a replacement worker may take to start, in milliseconds. */
-const longest_start_ms = 120_000
+const longestStartMs = 120_000
 
 /** A place for one worker. Replacing the worker requires the lock. */
 interface Place {
@@ -42,13 +42,13 @@ const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
 /** Starts a replacement worker. */
 const launchNext = (workers: Workers) =>
   Effect.timeoutOrElse(workers.launch(false), {
-    duration: longest_start_ms,
+    duration: longestStartMs,
     orElse: () => Effect.fail(new CommandFailed({ message: "A process did not start within two minutes." }))
   })
 
 /** Whether the workers of all places are in a crash loop. */
 const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
-  Effect.map(monotonic_ms, (now) =>
+  Effect.map(monotonicMs, (now) =>
     BackOff.isCrashLoop(
       places.map(({ failures, ready_at_ms, worker }) =>
         workers.isServing(worker) ? BackOff.failuresAfter(failures, now - ready_at_ms) : failures
@@ -76,12 +76,12 @@ export const make = (count: number, workers: Workers): Supervisor => {
   /** Replaces a worker that has ended, after a pause that grows with each failure. */
   const replace = Effect.fnUntraced(function* (place: Place, how: string) {
     workers.forget(place.worker)
-    const served_ms = (yield* monotonic_ms) - place.ready_at_ms
-    place.failures = BackOff.failuresAfter(place.failures, served_ms) + 1
+    const servedMs = (yield* monotonicMs) - place.ready_at_ms
+    place.failures = BackOff.failuresAfter(place.failures, servedMs) + 1
     yield* logEnd(place, `A process ended with ${how}; replacing it`)
     let reason: CommandFailed | WrongUsage = crashLoop(how)
     while (!(yield* isCrashLoop(places, workers))) {
-      yield* Effect.sleep(BackOff.wait_ms(place.failures))
+      yield* Effect.sleep(BackOff.waitMs(place.failures))
       const launched = yield* Effect.result(next)
       if (Result.isSuccess(launched)) return occupy(place, launched.success)
       reason = launched.failure
@@ -130,4 +130,4 @@ const crashLoop = (how: string) =>
   new CommandFailed({ message: `Every process keeps crashing, most recently with ${how}.` })
 
 const logEnd = ({ failures, worker }: Place, text: string) =>
-  Effect.logWarning(text).pipe(Effect.annotateLogs({ pid: worker.pid, wait_ms: BackOff.wait_ms(failures) }))
+  Effect.logWarning(text).pipe(Effect.annotateLogs({ pid: worker.pid, wait_ms: BackOff.waitMs(failures) }))

@@ -4,7 +4,7 @@ import type { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as Messages from "./Messages.ts"
 
 /** How long to wait for the primary to let this process exit, in milliseconds. */
-const longest_leave_ms = 1_000
+const longestLeaveMs = 1_000
 
 /**
  * Runs a host as a worker until the primary orders it to end.
@@ -50,5 +50,5 @@ const report = (message: Messages.Report): Effect.Effect<void> =>
 const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* report({ _tag: "Drained", metrics: yield* Metrics.text })
-    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(left)), longest_leave_ms)
+    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(left)), longestLeaveMs)
   })

@@ -6,7 +6,7 @@ import { Deferred, Effect, Schema } from "effect"
 import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as MergedMetrics from "./MergedMetrics.ts"
 import * as Messages from "./Messages.ts"
-import { bound_variable, worker_variable } from "./Role.ts"
+import { boundVariable, workerVariable } from "./Role.ts"
 
 /** A worker, as the primary sees it. */
 export interface WorkerProcess {
@@ -37,7 +37,7 @@ export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<
     try: () => {
       cluster.setupPrimary({ exec: program, args: process.argv.slice(2) })
       const address = Schema.encodeSync(Messages.Bound)(bound)
-      return of(cluster.fork({ [worker_variable]: isFirst ? "first" : "later", [bound_variable]: address }))
+      return of(cluster.fork({ [workerVariable]: isFirst ? "first" : "later", [boundVariable]: address }))
     },
     catch: () => new CommandFailed({ message: "The operating system refused to start a process." })
   })

@@ -4,7 +4,7 @@ import type { Ready } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
 /** Monotonic time in milliseconds, because the uptime of a worker must not depend on the wall clock. */
-export const monotonic_ms = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+export const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** How to start workers, and what to call when they start and end. */
 export interface Settings {
@@ -39,7 +39,7 @@ export interface Workers {
 }
 
 /** How long a worker may take to stop, in milliseconds. The command must end within ten seconds. */
-const longest_drain_ms = 9_500
+const longestDrainMs = 9_500
 
 /** Makes the workers without starting any. When the scope closes, all of them stop at the same time. */
 export const make = Effect.fnUntraced(function* ({
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function* ({
   const stop = Effect.fnUntraced(function* (worker: WorkerProcess) {
     onStopping(worker)
     yield* worker.drain
-    if (!(yield* isWithin(longest_drain_ms, worker.ended))) {
+    if (!(yield* isWithin(longestDrainMs, worker.ended))) {
       yield* Effect.logWarning("Killed a process that did not finish its calls in time").pipe(
         Effect.annotateLogs({ pid: worker.pid })
       )
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function* ({
     )
     serving.add(worker)
     onReady(worker)
-    return { worker, ready, ready_at_ms: yield* monotonic_ms }
+    return { worker, ready, ready_at_ms: yield* monotonicMs }
   })
 
   yield* Effect.addFinalizer(() => Effect.forEach(alive, stop, { concurrency: "unbounded", discard: true }))
@@ -96,8 +96,8 @@ const endedEarly = (how: string) =>
   Effect.fail(new CommandFailed({ message: `A process ended with ${how} before it was ready.` }))
 
 /** Whether an effect ends within a time limit. Interruptible even in a finalizer. */
-const isWithin = (limit_ms: number, effect: Effect.Effect<unknown>): Effect.Effect<boolean> =>
+const isWithin = (limitMs: number, effect: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.interruptible(effect).pipe(
     Effect.as(true),
-    Effect.timeoutOrElse({ duration: limit_ms, orElse: () => Effect.succeed(false) })
+    Effect.timeoutOrElse({ duration: limitMs, orElse: () => Effect.succeed(false) })
   )

@@ -19,10 +19,10 @@ export interface Profile {
 export type Profiles = ReadonlyMap<string, Profile>
 
 /** The name of the default profile. */
-export const default_name = "default"
+export const defaultName = "default"
 
 /** The most profiles in the file. */
-const max_profiles = 100
+const maxProfiles = 100
 
 const Stored = Schema.Struct({
   profiles: Schema.Record(
@@ -133,9 +133,9 @@ const write = Effect.fnUntraced(
 /** Saves a profile, replacing one with the same name. */
 export const keep = Effect.fnUntraced(function* (name: string, profile: Profile) {
   const profiles = new Map(yield* read).set(name, profile)
-  if (profiles.size > max_profiles) {
+  if (profiles.size > maxProfiles) {
     return yield* new CommandFailed({
-      message: `You already have ${max_profiles} profiles, the maximum: remove one first.`
+      message: `You already have ${maxProfiles} profiles, the maximum: remove one first.`
     })
   }
   yield* write(profiles)

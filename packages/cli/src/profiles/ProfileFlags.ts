@@ -8,9 +8,9 @@ import * as ProfileFile from "./ProfileFile.ts"
  * Which host a command calls and with which key: explicit settings first, then a profile.
  */
 
-const set_name = Flag.optional(Settings.profile)
-const set_key = Flag.optional(Settings.caller_key)
-const set_url = Flag.optional(Settings.called_url)
+const setName = Flag.optional(Settings.profile)
+const setKey = Flag.optional(Settings.callerKey)
+const setUrl = Flag.optional(Settings.calledUrl)
 
 const wrong = (expected: string) => new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
 
@@ -26,14 +26,14 @@ const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =
  * never sent to the host of a profile that was not named. A profile's key is never sent to a different host.
  */
 const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
-  const [, name] = yield* set_name.parse(args)
-  const key = yield* valueOf(set_key, args)
-  const url = yield* valueOf(set_url, args)
+  const [, name] = yield* setName.parse(args)
+  const key = yield* valueOf(setKey, args)
+  const url = yield* valueOf(setUrl, args)
   if (key.is_set && (url.is_set || Option.isNone(name))) return null
   const profiles = yield* Effect.mapError(ProfileFile.read, ({ message }) =>
     wrong(`--profile cannot be used: ${message}`)
   )
-  const chosen = profiles.get(Option.getOrElse(name, () => ProfileFile.default_name))
+  const chosen = profiles.get(Option.getOrElse(name, () => ProfileFile.defaultName))
   const isOfHost = !url.is_set || url.value === chosen?.base_url
   if (chosen !== undefined && isOfHost) return chosen
   if (Option.isNone(name)) return null
@@ -45,11 +45,11 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
 })
 
 /** The named profile, which must exist if any of its values are needed. */
-export const profile = parsedAs(set_name, (args) => Effect.andThen(used(args), set_name.parse(args)))
+export const profile = parsedAs(setName, (args) => Effect.andThen(used(args), setName.parse(args)))
 
 /** The key to call with: the explicit one, or that of the profile. */
-export const api_key = parsedAs(Settings.caller_key, (args) =>
-  Effect.catchTag(Settings.caller_key.parse(args), "MissingOption", (missing) =>
+export const apiKey = parsedAs(Settings.callerKey, (args) =>
+  Effect.catchTag(Settings.callerKey.parse(args), "MissingOption", (missing) =>
     Effect.flatMap(used(args), (chosen) =>
       chosen === null ? Effect.fail(missing) : Effect.succeed([args.arguments, chosen.api_key] as const)
     )
@@ -57,8 +57,8 @@ export const api_key = parsedAs(Settings.caller_key, (args) =>
 )
 
 /** The host to call: the explicit one, that of the profile, or that of `quotewire dev`. */
-export const base_url = parsedAs(Settings.called_url, (args) =>
-  Effect.catchTag(Settings.called_url.parse(args), "MissingOption", () =>
-    Effect.map(used(args), (chosen) => [args.arguments, chosen?.base_url ?? Settings.local_url] as const)
+export const baseUrl = parsedAs(Settings.calledUrl, (args) =>
+  Effect.catchTag(Settings.calledUrl.parse(args), "MissingOption", () =>
+    Effect.map(used(args), (chosen) => [args.arguments, chosen?.base_url ?? Settings.localUrl] as const)
   )
 )

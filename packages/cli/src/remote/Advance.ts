@@ -5,7 +5,7 @@ import { printable } from "../carriers/CarrierText.ts"
 import * as HostClient from "./HostClient.ts"
 
 /** How often a long advance reports its progress. */
-const report_every = "3 seconds"
+const reportEvery = "3 seconds"
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
@@ -17,9 +17,9 @@ interface Asked {
 }
 
 /** How much time is left, and how fast it passes. */
-const progressOf = ({ at_ms, from, to }: Asked, reached: number, now_ms: number): string => {
+const progressOf = ({ at_ms, from, to }: Asked, reached: number, nowMs: number): string => {
   const left = Math.max(0, to - reached)
-  const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (now_ms - at_ms) / 1_000))
+  const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (nowMs - at_ms) / 1_000))
   return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} a second so far.`
 }
 
@@ -54,7 +54,7 @@ export const advance = Effect.fnUntraced(function* (client: HostClient.HostClien
   const asked = { from, to: from + seconds, at_ms: yield* Clock.currentTimeMillis }
   const reporting = reportProgress(client, asked, id).pipe(
     Effect.ignore,
-    Effect.delay(report_every),
+    Effect.delay(reportEvery),
     Effect.repeat(Schedule.forever)
   )
   yield* Effect.raceFirst(advancing, reporting)

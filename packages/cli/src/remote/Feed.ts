@@ -81,7 +81,7 @@ export const stored = (client: HostClient.HostClient, since: string): Stream.Str
  * happens, the wait grows tenfold, which makes 43,200 reads a day. A sandbox key may make 50,000, so some are left for
  * other calls.
  */
-const poll_ms = 200
+const pollMs = 200
 
 /**
  * The cursor to begin after. New events begin at the end of the feed.
@@ -112,7 +112,7 @@ export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient
     Effect.sync(() => new AbortController()),
     (controller) => Effect.sync(() => controller.abort())
   )
-  const feed = client.events({ after, poll_ms, signal })
+  const feed = client.events({ after, poll_ms: pollMs, signal })
   const following: Following = {
     events: Stream.catch(
       Stream.fromAsyncIterable(feed, (error) => error),

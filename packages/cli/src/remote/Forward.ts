@@ -44,7 +44,7 @@ export interface Forwarded {
 }
 
 /** The revision in which the feed is read. Each delivery names it. */
-const [{ date: schema_version }] = Revision.served
+const [{ date: latestRevision }] = Revision.served
 
 /** Makes the function that signs one event and sends it once. It never fails and does not follow redirects. */
 export const make = Effect.gen(function* () {
@@ -54,14 +54,14 @@ export const make = Effect.gen(function* () {
 
   const post = (receiver: Receiver, event: FeedEvent) =>
     Effect.gen(function* () {
-      const body = JSON.stringify({ ...event, schema_version })
+      const body = JSON.stringify({ ...event, schema_version: latestRevision })
       const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const secrets = [Redacted.value(receiver.secret)]
       const signature = yield* Signature.sign(mac, secrets, event.id, timestamp, body, keys)
       const request = HttpClientRequest.post(receiver.url).pipe(
         HttpClientRequest.bodyText(body, "application/json"),
         HttpClientRequest.setHeaders({
-          "user-agent": NodeWebhookSender.default_user_agent,
+          "user-agent": NodeWebhookSender.defaultUserAgent,
           accept: "*/*",
           "accept-encoding": "identity",
           ...Signature.headersOf({ id: event.id, timestamp, signature, prefix: receiver.header_prefix })
@@ -73,12 +73,12 @@ export const make = Effect.gen(function* () {
     })
 
   return Effect.fnUntraced(function* (receiver: Receiver, event: FeedEvent) {
-    const began_ms = yield* Monotonic.millis
+    const beganMs = yield* Monotonic.millis
     const answer = yield* post(receiver, event).pipe(
-      Effect.timeoutOption(WebhookSender.default_deadline_ms),
+      Effect.timeoutOption(WebhookSender.defaultDeadlineMs),
       Effect.result
     )
-    const duration_ms = yield* Monotonic.since(began_ms)
+    const duration_ms = yield* Monotonic.since(beganMs)
     if (Result.isFailure(answer)) return failed(failureOf(answer.failure), duration_ms)
     return Option.match(answer.success, {
       onNone: () => failed("timed_out", duration_ms),

@@ -15,8 +15,8 @@ import * as AnswerCheck from "./AnswerCheck.ts"
 /** The flags that all commands calling a host share. */
 export const flags = {
   profile: ProfileFlags.profile,
-  api_key: ProfileFlags.api_key,
-  base_url: ProfileFlags.base_url,
+  api_key: ProfileFlags.apiKey,
+  base_url: ProfileFlags.baseUrl,
   json: Settings.json
 }
 
@@ -70,11 +70,8 @@ export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => 
  * Fails if the next cursor of a list equals the previous one: otherwise the command would request the same page
  * forever.
  */
-export const refuseRepeated = (
-  cursor: string | null,
-  next_cursor: string | null
-): Effect.Effect<void, CommandFailed> =>
-  cursor !== null && cursor === next_cursor
+export const refuseRepeated = (cursor: string | null, nextCursor: string | null): Effect.Effect<void, CommandFailed> =>
+  cursor !== null && cursor === nextCursor
     ? Effect.fail(new CommandFailed({ message: "The host keeps returning the same page of a list." }))
     : Effect.void
 

@@ -15,23 +15,23 @@ export type Entry = AnswerOf<"list_api_requests">["requests"][number]
  * The operation that reads the log. Its own calls are logged too but left out here: otherwise each poll would show the
  * previous one.
  */
-const own_operation = "list_api_requests"
+const ownOperation = "list_api_requests"
 
 /** Whether a call was made by this command, or by `quotewire listen` to wait for events. */
 const isOwn = ({ agent, operation }: Entry): boolean =>
-  operation === own_operation || (operation === "list_events" && agent.user_agent === HostClient.listener)
+  operation === ownOperation || (operation === "list_events" && agent.user_agent === HostClient.listener)
 
 /** How many entries are shown at the start. */
-const first_entries = 10
+const firstEntries = 10
 
 /** How long to wait before the next poll, in milliseconds. Hosts write entries every half second. */
-const poll_ms = 2_000
+const pollMs = 2_000
 
 /**
  * How far each poll overlaps the previous one, in milliseconds: hosts write entries with a delay, and several hosts
  * write out of order.
  */
-const overlap_ms = 10_000
+const overlapMs = 10_000
 
 /** What has been seen so far. */
 interface Seen {
@@ -63,7 +63,7 @@ const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<R
 /** The time from which the next poll reads: a little before the newest entry, but never before the first poll. */
 const sinceOf = ({ floor, newest }: Seen): string | null => {
   if (floor === null || newest === null) return null
-  const from = Timestamp.fromMillis(Date.parse(newest) - overlap_ms)
+  const from = Timestamp.fromMillis(Date.parse(newest) - overlapMs)
   return from > floor ? from : floor
 }
 
@@ -71,7 +71,7 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
   const since = sinceOf(before)
   const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
   const unseen = found.filter((entry) => !isOwn(entry) && !before.ids.has(entry.request_id))
-  const entries = (since === null ? unseen.slice(0, first_entries) : unseen).toReversed()
+  const entries = (since === null ? unseen.slice(0, firstEntries) : unseen).toReversed()
   const newest = found[0]?.created_at ?? before.newest
   const after: Seen = {
     floor: before.floor ?? newest,
@@ -88,7 +88,7 @@ export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, 
   const patient = HostClient.make(settings, { max_retries: 20 })
   return Stream.paginate(nothing, (seen) =>
     Effect.gen(function* () {
-      if (seen !== nothing) yield* Effect.sleep(poll_ms)
+      if (seen !== nothing) yield* Effect.sleep(pollMs)
       const { after, entries } = yield* look(seen === nothing ? client : patient, seen)
       return [entries, Option.some(after)] as const
     })

@@ -1,16 +1,16 @@
 /** How many letters may differ between the typed text and a suggestion. */
-const max_edits = 2
+const maxEdits = 2
 
 /** Suggests the closest known words: `; the closest is quote.created`. Empty if none is close. */
 export const closest = (text: string, words: ReadonlyArray<string>): string => {
-  const distances = words.map((word) => ({ word, edits: editsBetween(text.slice(0, max_length), word) }))
-  const fewest = Math.min(max_edits, ...distances.map(({ edits }) => edits))
+  const distances = words.map((word) => ({ word, edits: editsBetween(text.slice(0, maxLength), word) }))
+  const fewest = Math.min(maxEdits, ...distances.map(({ edits }) => edits))
   const close = distances.filter(({ edits }) => edits === fewest).map(({ word }) => word)
   return close.length === 0 ? "" : `; the closest is ${close.join(" or ")}`
 }
 
 /** How many letters of the typed text are compared. No known word is longer. */
-const max_length = 64
+const maxLength = 64
 
 /** How many letters must be added, dropped or replaced (Levenshtein). */
 const editsBetween = (from: string, to: string): number => {

@@ -61,13 +61,13 @@ export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, Wr
 
 const wrongWorkCells = (what: string) => new WrongUsage({ message: `${settingError("work-cells", what)}.` })
 
-const cellsAt = Effect.fnUntraced(function* (file: string, work_cells: Option.Option<ReadonlyArray<string>>) {
+const cellsAt = Effect.fnUntraced(function* (file: string, workCells: Option.Option<ReadonlyArray<string>>) {
   const cells = yield* CellsFile.read(file)
-  if (Option.isNone(work_cells)) return { cells, work: {} }
-  if (PgCells.unknownCell(cells, work_cells.value) !== undefined) {
+  if (Option.isNone(workCells)) return { cells, work: {} }
+  if (PgCells.unknownCell(cells, workCells.value) !== undefined) {
     return yield* wrongWorkCells("name cells of the file of cells, separated by commas")
   }
-  return { cells, work: { work_cells: work_cells.value } }
+  return { cells, work: { work_cells: workCells.value } }
 })
 
 /**

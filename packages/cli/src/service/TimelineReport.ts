@@ -14,7 +14,7 @@ const unusedSettings: Service.ServiceSettings = {
   request_log: false,
   feedback: false,
   webhook_allow: [],
-  webhook_header_prefix: Signature.default_header_prefix
+  webhook_header_prefix: Signature.defaultHeaderPrefix
 }
 
 interface TimelineSettings extends StorageSettings {

@@ -20,10 +20,10 @@ export const secret = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-export const toggle = (name: string, description: string, by_default = false) =>
+export const toggle = (name: string, description: string, byDefault = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
-    Flag.withDefault(by_default),
+    Flag.withDefault(byDefault),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
@@ -99,10 +99,10 @@ const baseAddress = (name: string, description: string) =>
   )
 
 /** The address that callers use. */
-export const public_url = baseAddress("base-url", "Address that callers use")
+export const publicUrl = baseAddress("base-url", "Address that callers use")
 
 /** The address that callers use, if it differs from the one that the host listens on. */
-export const base_url = Flag.optional(public_url)
+export const baseUrl = Flag.optional(publicUrl)
 
 const keyOf = (description: string) =>
   secret("api-key", description).pipe(
@@ -113,19 +113,19 @@ const keyOf = (description: string) =>
   )
 
 /** The key that the agent of `quotewire mcp` calls with. */
-export const agent_key = Flag.optional(keyOf("API key to call with; none by default"))
+export const agentKey = Flag.optional(keyOf("API key to call with; none by default"))
 
 /** The key that a command calls a running host with. */
-export const caller_key = keyOf("API key to call the host with")
+export const callerKey = keyOf("API key to call the host with")
 
 /** The running host that a command calls. */
-export const called_url = baseAddress(
+export const calledUrl = baseAddress(
   "base-url",
   "Address of the host; by default that of the profile, or http://127.0.0.1:8787, where quotewire dev listens"
 )
 
 /** The host that a command calls if nothing else is set: that of `quotewire dev`. */
-export const local_url = "http://127.0.0.1:8787"
+export const localUrl = "http://127.0.0.1:8787"
 
 /** Whether a profile can have this name. Names are printed, so a key is not allowed. */
 export const isProfileName = (name: string): boolean =>
@@ -142,7 +142,7 @@ export const profile = textSetting("profile", "Name of a profile; by default, th
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
 
 /** The port where `quotewire mcp` serves the pages of quote links and, with `--http`, the agent. */
-export const agent_port = portOr(0)
+export const agentPort = portOr(0)
 
 const origins = (name: string, description: string) =>
   textSetting(name, description).pipe(
@@ -154,19 +154,19 @@ const origins = (name: string, description: string) =>
   )
 
 /** Web pages that may call with a widget key. */
-export const cors_origins = origins(
+export const corsOrigins = origins(
   "cors-origins",
   "Origins, separated by commas, whose pages may call with a widget key"
 )
 
 /** Web pages that may call the agent endpoint. Other programs send no origin. */
-export const mcp_origins = origins(
+export const mcpOrigins = origins(
   "mcp-origins",
   "Origins, separated by commas, whose pages may call the agent endpoint"
 )
 
 /** Networks that webhooks may reach besides public ones, even over plain HTTP; `fallback` by default. */
-export const webhook_allow = (fallback: string) =>
+export const webhookAllow = (fallback: string) =>
   textSetting(
     "webhook-allow",
     `Networks that webhooks may reach besides public ones, also over plain HTTP; ${fallback === "" ? "none" : fallback} by default`
@@ -179,7 +179,7 @@ export const webhook_allow = (fallback: string) =>
   )
 
 /** The secret for signing forwarded events. */
-export const signing_secret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
+export const signingSecret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
   Flag.filter(
     (text) => Signature.isSecret(Redacted.value(text)),
     () => settingError("signing-secret", "be whsec_ and 24 to 64 random bytes in base64, as listen prints it")
@@ -187,11 +187,11 @@ export const signing_secret = secret("signing-secret", "Secret to sign events wi
 )
 
 /** The prefix of the second set of webhook headers. */
-export const webhook_header_prefix = textSetting(
+export const webhookHeaderPrefix = textSetting(
   "webhook-header-prefix",
   "Prefix of the second set of webhook headers; quotewire- by default"
 ).pipe(
-  Flag.withDefault(Signature.default_header_prefix),
+  Flag.withDefault(Signature.defaultHeaderPrefix),
   Flag.filter(
     (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
     () => settingError("webhook-header-prefix", "be lower-case letters, digits and hyphens, and end with a hyphen")
@@ -202,7 +202,7 @@ export const webhook_header_prefix = textSetting(
 export const json = toggle("json", "Print one line of JSON, and nothing else on standard output")
 
 /** Turns rate limits off. */
-export const no_limits = toggle("no-limits", "Turn rate limits off, for load tests")
+export const noLimits = toggle("no-limits", "Turn rate limits off, for load tests")
 
 /** Rate limits that differ from the contract's. */
 export const limits = textSetting("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
@@ -216,7 +216,7 @@ export const limits = textSetting("limits", "Rate limits as JSON; omitted ones k
 const wrongIn = (text: string): string => Result.merge(Result.map(Limits.readLimits(text), () => ""))
 
 /** The proxies that are trusted to report a caller's address. */
-export const trust_proxy = textSetting(
+export const trustProxy = textSetting(
   "trust-proxy",
   "Trusted proxies in front of the host: how many, or their networks; none by default"
 ).pipe(
@@ -228,23 +228,23 @@ export const trust_proxy = textSetting(
 )
 
 /** The header in which those proxies report a caller's address. */
-export const proxy_header = choice(
+export const proxyHeader = choice(
   "proxy-header",
   ClientAddress.proxyHeaders,
   "Header that trusted proxies write: x-forwarded-for (the default) or forwarded"
 ).pipe(Flag.withDefault<ClientAddress.ProxyHeader>("x-forwarded-for"))
 
 /** Whether calls are logged for `GET /v1/requests`. */
-export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
+export const requestLog = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
 
 /** Whether reports about the API are accepted. */
 export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback; --no-feedback turns it off", true)
 
 /** The port that serves `/metrics`; off by default. */
-export const metrics_port = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
+export const metricsPort = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
 
 /** The collector that receives traces; off by default. */
-export const otlp_url = baseAddress("otlp-url", "OpenTelemetry collector that receives traces; off by default").pipe(
+export const otlpUrl = baseAddress("otlp-url", "OpenTelemetry collector that receives traces; off by default").pipe(
   Flag.optional
 )
 
@@ -253,31 +253,31 @@ const logFormats = ["logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
 /** The most processes of one command. */
-const max_processes = 64
+const maxProcesses = 64
 
 const readProcesses = (text: string): Option.Option<number | "auto"> => {
   if (text === "auto") return Option.some(text)
   const count = /^\d{1,2}$/.test(text) ? Number(text) : 0
-  return count >= 1 && count <= max_processes ? Option.some(count) : Option.none()
+  return count >= 1 && count <= maxProcesses ? Option.some(count) : Option.none()
 }
 
 /** How many processes answer on one port; `auto` is one for each core. */
 export const processes = textSetting(
   "processes",
-  `Processes that answer on one port: 1 (the default) to ${max_processes}, or auto for one per core`
+  `Processes that answer on one port: 1 (the default) to ${maxProcesses}, or auto for one per core`
 ).pipe(
   Flag.filterMap(readProcesses, () =>
-    settingError("processes", `be a whole number from 1 to ${max_processes}, or auto for one per core`)
+    settingError("processes", `be a whole number from 1 to ${maxProcesses}, or auto for one per core`)
   ),
   Flag.withDefault<number | "auto">(1)
 )
 
 /** How many processes to run: the given number or, for `auto`, one for each core. */
 export const countOf = (setting: number | "auto", cores: number): number =>
-  setting === "auto" ? Math.min(cores, max_processes) : setting
+  setting === "auto" ? Math.min(cores, maxProcesses) : setting
 
 /** The format of the logs. */
-export const log_format = choice(
+export const logFormat = choice(
   "log-format",
   logFormats,
   "Format of the logs on standard error: logfmt (the default) or json"

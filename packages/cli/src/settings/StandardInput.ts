@@ -2,19 +2,19 @@ import { ByteSize, Console, Effect, Stdio, Stream } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 
 /** The most that is read, in bytes. */
-const max_bytes = 256 * 1_024
+const maxBytes = 256 * 1_024
 
 /**
  * Reads standard input to its end. For values that must not be arguments, because other users can see those.
  *
  * Prompts a user at a terminal. No message repeats what was read.
  */
-export const read = Effect.fnUntraced(function* (what_to_type: string) {
+export const read = Effect.fnUntraced(function* (whatToType: string) {
   const { stdin, stdinIsTerminal } = yield* Stdio.Stdio
-  if (yield* stdinIsTerminal) yield* Console.error(what_to_type)
+  if (yield* stdinIsTerminal) yield* Console.error(whatToType)
   const bytes = yield* stdin.pipe(
     Stream.mapError(() => unreadable("cannot be read")),
-    Stream.limitBytes(ByteSize.bytes(max_bytes), () => Stream.fail(unreadable(`must have at most ${max_bytes} bytes`))),
+    Stream.limitBytes(ByteSize.bytes(maxBytes), () => Stream.fail(unreadable(`must have at most ${maxBytes} bytes`))),
     Stream.mkUint8Array
   )
   return yield* Effect.try({

@@ -12,7 +12,7 @@ export const isDatabaseUrl = (text: string): boolean => {
 }
 
 /** The PostgreSQL database that stores everything. */
-const database_url = secret("database-url", "PostgreSQL database, postgres://user:password@host:5432/database").pipe(
+const databaseUrl = secret("database-url", "PostgreSQL database, postgres://user:password@host:5432/database").pipe(
   Flag.filter(
     (url) => isDatabaseUrl(Redacted.value(url)),
     () => settingError("database-url", "be an address such as postgres://user:password@host:5432/database")
@@ -26,7 +26,7 @@ export const cells = textSetting(
 )
 
 /** The cells that a process claims jobs from. */
-export const work_cells = textSetting(
+export const workCells = textSetting(
   "work-cells",
   "Names of cells, separated by commas, whose jobs this process runs; all by default"
 ).pipe(
@@ -35,10 +35,10 @@ export const work_cells = textSetting(
 )
 
 /** Where all data is stored: one database or several cells. One of them must be set. */
-export const database = { database_url: requiredUnless(database_url, cells), cells: Flag.optional(cells) }
+export const database = { database_url: requiredUnless(databaseUrl, cells), cells: Flag.optional(cells) }
 
 /** The same for a command that does not always need it. */
-export const optional_database = { database_url: Flag.optional(database_url), cells: Flag.optional(cells) }
+export const optionalDatabase = { database_url: Flag.optional(databaseUrl), cells: Flag.optional(cells) }
 
 /** The values of these flags. */
 export interface DatabaseSettings {
@@ -59,7 +59,7 @@ const readSealKeys = (text: string): Option.Option<SealKeys> => {
 }
 
 /** The keys that encrypt signing secrets and applicants' facts at rest, newest first. */
-export const seal_keys = secret(
+export const sealKeys = secret(
   "seal-keys",
   "Keys that encrypt secrets and facts at rest: 32 bytes each in base64, comma-separated, newest first"
 ).pipe(
@@ -93,13 +93,13 @@ export const organizationNamed = (name: string, description: string) =>
 export const organization = organizationNamed("organization", "Id of the organization, org_…")
 
 /** The organization that agents without a key act for, at the agent endpoint only. */
-export const keyless_organization = organizationNamed(
+export const keylessOrganization = organizationNamed(
   "keyless-organization",
   "Organization that agents without a key act for; none by default"
 ).pipe(Flag.optional)
 
 /** The environment in which callers without a key act. */
-export const keyless_environment = choice(
+export const keylessEnvironment = choice(
   "keyless-environment",
   Caller.Environment.literals,
   "Environment that agents without a key act in: sandbox (the default) or live"
@@ -109,4 +109,4 @@ export const keyless_environment = choice(
 export const migrate = toggle("migrate", "Update the database schema before serving")
 
 /** Whether this process only answers calls and leaves background jobs to others. */
-export const no_worker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")
+export const noWorker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")

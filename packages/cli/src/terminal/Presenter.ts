@@ -30,7 +30,7 @@ const withExamples = (event: CliOutput.Presenter.Help): CliOutput.Presenter.Help
 type Wrong = CliError.NonShowHelpErrors
 
 /** The most sentences to print. */
-const max_sentences = 20
+const maxSentences = 20
 
 /** The mistakes as sentences, missing settings first. */
 const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.HelpDoc): ReadonlyArray<string> => {
@@ -44,7 +44,7 @@ const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.Hel
   })
   const wrong = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
   const all = new Set([...MissingSettings.sentencesOf(missing), ...wrong])
-  return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, max_sentences)
+  return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, maxSentences)
 }
 
 const flattened = (error: CliError.CliError): ReadonlyArray<Wrong> => {

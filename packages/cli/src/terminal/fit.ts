@@ -1,5 +1,5 @@
 /** On narrower terminals, long lines are not wrapped. */
-const min_width = 20
+const minWidth = 20
 /** How far the continuation of a wrapped line is indented beyond its first line. */
 const hanging = 4
 
@@ -9,7 +9,7 @@ const hanging = 4
  * Breaks between the columns of a table, or else between words. Breaks a word only if it is longer than a line.
  */
 export const fit = (line: string, width: number): ReadonlyArray<string> => {
-  if (width < min_width || widthOf(line) <= width) return [line]
+  if (width < minWidth || widthOf(line) <= width) return [line]
   const own = /^ */.exec(line)?.[0].length ?? 0
   const indent = " ".repeat(Math.min(own + hanging, Math.floor(width / 2)))
   const pieces: Array<string> = []

@@ -50,13 +50,13 @@ const serving = Effect.fnUntraced(function* (env: Record<string, string>, ...arg
 const live = 'quotewire_requests_total{operation="/health/live",status="200"}'
 
 /** Sends requests one after the other, over a connection that is kept if the host keeps it, until it is told to stop. */
-const streaming = (base_url: string, isOver: () => boolean) =>
+const streaming = (baseUrl: string, isOver: () => boolean) =>
   Effect.promise(async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     let answered = 0
     while (!isOver()) {
       await new Promise<void>((resolve, reject) => {
-        get(`${base_url}/health/live`, { agent }, (answer) => {
+        get(`${baseUrl}/health/live`, { agent }, (answer) => {
           assert.strictEqual(answer.statusCode, 200)
           answer.resume().on("end", resolve)
         }).on("error", reject)
@@ -68,12 +68,12 @@ const streaming = (base_url: string, isOver: () => boolean) =>
   })
 
 /** Sends requests, each over its own connection, until told to stop. Returns how they ended. */
-const connecting = (base_url: string, isOver: () => boolean) =>
+const connecting = (baseUrl: string, isOver: () => boolean) =>
   Effect.promise(async () => {
     const outcomes = new Set<string>()
     while (!isOver()) {
       const outcome = await new Promise<string>((resolve) => {
-        get(`${base_url}/health/live`, { agent: false }, (answer) => {
+        get(`${baseUrl}/health/live`, { agent: false }, (answer) => {
           answer.resume().on("end", () => resolve(String(answer.statusCode)))
           answer.on("error", ({ message }) => resolve(message))
         }).on("error", (error) =>

@@ -126,9 +126,9 @@ describe("a supervisor", () => {
         const before = newest()
         nth(before).end("exit code 1")
         yield* settle
-        let waited_ms = 0
-        for (; newest() === before; waited_ms += 100) yield* TestClock.adjust(100)
-        return waited_ms
+        let waitedMs = 0
+        for (; newest() === before; waitedMs += 100) yield* TestClock.adjust(100)
+        return waitedMs
       })
       const first = yield* replacing()
       const second = yield* replacing()
@@ -143,23 +143,23 @@ describe("a supervisor", () => {
 
   it.effect("counts how long a process served in time that no setting of the wall clock changes", () =>
     Effect.gen(function* () {
-      let ahead_ms = 0
+      let aheadMs = 0
       const clock = yield* Clock.Clock
-      const millis = () => clock.currentTimeMillisUnsafe() + ahead_ms
+      const millis = () => clock.currentTimeMillisUnsafe() + aheadMs
       const jumping = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
       const { events, keep, nth, start } = yield* supervised(1)
       yield* start
       yield* Effect.forkChild(Effect.provideService(keep, Clock.Clock, jumping))
       const newest = () => events.filter((event) => event.includes("starts")).length
       const waits: Array<number> = []
-      for (const by_ms of [3_600_000, 3_600_000, -86_400_000]) {
+      for (const byMs of [3_600_000, 3_600_000, -86_400_000]) {
         const before = newest()
-        ahead_ms += by_ms
+        aheadMs += byMs
         nth(before).end("exit code 1")
         yield* settle
-        let waited_ms = 0
-        for (; newest() === before; waited_ms += 100) yield* TestClock.adjust(100)
-        waits.push(waited_ms)
+        let waitedMs = 0
+        for (; newest() === before; waitedMs += 100) yield* TestClock.adjust(100)
+        waits.push(waitedMs)
       }
       assert.deepStrictEqual(waits, [100, 200, 400])
     })

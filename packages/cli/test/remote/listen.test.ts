@@ -28,10 +28,10 @@ describe("quotewire listen", () => {
       const { signing_secret: secret } = yield* Effect.promise(() =>
         client.create_event_subscription({ url: subscribed.url, event_types: ["quote_request.queued"] })
       )
-      const signing_secret = secret ?? assert.fail("A new subscription has a secret.")
+      const signingSecret = secret ?? assert.fail("A new subscription has a secret.")
       const { next } = yield* startInProcess(["listen", "--forward-to", listening.url], {
         ...env,
-        QUOTEWIRE_SIGNING_SECRET: signing_secret
+        QUOTEWIRE_SIGNING_SECRET: signingSecret
       })
       assert.strictEqual(yield* next, readyLine)
       yield* startOne
@@ -39,7 +39,7 @@ describe("quotewire listen", () => {
       const [delivered, forwarded] = [yield* Queue.take(subscribed.received), yield* Queue.take(listening.received)]
       assert.strictEqual(forwarded.body, delivered.body)
       assert.deepStrictEqual(lasting(forwarded), lasting(delivered))
-      assert.isTrue((yield* verified(forwarded, signing_secret)).ok)
+      assert.isTrue((yield* verified(forwarded, signingSecret)).ok)
       const { id, occurred_at, resource } = JSON.parse(forwarded.body)
       assert.match(
         line,
@@ -188,11 +188,11 @@ describe("quotewire events resend", () => {
       )
       yield* startOne
       const first = yield* Queue.take(received)
-      const event_id = first.headers["webhook-id"]?.toString() ?? ""
-      const sent = yield* runInProcess(["events", "resend", event_id, "--subscription", id], env)
-      assert.deepStrictEqual(sent, { how: "done", out: `${event_id}  handed to the delivery of ${id}`, err: "" })
+      const eventId = first.headers["webhook-id"]?.toString() ?? ""
+      const sent = yield* runInProcess(["events", "resend", eventId, "--subscription", id], env)
+      assert.deepStrictEqual(sent, { how: "done", out: `${eventId}  handed to the delivery of ${id}`, err: "" })
       assert.strictEqual((yield* Queue.take(received)).body, first.body)
-      const both = yield* runInProcess(["events", "resend", event_id, "--subscription", id, "--forward-to", url], env)
+      const both = yield* runInProcess(["events", "resend", eventId, "--subscription", id, "--forward-to", url], env)
       assert.deepStrictEqual(
         [both.how, both.err],
         ["wrong usage", "quotewire: Use either --forward-to or --subscription, not both."]

@@ -17,7 +17,7 @@ import { Effect, Queue } from "effect"
 
 /** A well-formed key that no host knows. */
 export const unknownKey = (environment: Caller.Environment) =>
-  ApiKey.write(environment, "server", new Uint8Array(ApiKey.random_bytes).fill(7))
+  ApiKey.write(environment, "server", new Uint8Array(ApiKey.randomBytes).fill(7))
 
 /** A server on a port of this machine, which is closed at the end of the test. */
 export const server = (listener: RequestListener, port = 0) =>

@@ -5,7 +5,7 @@ import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
-import { hour_ms, second_ms } from "../wire/Timestamp.ts"
+import { hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
 import { Seal } from "./Seal.ts"
@@ -148,19 +148,19 @@ export class Access extends Context.Service<
         return { key_id: apiKey.id, key }
       })
 
-      const listKeys = Effect.fn("Access.listKeys")(function* (organization_id: OrganizationId) {
-        const { id } = yield* findOrganization(organization_id)
+      const listKeys = Effect.fn("Access.listKeys")(function* (organizationId: OrganizationId) {
+        const { id } = yield* findOrganization(organizationId)
         return yield* Directory.keysOf(storage, id)
       })
 
-      const revokeKey = Effect.fn("Access.revokeKey")(function* (key_id: KeyId) {
-        const found = yield* Directory.findKeyById(storage, key_id)
+      const revokeKey = Effect.fn("Access.revokeKey")(function* (keyId: KeyId) {
+        const found = yield* Directory.findKeyById(storage, keyId)
         if (found === null) return yield* ApiError.make("not_found")
         if (found.key.revoked_at !== null) return found.key
         const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
         yield* commit(storage, Change.make(directoryWorkspace, { writes }))
-        known.revoke(key_id)
+        known.revoke(keyId)
         return revoked
       })
 
@@ -170,7 +170,7 @@ export class Access extends Context.Service<
         listOrganizations: Directory.organizations(storage),
         listKeys,
         hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
-        revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
+        revokeKey: (keyId) => retryOnConflict(revokeKey(keyId)),
         admit: admitting(storage, seal),
         mayBeGuessed: guessing(clock, known),
         authenticate: authenticating(storage, seal, clock, known)
@@ -219,29 +219,29 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
   Effect.fn("Access.admit")(function* ({ environment, kind, organization_id, subject }: Grant) {
     const organization = yield* Directory.findOrganization(storage, organization_id)
-    if (organization === null) return yield* ApiError.make("forbidden", { message: unknown_organization })
+    if (organization === null) return yield* ApiError.make("forbidden", { message: unknownOrganization })
     const hash = yield* seal.hash(JSON.stringify([organization_id, subject]))
     const caller: Caller = {
       kind,
       environment,
       organization_id,
       workspace_id: organization.workspaces[environment],
-      key_id: KeyId.make(`key_${hash.slice(0, id_characters)}`),
+      key_id: KeyId.make(`key_${hash.slice(0, idCharacters)}`),
       read_handle: null
     }
     return caller
   })
 
-const unknown_organization = "The access token names an organization that does not exist here."
+const unknownOrganization = "The access token names an organization that does not exist here."
 
 /** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
-const id_characters = 26
+const idCharacters = 26
 
 /** Draws a new key. */
 const drawKey = (
   random: SecureRandom.SecureRandom["Service"],
   { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
-) => Effect.map(random.randomBytes(Directory.random_bytes), (bytes) => Directory.write(environment, kind, bytes))
+) => Effect.map(random.randomBytes(Directory.randomBytes), (bytes) => Directory.write(environment, kind, bytes))
 
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 
@@ -262,10 +262,10 @@ const keylessCaller = (read_handle: string | null) =>
   )
 
 /** How long a key that was revoked on another host may still work here. */
-const known_for_ms = second_ms
+const knownForMs = secondMs
 /** How long after its lookup a valid key does not count as a guess. */
-const recent_for_ms = hour_ms
-const max_known_keys = 10_000
+const recentForMs = hourMs
+const maxKnownKeys = 10_000
 
 /**
  * A moment in milliseconds. Real time can be set back, and monotonic time may stand still while a machine is suspended.
@@ -301,14 +301,14 @@ class KnownKeys {
     const known = this.keys.get(key)
     if (known === undefined) return null
     const { caller, at } = known
-    const isRecent = now.real < at.real + known_for_ms && now.monotonic < at.monotonic + known_for_ms
+    const isRecent = now.real < at.real + knownForMs && now.monotonic < at.monotonic + knownForMs
     return isRecent && now.real >= at.real ? caller : null
   }
 
   /** Whether a key was valid within the last hour. It must still be looked up. */
   wasValidRecently(key: string, now: number): boolean {
     const known = this.keys.get(key)
-    return known !== undefined && now < known.at.real + recent_for_ms
+    return known !== undefined && now < known.at.real + recentForMs
   }
 
   /** A token for `add`. A lookup that starts now may be added unless a key is revoked here in the meantime. */
@@ -323,7 +323,7 @@ class KnownKeys {
     if (generation !== this.revocations) return
     this.keys.delete(key)
     for (const [oldest, known] of this.keys) {
-      if (this.keys.size < max_known_keys && at.real < known.at.real + recent_for_ms) break
+      if (this.keys.size < maxKnownKeys && at.real < known.at.real + recentForMs) break
       this.keys.delete(oldest)
     }
     this.keys.set(key, { caller, at })

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { directoryWorkspace, Storage } from "../storage/Storage.ts"
 import { type ApiError, make } from "../wire/ApiError.ts"
-import { day_ms, minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { dayMs, minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
 import { type Cost, costKinds, type Limit, type Limits, standardLimits } from "./Limits.ts"
 import * as SharedCounts from "./SharedCounts.ts"
@@ -128,10 +128,10 @@ interface Charge {
 const charge = (
   limitCounter: LimitCounter,
   now: number,
-  workspace_id: Caller["workspace_id"],
+  workspaceId: Caller["workspace_id"],
   subject: string,
   units: number
-): Charge => ({ limitCounter, count: limitCounter.counter.at(now, workspace_id, subject), units })
+): Charge => ({ limitCounter, count: limitCounter.counter.at(now, workspaceId, subject), units })
 
 const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
   const used = count.total + count.added
@@ -141,7 +141,7 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
 /** Refuses with the limit that resets last: until then a retry would be refused as well. */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
-  const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))
+  const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / secondMs))
   return Effect.andThen(
     Metric.update(longest.limitCounter.refusals, 1),
     Effect.fail(make("rate_limited", { message: longest.limitCounter.message, retry_after_seconds }))
@@ -154,8 +154,8 @@ type LimitCounters = ReturnType<typeof limitCountersOf>
 
 const limitCountersOf = (limits: Limits, counts: SharedCounts.SharedCounts) => {
   const limitCounters = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<LimitCounter> => [
-    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minute_ms), per_minute, `${what} a minute`)]),
-    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, day_ms), per_day, `${what} a day`)])
+    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minuteMs), per_minute, `${what} a minute`)]),
+    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, dayMs), per_day, `${what} a day`)])
   ]
   const each = (name: string, what: string, of: Limits["keyless"]) => ({
     start: limitCounters(`${name} start`, `quote request starts of ${what}`, of.start),

@@ -34,11 +34,11 @@ export const keyKind = Kind.make({
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-const secret_characters = 32
-const checksum_characters = 6
+const secretCharacters = 32
+const checksumCharacters = 6
 
 /** How many random bytes `write` needs. Some are discarded, so that all characters are equally likely. */
-export const random_bytes = 4 * secret_characters
+export const randomBytes = 4 * secretCharacters
 
 /**
  * Writes a key: `<environment>_<kind>_<secret><checksum>`.
@@ -48,8 +48,8 @@ export const random_bytes = 4 * secret_characters
  */
 export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
-  if (unbiased.length < secret_characters) throw new RangeError("Too few random bytes for a key")
-  const secret = unbiased.slice(0, secret_characters).map((byte) => alphabet.charAt(byte % alphabet.length))
+  if (unbiased.length < secretCharacters) throw new RangeError("Too few random bytes for a key")
+  const secret = unbiased.slice(0, secretCharacters).map((byte) => alphabet.charAt(byte % alphabet.length))
   const head = `${environment}_${kind}_${secret.join("")}`
   return head + checksum(head)
 }
@@ -59,14 +59,14 @@ const form = /^(sandbox|live)_(server|widget|platform)_[0-9A-Za-z]{38}$/
 /** Whether text has the form and the checksum of a key. It does not say whether the key exists. */
 export const isWellFormed = (text: string): boolean => {
   if (!form.test(text)) return false
-  const end = text.length - checksum_characters
+  const end = text.length - checksumCharacters
   return checksum(text.slice(0, end)) === text.slice(end)
 }
 
 /** The CRC-32 of the text before it, as six characters of base 62. */
 const checksum = (text: string): string => {
   let characters = ""
-  for (let rest = crc32(text), i = 0; i < checksum_characters; i++, rest = Math.floor(rest / alphabet.length)) {
+  for (let rest = crc32(text), i = 0; i < checksumCharacters; i++, rest = Math.floor(rest / alphabet.length)) {
     characters = alphabet.charAt(rest % alphabet.length) + characters
   }
   return characters
@@ -96,7 +96,7 @@ export const organizationKind = Kind.make({ name: "organization", schema: Organi
 type StorageService = Storage["Service"]
 
 /** How many records are read at once. */
-const page_size = 100
+const pageSize = 100
 
 /** The stored record of a new organization. */
 export const toStoredOrganization = (organization: Organization): Change.StoredRecord =>
@@ -135,8 +135,8 @@ export const findKeyById = (storage: StorageService, id: KeyId) =>
   )
 
 /** Every key of an organization, oldest first. */
-export const keysOf = (storage: StorageService, organization_id: OrganizationId) =>
-  Effect.map(list(storage, { kind: keyKind.name, parent: organization_id }), (records) =>
+export const keysOf = (storage: StorageService, organizationId: OrganizationId) =>
+  Effect.map(list(storage, { kind: keyKind.name, parent: organizationId }), (records) =>
     records.map(keyKind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
 
@@ -146,7 +146,7 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
     kind: keyKind.name,
     workspace_id: directoryWorkspace,
     order: "newest",
-    limit: page_size
+    limit: pageSize
   } as const
   let after: string | null = null
   do {
@@ -164,4 +164,4 @@ export const organizations = (storage: StorageService) =>
 
 /** Lists records of the directory, oldest first. It is small: people create its records by hand. */
 const list = (storage: StorageService, query: Pick<RecordQuery, "kind" | "parent" | "labels">) =>
-  readAll(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: page_size })
+  readAll(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: pageSize })

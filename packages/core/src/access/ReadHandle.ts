@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
 import type { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
-import { day_ms } from "../wire/Timestamp.ts"
+import { dayMs } from "../wire/Timestamp.ts"
 import { areEqual, partsOfMac, type Seal } from "./Seal.ts"
 
 /** How long a read handle is valid, from the start of its request (api.md, Read handles). */
-const lifetime_ms = day_ms
+const lifetimeMs = dayMs
 
 /** The stored part of a read handle: enough to derive it again and to check it, not enough to know it. */
 export const KeptHandle = Schema.Struct({
@@ -45,9 +45,9 @@ export const keep = (
   seal: Seal["Service"],
   of: HandleTarget,
   handle: string,
-  created_at: number
+  createdAt: number
 ): Effect.Effect<KeptHandle> =>
-  Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: created_at + lifetime_ms }))
+  Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
 /** Whether a handle is the stored one of this request, and still valid. Compared in constant time. */
 export const opens = (

@@ -7,7 +7,7 @@ import { type Kinds, LateRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { inBlocks } from "../wire/RandomPool.ts"
-import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
+import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
 
 /*
  * Sealing: encrypts text at rest, makes and parses keyed hashes, and seals the bodies of records in storage.
@@ -23,23 +23,23 @@ export class SealKeys extends Context.Service<
     SealKeys,
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
-      return SealKeys.of({ keys: [Redacted.make(yield* random.randomBytes(key_bytes))] })
+      return SealKeys.of({ keys: [Redacted.make(yield* random.randomBytes(keyBytes))] })
     })
   )
 }
 
 /** The length of a seal key. */
-export const key_bytes = 32
+export const keyBytes = 32
 
 /** Reads a seal key from its text: 32 bytes in base64. Null if the text is not a key. */
 export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   const bytes = Base64.decode(text.trim())
-  return Result.isSuccess(bytes) && bytes.success.length === key_bytes ? Redacted.make(bytes.success) : null
+  return Result.isSuccess(bytes) && bytes.success.length === keyBytes ? Redacted.make(bytes.success) : null
 }
 
 /** A key with fewer different bytes is not random: 32 random bytes have about 30. */
-const fewest_different_bytes = 8
-const longest_pattern = key_bytes / 2
+const fewestDifferentBytes = 8
+const longestPattern = keyBytes / 2
 
 /** Whether a seal key is easy to guess: it repeats a few bytes, or counts in equal steps. */
 export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
@@ -47,8 +47,8 @@ export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
   const repeatsEvery = (length: number) => bytes.every((byte, at) => at < length || byte === bytes[at - length])
   const stepTo = (at: number) => ((bytes[at] ?? 0) - (bytes[at - 1] ?? 0)) & 0xff
   return (
-    new Set(bytes).size < fewest_different_bytes ||
-    Array.from({ length: longest_pattern }, (_, index) => index + 1).some(repeatsEvery) ||
+    new Set(bytes).size < fewestDifferentBytes ||
+    Array.from({ length: longestPattern }, (_, index) => index + 1).some(repeatsEvery) ||
     bytes.every((_, at) => at === 0 || stepTo(at) === stepTo(1))
   )
 }
@@ -56,7 +56,7 @@ export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
 /**
  * Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Keep it as you keep a password.
  */
-export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(key_bytes))
+export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(keyBytes))
 
 /**
  * Encrypts data at rest, and makes keyed hashes.
@@ -112,15 +112,13 @@ export class Seal extends Context.Service<
         Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
       const seal = (purpose: string, text: string) =>
         Effect.suspend(() =>
-          Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
+          Effect.map(newest.crypto.encrypt(draw(nonceBytes), purpose, text), (sealed) => newest.prefix + sealed)
         )
       const { encryptSync } = newest.crypto
       return Seal.of({
         seal,
         sealSync:
-          encryptSync === null
-            ? null
-            : (purpose, text) => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text),
+          encryptSync === null ? null : (purpose, text) => newest.prefix + encryptSync(draw(nonceBytes), purpose, text),
         open: (purpose, sealed) => {
           const keys = keysNamedIn(sealed)
           if (keys !== undefined) {
@@ -128,16 +126,16 @@ export class Seal extends Context.Service<
               text === null ? logAltered(purpose) : Effect.void
             )
           }
-          const key_name = keyNameOf(sealed)
-          if (key_name === null) return Effect.as(logAltered(purpose), null)
+          const keyName = keyNameOf(sealed)
+          if (keyName === null) return Effect.as(logAltered(purpose), null)
           isMissingKey = true
-          return Effect.andThen(logMissingKey(purpose, key_name), Effect.fail(tryAnotherHost))
+          return Effect.andThen(logMissingKey(purpose, keyName), Effect.fail(tryAnotherHost))
         },
         key_names: [nameOf(newest), ...older.map(nameOf)],
         isMissingKey: Effect.sync(() => isMissingKey),
         mac: (purpose, text) => macBy(newest, purpose, text),
-        macLike: (older_hash, purpose, text) => {
-          const keys = keysNamedIn(older_hash)
+        macLike: (olderHash, purpose, text) => {
+          const keys = keysNamedIn(olderHash)
           return keys === undefined ? Effect.succeed(null) : macBy(keys, purpose, text)
         },
         hash: (text) => digest.digestHex(Digest.sha256, new TextEncoder().encode(text))
@@ -149,13 +147,13 @@ export class Seal extends Context.Service<
 /**
  * A seal without these lost keys: whatever they have sealed reads as if it had been altered, and does not stop a host.
  */
-export const givingUp = (seal: Seal["Service"], given_up: ReadonlyArray<string>): Seal["Service"] =>
-  given_up.length === 0
+export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>): Seal["Service"] =>
+  givenUp.length === 0
     ? seal
     : {
         ...seal,
         open: (purpose, sealed) =>
-          given_up.includes(keyNameOf(sealed) ?? "") ? Effect.as(logAltered(purpose), null) : seal.open(purpose, sealed)
+          givenUp.includes(keyNameOf(sealed) ?? "") ? Effect.as(logAltered(purpose), null) : seal.open(purpose, sealed)
       }
 
 /** The public name of the key that sealed a text; null if the text has none. */
@@ -217,19 +215,19 @@ export const partsOfMac = (mac: string): { readonly key_name: string; readonly t
   return { key_name, tag }
 }
 
-const signature_characters = 22
+const signatureCharacters = 22
 
 /** A signature that is short enough for a URL: 132 bits of a keyed hash. */
-export const signatureOf = (mac: string): string => partsOfMac(mac).tag.slice(0, signature_characters)
+export const signatureOf = (mac: string): string => partsOfMac(mac).tag.slice(0, signatureCharacters)
 
 /** Splits text into its leading signature and the rest. */
 export const splitSignature = (text: string): { readonly signature: string; readonly rest: string } => ({
-  signature: text.slice(0, signature_characters),
-  rest: text.slice(signature_characters)
+  signature: text.slice(0, signatureCharacters),
+  rest: text.slice(signatureCharacters)
 })
 
 /** A stand-in for an older hash, so that `Seal.macLike` uses the key with this name. */
-export const macOfKey = (key_name: string): string => `${key_name}.`
+export const macOfKey = (keyName: string): string => `${keyName}.`
 
 /** Whether two hashes, or parts of them, are equal. Compared in constant time. */
 export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))
@@ -249,10 +247,10 @@ class SealedRecord extends LateRecord {
   private readonly workspace_id: WorkspaceId
   private readonly seal: (purpose: string, text: string) => string
 
-  constructor(open: StoredRecord, workspace_id: WorkspaceId, seal: (purpose: string, text: string) => string) {
+  constructor(open: StoredRecord, workspaceId: WorkspaceId, seal: (purpose: string, text: string) => string) {
     super(open)
     this.open = open
-    this.workspace_id = workspace_id
+    this.workspace_id = workspaceId
     this.seal = seal
   }
 
@@ -265,22 +263,22 @@ class SealedRecord extends LateRecord {
 // replace a newer one.
 /** The purpose of a sealed record. */
 export const purposeOf = (
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   { kind, id, version }: Pick<StoredRecord, "kind" | "id" | "version">
-): string => `${workspace_id} ${kind} ${id} ${version}`
+): string => `${workspaceId} ${kind} ${id} ${version}`
 
 /** The record with its body sealed, for this workspace only. */
 export const sealRecord = (
   { seal, sealSync }: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   record: StoredRecord
 ): Effect.Effect<StoredRecord> =>
   sealSync === null
     ? Effect.map(
-        seal(purposeOf(workspace_id, record), record.body),
-        (sealed) => new SealedRecord(record, workspace_id, () => sealed)
+        seal(purposeOf(workspaceId, record), record.body),
+        (sealed) => new SealedRecord(record, workspaceId, () => sealed)
       )
-    : Effect.succeed(new SealedRecord(record, workspace_id, sealSync))
+    : Effect.succeed(new SealedRecord(record, workspaceId, sealSync))
 
 /**
  * The unsealed record. None, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
@@ -289,12 +287,12 @@ export const sealRecord = (
  */
 export const openRecord = (
   sealer: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   record: StoredRecord
 ): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>
   record instanceof SealedRecord
     ? Effect.succeed(Option.some(record.open))
-    : Effect.map(sealer.open(purposeOf(workspace_id, record), record.body), (body) =>
+    : Effect.map(sealer.open(purposeOf(workspaceId, record), record.body), (body) =>
         body === null ? Option.none() : Option.some({ ...record, body })
       )
 

@@ -7,15 +7,15 @@ import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
 import * as SealKeysInUse from "./SealKeysInUse.ts"
 
 /** How many records are read, and at most resealed, in one step. */
-const page_size = 100
+const pageSize = 100
 /** How many workspaces are read at once. */
-const at_once = 4
+const atOnce = 4
 /** How many older versions of a record are read at once. */
-const older_at_once = 8
+const olderAtOnce = 8
 /**
  * A rotation rereads everything until nothing is left, at most this many times: hosts may still seal with an older key.
  */
-const max_passes = 5
+const maxPasses = 5
 
 /** A seal key, and what was made with it. */
 export interface SealKeyStatus {
@@ -104,7 +104,7 @@ export class SealedRows extends Context.Service<
         return SealedRows.of({
           status: statusOf(storage, seal, kinds),
           rotate: (onProgress) => rotate(storage, seal, kinds, onProgress ?? (() => Effect.void)),
-          giveUp: (key_name) => SealKeysInUse.giveUp(storage, key_name)
+          giveUp: (keyName) => SealKeysInUse.giveUp(storage, keyName)
         })
       })
     )
@@ -124,9 +124,9 @@ const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   const all: Array<WorkspaceId> = []
   let after: WorkspaceId | null = null
   do {
-    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
+    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
     all.push(...page)
-    after = page.length < page_size ? null : (page.at(-1) ?? null)
+    after = page.length < pageSize ? null : (page.at(-1) ?? null)
   } while (after !== null)
   return all
 })
@@ -140,13 +140,13 @@ const eachKindPage = <E>(
   done: Effect.Effect<void> = Effect.void
 ): Effect.Effect<void, E | StorageUnavailable> => {
   const readKind = (workspace_id: WorkspaceId) => (kind: Traits) =>
-    eachPage(storage, { workspace_id, kind: kind.name, order: "oldest", limit: page_size }, (records) =>
+    eachPage(storage, { workspace_id, kind: kind.name, order: "oldest", limit: pageSize }, (records) =>
       records.length === 0 ? Effect.void : use({ workspace_id, kind, records })
     )
   return Effect.forEach(
     workspaces,
-    (workspace_id) => Effect.andThen(Effect.forEach(kinds, readKind(workspace_id), { discard: true }), done),
-    { concurrency: at_once, discard: true }
+    (workspaceId) => Effect.andThen(Effect.forEach(kinds, readKind(workspaceId), { discard: true }), done),
+    { concurrency: atOnce, discard: true }
   )
 }
 
@@ -161,7 +161,7 @@ const versionsOf = Effect.fnUntraced(function* (
   const older = yield* Effect.forEach(
     numbers,
     (version) => storage.get({ workspace_id, kind: kind.name, id: newest.id, version }),
-    { concurrency: older_at_once }
+    { concurrency: olderAtOnce }
   )
   return [...older.flatMap(Option.toArray), newest]
 })
@@ -272,7 +272,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   })
 
   // Hosts write back texts as they have read them. A new version makes such an outdated write conflict.
-  const texts = Effect.fnUntraced(function* (pass: Pass, workspace_id: WorkspaceId, found: SealedTexts) {
+  const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, found: SealedTexts) {
     pass.read += found.texts.length
     const resealed = new Map<string, string>()
     for (const text of found.texts.filter(isOld)) {
@@ -281,7 +281,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     }
     if (resealed.size === 0) return
     const next = found.resealed((text) => resealed.get(text) ?? text)
-    yield* commit(storage, Change.make(workspace_id, { writes: [next] })).pipe(
+    yield* commit(storage, Change.make(workspaceId, { writes: [next] })).pipe(
       Effect.match({
         onSuccess: () => {
           pass.resealed += resealed.size
@@ -362,7 +362,7 @@ const rotate = Effect.fn("SealedRows.rotate")(function* (
       pass.resealed === 0 &&
       pass.missed === 0 &&
       (stored === null || (yield* SealKeysInUse.keepOnly(storage, stored, [newest, ...left.keys()])))
-    if (!isComplete && number < max_passes) continue
+    if (!isComplete && number < maxPasses) continue
     const rotation: SealRotation = {
       key_name: newest,
       complete: isComplete,

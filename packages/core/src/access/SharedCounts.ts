@@ -2,25 +2,25 @@ import { Clock, Deferred, Effect, type Scope } from "effect"
 import * as Signal from "../concurrency/Signal.ts"
 import type { Storage, Tally } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
 /** How often counts are sent to storage, for the other hosts. */
-const interval_ms = second_ms / 4
+const intervalMs = secondMs / 4
 /** How long a total from storage is used. After that it is read again before any decision. */
-const fresh_ms = second_ms - interval_ms
+const freshMs = secondMs - intervalMs
 /** The longest that a call waits for that read. After it, the call is decided with what this host knows. */
-const max_wait_ms = 250
+const maxWaitMs = 250
 /** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
-const skew_ms = minute_ms
+const skewMs = minuteMs
 /** How many counts are sent at once. */
-const max_batch = 500
+const maxBatch = 500
 /**
  * How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed
  * again.
  */
-const max_counts = 100_000
+const maxCounts = 100_000
 /** How long a stop waits until the last counts are sent. */
-const flush_ms = second_ms
+const flushMs = secondMs
 
 /** The count of one window of real time, as this host knows it. */
 export interface Count {
@@ -67,11 +67,11 @@ export const make = Effect.fnUntraced(function* (
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
     const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
-    const totals = yield* storage.addCounts(now - skew_ms, tallies)
+    const totals = yield* storage.addCounts(now - skewMs, tallies)
     for (const [i, count] of batch.entries()) {
       count.total = totals[i] ?? count.total
       count.added -= tallies[i]?.added ?? 0
-      count.fresh_until = now + fresh_ms
+      count.fresh_until = now + freshMs
       if (count.added === 0) unsent.delete(count)
     }
   })
@@ -91,9 +91,9 @@ export const make = Effect.fnUntraced(function* (
   /** Storage is unavailable: decide with what is known, and send the counts later. */
   const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of unsent) {
-      count.fresh_until = now + fresh_ms
+      count.fresh_until = now + freshMs
       const { window_start, window_ms } = count.tally
-      if (count.added === 0 || window_start + window_ms + skew_ms <= now) unsent.delete(count)
+      if (count.added === 0 || window_start + window_ms + skewMs <= now) unsent.delete(count)
     }
   })
 
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function* (
 
   const turn = Effect.gen(function* () {
     if (unsent.size === 0) yield* begun.next(Number.POSITIVE_INFINITY)
-    yield* asked.next(interval_ms)
+    yield* asked.next(intervalMs)
     yield* sync
   })
 
@@ -118,18 +118,18 @@ export const make = Effect.fnUntraced(function* (
     for (const count of counts) unsent.add(count)
     begun.wake()
     asked.wake()
-    const known = yield* Effect.timeoutOption(Deferred.await(done), max_wait_ms)
+    const known = yield* Effect.timeoutOption(Deferred.await(done), maxWaitMs)
     if (known._tag === "Some") return
     const now = yield* Clock.currentTimeMillis
-    for (const count of counts) count.fresh_until = now + fresh_ms
+    for (const count of counts) count.fresh_until = now + freshMs
   })
 
   // Registered before the loop, so it runs after the loop was interrupted.
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flush_ms))
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flushMs))
   yield* Effect.forkScoped(Effect.forever(turn))
 
   return {
-    counter: (name, window_ms) => counterOf(name, window_ms, (forgotten) => unsent.delete(forgotten)),
+    counter: (name, windowMs) => counterOf(name, windowMs, (forgotten) => unsent.delete(forgotten)),
     add: (count, units) => {
       count.added += units
       unsent.add(count)
@@ -142,7 +142,7 @@ export const make = Effect.fnUntraced(function* (
 const batchesOf = (counts: Iterable<Count>): ReadonlyArray<ReadonlyArray<Count>> => {
   const all = [...counts]
   const batches: Array<ReadonlyArray<Count>> = []
-  for (let start = 0; start < all.length; start += max_batch) batches.push(all.slice(start, start + max_batch))
+  for (let start = 0; start < all.length; start += maxBatch) batches.push(all.slice(start, start + maxBatch))
   return batches
 }
 
@@ -159,7 +159,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   }
 
   const begin = (workspace_id: WorkspaceId, subject: string): Count => {
-    if (counts.size >= max_counts) {
+    if (counts.size >= maxCounts) {
       for (const [oldest, count] of counts) {
         counts.delete(oldest)
         forget(count)
@@ -173,9 +173,9 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   }
 
   return {
-    at: (now, workspace_id, subject) => {
+    at: (now, workspaceId, subject) => {
       roll(now)
-      return counts.get(subject) ?? begin(workspace_id, subject)
+      return counts.get(subject) ?? begin(workspaceId, subject)
     }
   }
 }

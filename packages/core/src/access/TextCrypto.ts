@@ -44,7 +44,7 @@ export class TextCrypto extends Context.Service<
 }
 
 /** The length of the nonce at the beginning of the ciphertext. */
-export const nonce_bytes = 12
+export const nonceBytes = 12
 
 const cipher = (aead: Aead.Aead["Service"], key: Aead.Key): Pick<KeyedTextCrypto, "encrypt" | "decrypt"> => ({
   encrypt: (nonce, purpose, text) =>
@@ -57,8 +57,8 @@ const cipher = (aead: Aead.Aead["Service"], key: Aead.Key): Pick<KeyedTextCrypto
     const bytes = Base64.decode(sealed)
     // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
     if (Result.isFailure(bytes) || Base64.encode(bytes.success) !== sealed) return Effect.succeed(null)
-    const nonce = bytes.success.subarray(0, nonce_bytes)
-    return aead.decrypt(key, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) }).pipe(
+    const nonce = bytes.success.subarray(0, nonceBytes)
+    return aead.decrypt(key, bytes.success.subarray(nonceBytes), { nonce, aad: bytesOf(purpose) }).pipe(
       Effect.map((text) => new TextDecoder().decode(text)),
       Effect.catch(() => Effect.succeed(null))
     )

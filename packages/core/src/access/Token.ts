@@ -3,7 +3,7 @@ import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
 import type { Seal } from "./Seal.ts"
 import * as KeyedHash from "./Seal.ts"
 
-const body_characters = 26
+const bodyCharacters = 26
 
 /** Opaque signed tokens for ids of a workspace. A token is derived from its id, so it is never stored. */
 interface Tokens<Id extends string> {
@@ -24,23 +24,23 @@ const tokens = <Id extends string>(
   prefix: string,
   isId: (text: unknown) => text is Id
 ): Tokens<Id> => {
-  const sign = (workspace_id: WorkspaceId, id: Id) => `${workspace_id} ${id}`
+  const sign = (workspaceId: WorkspaceId, id: Id) => `${workspaceId} ${id}`
   const namesIn = (text: string) => {
-    const workspace_id = `${prefixes.workspace}_${text.slice(0, body_characters)}`
-    const id = `${prefix}_${text.slice(body_characters, 2 * body_characters)}`
+    const workspace_id = `${prefixes.workspace}_${text.slice(0, bodyCharacters)}`
+    const id = `${prefix}_${text.slice(bodyCharacters, 2 * bodyCharacters)}`
     return isWorkspaceId(workspace_id) && isId(id) ? { workspace_id, id } : null
   }
   return {
     isLike: (text) => namesIn(text) !== null,
-    write: (seal, workspace_id, id) =>
-      Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
-        const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
+    write: (seal, workspaceId, id) =>
+      Effect.map(seal.mac(purpose, sign(workspaceId, id)), (mac) => {
+        const names = workspaceId.slice(-bodyCharacters) + id.slice(-bodyCharacters)
         return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOfMac(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {
       const names = namesIn(token)
       if (names === null) return null
-      const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * body_characters))
+      const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * bodyCharacters))
       const mac = yield* seal.macLike(KeyedHash.macOfKey(key_name), purpose, sign(names.workspace_id, names.id))
       const isOurs = mac !== null && KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)
       return isOurs ? names : null
@@ -54,5 +54,5 @@ export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(
 /**
  * The token that identifies an ask to its carrier: the idempotency key of its retries, and the reference in callbacks.
  */
-export const askTokens = (carrier_id: string): Tokens<QuoteRequestId> =>
-  tokens(`ask ${carrier_id}`, prefixes.quote_request, Schema.is(QuoteRequestId))
+export const askTokens = (carrierId: string): Tokens<QuoteRequestId> =>
+  tokens(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))

@@ -4,7 +4,7 @@ import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
 import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
-import { minute_ms } from "../wire/Timestamp.ts"
+import { minuteMs } from "../wire/Timestamp.ts"
 import { Environment } from "./Caller.ts"
 
 /**
@@ -56,25 +56,25 @@ export const create = (
 })
 
 /** Workspace time at a moment of real time; both in milliseconds. */
-export const timeOf = (workspace: Workspace, real_now: number): number => real_now + workspace.clock_offset_ms
+export const timeOf = (workspace: Workspace, realNow: number): number => realNow + workspace.clock_offset_ms
 
 /** The workspace with a later clock target. Concurrent advances add up. */
-export const withLaterTarget = (workspace: Workspace, seconds: number, real_now: number): Workspace => ({
+export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: number): Workspace => ({
   ...workspace,
   clock_target_ms: workspace.clock_target_ms + seconds * 1_000,
-  clock_moved_at: real_now
+  clock_moved_at: realNow
 })
 
 /**
  * An advance without a step for this long is given up. It is longer than a lease, because a dead host can delay a step
  * by one.
  */
-const given_up_after_ms = minute_ms
+const givenUpAfterMs = minuteMs
 
 /** The remaining advance of the clock, in milliseconds; 0 if the advance was given up. */
-export const remainingAdvance = (workspace: Workspace, real_now: number): number => {
+export const remainingAdvance = (workspace: Workspace, realNow: number): number => {
   const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
-  return real_now - clock_moved_at > given_up_after_ms ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
+  return realNow - clock_moved_at > givenUpAfterMs ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
 }
 
 /** A workspace, and its time at the moment of a call, in milliseconds. */
@@ -106,7 +106,7 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const clock = yield* Clock.Clock
-      const cache = new BoundedMap<string, Workspace>(max_cached)
+      const cache = new BoundedMap<string, Workspace>(maxCached)
       const store = (workspace: Workspace) => cache.set(workspace.id, workspace)
       const at = (workspace: Workspace): Moment => ({
         workspace,
@@ -151,7 +151,7 @@ export class Workspaces extends Context.Service<
   )
 }
 
-const max_cached = 10_000
+const maxCached = 10_000
 
 /** The expectation of a change that was decided at a moment: an unchanged workspace. A live workspace never changes. */
 export const expectationsOf = ({
@@ -159,7 +159,7 @@ export const expectationsOf = ({
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
 /** How many advances a decision may lose to before it conflicts. */
-const max_advances = 100
+const maxAdvances = 100
 
 /**
  * Stores what was decided at a moment. Conflicts if the sandbox has been reset since, because its clock went back. An
@@ -178,7 +178,7 @@ export const commitAt = Effect.fnUntraced(function* (
       Effect.catchTag("VersionConflict", (error) => Effect.succeed(error))
     )
     if (conflict === null) return
-    if (conflict.kind !== kind.name || advances === max_advances) return yield* conflict
+    if (conflict.kind !== kind.name || advances === maxAdvances) return yield* conflict
     const now = yield* on.workspaces.moment(workspace.id)
     if (now.workspace.reset_count !== workspace.reset_count) return yield* conflict
     workspace = now.workspace

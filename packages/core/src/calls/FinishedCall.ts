@@ -98,7 +98,7 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
 }
 
 /** Longer texts of callers are cut to this length before they are stored (api.md, Fixed limits). */
-export const max_text_characters = 200
+export const maxTextCharacters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
 
@@ -213,4 +213,4 @@ const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\
 
 /** A caller's text without secrets, cut to length, in a form that every storage can hold. */
 const storable = (text: string | null): string | null =>
-  text === null ? null : plain(text.slice(0, max_text_characters)).replace(secret, "…")
+  text === null ? null : plain(text.slice(0, maxTextCharacters)).replace(secret, "…")

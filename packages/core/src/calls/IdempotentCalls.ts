@@ -53,7 +53,7 @@ export class IdempotentCalls extends Context.Service<
       const workspaces = yield* Workspaces
       const running = yield* FiberSet.make()
       yield* Effect.addFinalizer(() =>
-        Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), last_calls_ms)
+        Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), lastCallsMs)
       )
 
       // Dated when written; otherwise the answer of a one-year advance would be a year old at once.
@@ -74,10 +74,10 @@ export class IdempotentCalls extends Context.Service<
       const runningNow = (fingerprint: string) =>
         Effect.map(
           Clock.currentTimeMillis,
-          (real_now): IdempotencyRecord => ({
+          (realNow): IdempotencyRecord => ({
             state: "running",
             fingerprint,
-            until: real_now + running_ms
+            until: realNow + runningMs
           })
         )
 
@@ -88,7 +88,7 @@ export class IdempotentCalls extends Context.Service<
       const renewing = Effect.fnUntraced(
         function* (id: RecordId, version: number, fingerprint: string) {
           for (let next = version + 1; ; next++) {
-            yield* Effect.sleep(renew_ms)
+            yield* Effect.sleep(renewMs)
             yield* write(id, next, yield* runningNow(fingerprint))
           }
         },
@@ -111,13 +111,13 @@ export class IdempotentCalls extends Context.Service<
         const { sent } = keyed.call
 
         if (Option.isSome(kept) && kept.value.state !== "released") {
-          const real_now = yield* Clock.currentTimeMillis
+          const realNow = yield* Clock.currentTimeMillis
           const before = kept.value
           if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise
           if (before.state === "done") {
             return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
           }
-          if (real_now < before.until) return yield* stillRunning
+          if (realNow < before.until) return yield* stillRunning
         }
         const fingerprint = yield* Fingerprint.of(seal, place, sent)
 
@@ -140,12 +140,12 @@ export class IdempotentCalls extends Context.Service<
 }
 
 /** After this time without a renewal, the call's host counts as dead and a retry may run the call. */
-const running_ms = 30_000
+const runningMs = 30_000
 /** How often a running call renews its record, in milliseconds. */
-const renew_ms = 10_000
+const renewMs = 10_000
 
 /** How long calls of disconnected callers may still run when the service stops, in milliseconds. */
-const last_calls_ms = 500
+const lastCallsMs = 500
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {

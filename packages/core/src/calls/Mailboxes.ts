@@ -73,13 +73,13 @@ export class Mailboxes extends Context.Service<
           Effect.orElseSucceed(() => null)
         )
 
-      const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, wait_ms: number, next: WaitForHint) {
-        const until = (yield* Monotonic.millis) + wait_ms
+      const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, waitMs: number, next: WaitForHint) {
+        const until = (yield* Monotonic.millis) + waitMs
         while (true) {
           const text = yield* look(mailbox)
-          const left_ms = until - (yield* Monotonic.millis)
-          if (text !== null || left_ms <= 0) return text
-          const woken = yield* next(left_ms)
+          const leftMs = until - (yield* Monotonic.millis)
+          if (text !== null || leftMs <= 0) return text
+          const woken = yield* next(leftMs)
           if (woken !== "changed") return yield* look(mailbox)
         }
       })
@@ -92,9 +92,9 @@ export class Mailboxes extends Context.Service<
           )
         )
 
-      const receive = (mailbox: Mailbox, wait_ms: number) =>
+      const receive = (mailbox: Mailbox, waitMs: number) =>
         longPolls
-          .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (next) => waitFor(mailbox, wait_ms, next))
+          .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (next) => waitFor(mailbox, waitMs, next))
           // If storage cannot be reached, retention erases what is left.
           .pipe(Effect.ensuring(Effect.ignore(close(mailbox))))
 

@@ -128,7 +128,7 @@ export const spendUnrouted = (
   { credentials }: Pick<RequestHead, "credentials">,
   caller: Caller
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
-  Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unrouted_cost, credentials.address))
+  Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unroutedCost, credentials.address))
 
 /** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
@@ -211,7 +211,7 @@ const noSubject = { quote_request_id: null, quote_id: null }
 const notFound = Effect.fail(ApiError.make("not_found"))
 
 /** The cost of a request that matches no operation. */
-const unrouted_cost: Cost = { other: 1 }
+const unroutedCost: Cost = { other: 1 }
 
 const enterUnrouted = Effect.fnUntraced(function* (
   services: Context.Context<EntryServices>,
@@ -221,7 +221,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   const caller = yield* Effect.orElseSucceed(authenticate(services, credentials), () => null)
   if (caller === null) return yield* notFound
   state.caller = caller
-  yield* Context.get(services, Allowance).spend(caller, unrouted_cost, credentials.address)
+  yield* Context.get(services, Allowance).spend(caller, unroutedCost, credentials.address)
   return yield* notFound
 })
 

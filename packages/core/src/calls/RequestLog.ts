@@ -8,7 +8,7 @@ import { commit, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Pagination.ts"
+import { defaultLimit } from "../wire/Pagination.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import type { Call } from "./Call.ts"
 import {
@@ -59,21 +59,21 @@ export class RequestLog extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const isKept = yield* RequestLogEnabled
-      const buffer = new CallBuffer<CallWithKey>(max_buffered)
+      const buffer = new CallBuffer<CallWithKey>(maxBuffered)
       const hasCalls = Latch.makeUnsafe()
       const isFull = Signal.make()
       const write = writing(storage, buffer)
 
       const writeBuffered = Effect.gen(function* () {
         yield* hasCalls.await
-        yield* isFull.next(write_every_ms)
+        yield* isFull.next(writeEveryMs)
         yield* hasCalls.close
         yield* Effect.onError(write, () => hasCalls.open)
       }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.void))
 
       const writeLast = write.pipe(
         Effect.interruptible,
-        Effect.timeoutOption(last_write_ms),
+        Effect.timeoutOption(lastWriteMs),
         Effect.ignore,
         Effect.andThen(Effect.suspend(() => warnOf(buffer.size)))
       )
@@ -83,12 +83,12 @@ export class RequestLog extends Context.Service<
         buffer.add(call)
         hasCalls.openUnsafe()
         // Only once: while storage is unavailable, further calls wait for the regular interval.
-        if (buffer.size === max_change_calls) isFull.wake()
+        if (buffer.size === maxChangeCalls) isFull.wake()
       }
 
       if (isKept) {
         yield* Effect.addFinalizer(() => writeLast)
-        yield* Effect.forkScoped(Supervise.repeatForever("The request log", writeBuffered, write_every_ms))
+        yield* Effect.forkScoped(Supervise.repeatForever("The request log", writeBuffered, writeEveryMs))
       }
       return RequestLog.of({
         isKept,
@@ -100,13 +100,13 @@ export class RequestLog extends Context.Service<
   )
 }
 
-const max_buffered = 50_000
+const maxBuffered = 50_000
 /** How often calls are written. A call can be read at most a second after its end. */
-const write_every_ms = 500
+const writeEveryMs = 500
 /** How long the last write may take when a host stops. */
-const last_write_ms = 900
+const lastWriteMs = 900
 /** How many calls go into one change. When this many wait, we write at once, to keep the garbage collector fast. */
-const max_change_calls = 500
+const maxChangeCalls = 500
 
 /** Writes the buffered calls. Those that fail go back into the buffer. */
 const writing = (
@@ -135,9 +135,9 @@ const batchesOf = (calls: ReadonlyArray<CallWithKey>): ReadonlyArray<Batch> =>
   Array.from(
     Map.groupBy(calls, (call) => call.caller.workspace_id),
     ([workspace_id, its]) =>
-      Array.from({ length: Math.ceil(its.length / max_change_calls) }, (_, index) => ({
+      Array.from({ length: Math.ceil(its.length / maxChangeCalls) }, (_, index) => ({
         workspace_id,
-        calls: its.slice(index * max_change_calls, (index + 1) * max_change_calls)
+        calls: its.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
       }))
   ).flat()
 
@@ -171,7 +171,7 @@ const list = Effect.fnUntraced(function* (
   { caller: { workspace_id } }: Call,
   input: ListInput
 ) {
-  const { limit = default_limit, cursor, ...filters } = input
+  const { limit = defaultLimit, cursor, ...filters } = input
   const scope = { list: "api_requests", workspace_id, filters }
   const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
   const page = yield* storage.page({
@@ -183,10 +183,10 @@ const list = Effect.fnUntraced(function* (
     labels: labels(filters),
     ...(filters.since !== undefined && { created_after: toMillis(filters.since) })
   })
-  const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+  const nextCursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
   return Json.object<RequestLogPage>({
     requests: Json.array(page.records.map(kind.json)),
-    next_cursor: Json.encode(next_cursor)
+    next_cursor: Json.encode(nextCursor)
   })
 })
 

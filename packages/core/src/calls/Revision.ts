@@ -113,9 +113,9 @@ export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A 
 
 /** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
-  ApiError.inRevision(newest, revision.date, (newest_path) =>
+  ApiError.inRevision(newest, revision.date, (newestPath) =>
     Fault.redactThrown(() =>
-      revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, newest_path)
+      revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, newestPath)
     )
   )
 
@@ -201,8 +201,8 @@ export class Revisions extends Context.Service<
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       // A pin never changes, so it is cached forever.
-      const pins = new BoundedMap<WorkspaceId, string>(max_pins)
-      const remember = (workspace_id: WorkspaceId, date: string) => pins.set(workspace_id, date)
+      const pins = new BoundedMap<WorkspaceId, string>(maxPins)
+      const remember = (workspaceId: WorkspaceId, date: string) => pins.set(workspaceId, date)
 
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
         const known = pins.get(workspace_id)
@@ -228,37 +228,37 @@ export class Revisions extends Context.Service<
         return (yield* pinned(organization.workspaces.sandbox)) ?? revisions[0].date
       })
 
-      const pin = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
-        const known = yield* pinned(workspace_id)
+      const pin = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+        const known = yield* pinned(workspaceId)
         if (known !== null) return nearest(revisions, known)
-        const { workspace, now } = yield* workspaces.moment(workspace_id)
+        const { workspace, now } = yield* workspaces.moment(workspaceId)
         const revision = yield* firstPin(workspace)
-        const record = pinKind.record({ revision }, { id: workspace_id, version: 1, created_at: now, updated_at: now })
-        const change = Change.make(workspace_id, { writes: [record] })
+        const record = pinKind.record({ revision }, { id: workspaceId, version: 1, created_at: now, updated_at: now })
+        const change = Change.make(workspaceId, { writes: [record] })
         const isStored = yield* commit(storage, change).pipe(
           Effect.as(true),
           Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
         )
         if (!isStored) return revisions[0]
-        remember(workspace_id, revision)
+        remember(workspaceId, revision)
         return nearest(revisions, revision)
       })
 
       return Revisions.of({
         current: revisions[0],
-        choose: (asked, workspace_id) => {
+        choose: (asked, workspaceId) => {
           if (asked === "current") return Effect.succeed(revisions[0])
           if (asked.header !== null) return Effect.fromResult(find(revisions, asked.header))
-          return Effect.map(pinned(workspace_id), (date) => (date === null ? null : nearest(revisions, date)))
+          return Effect.map(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host pins first, the retry finds its pin.
-        pin: (workspace_id) => retryOnConflict(pin(workspace_id))
+        pin: (workspaceId) => retryOnConflict(pin(workspaceId))
       })
     })
   )
 }
 
-const max_pins = 10_000
+const maxPins = 10_000
 
 /** The pinned revision of a workspace: a date, even if that revision is no longer served (api.md, Pins). */
 export const Pin = Schema.Struct({ revision: Schema.String })

@@ -6,8 +6,8 @@ import { Callable } from "../wire/Argument.ts"
 import { type BrokenRule, fromFieldError, rule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { plain } from "../wire/PlainText.ts"
-import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
-import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier.ts"
+import { minuteMs, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
+import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.ts"
 
 /**
  * The mistakes in an adapter, by their paths in it; none if it can be used.
@@ -31,10 +31,10 @@ const textLike = (form: RegExp, expected: string) =>
 const listOf = <S extends Schema.Schema<unknown>>(item: S, expected: string) =>
   Schema.Array(item).check(Schema.makeFilter((items) => items.length > 0, { expected }))
 
-const state_codes: ReadonlySet<string> = new Set(servedStates)
+const stateCodes: ReadonlySet<string> = new Set(servedStates)
 
 const ServedState = Schema.String.check(
-  Schema.makeFilter((text) => state_codes.has(text), { expected: "the USPS code of a state or of DC, such as NY" })
+  Schema.makeFilter((text) => stateCodes.has(text), { expected: "the USPS code of a state or of DC, such as NY" })
 )
 
 const Terms = Schema.Struct({
@@ -45,9 +45,9 @@ const Terms = Schema.Struct({
   uses_credit: Schema.Boolean,
   mode: Schema.Literals(["sync", "poll", "callback"]),
   idempotent: Schema.Boolean,
-  attempt_timeout_ms: Input.wholeNumber(1, max_attempt_ms),
-  typical_ms: Input.wholeNumber(1, minute_ms),
-  hedge_after_ms: Schema.NullOr(Input.wholeNumber(1, max_attempt_ms)),
+  attempt_timeout_ms: Input.wholeNumber(1, maxAttemptMs),
+  typical_ms: Input.wholeNumber(1, minuteMs),
+  hedge_after_ms: Schema.NullOr(Input.wholeNumber(1, maxAttemptMs)),
   rate_per_minute: Input.wholeNumber(1, 1_000_000),
   max_concurrent: Input.wholeNumber(1, 10_000)
 })
@@ -96,8 +96,8 @@ export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(
 /** Whether a value has fields. A relation reads only those that are right by themselves. */
 const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
-const real_id = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
-const fictional_id = /^sbx_[a-z0-9_]{1,60}$/
+const realId = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
+const fictionalId = /^sbx_[a-z0-9_]{1,60}$/
 
 /** A rule over values that are right by themselves: the paths that it reads, and what it finds. */
 interface Relation {
@@ -116,7 +116,7 @@ const relations = (adapter: CarrierAdapter, lines: LineSet | null): ReadonlyArra
 
 const brokenId = ({ carrier, simulation }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
   rule(
-    (simulation === undefined ? real_id : fictional_id).test(carrier.id),
+    (simulation === undefined ? realId : fictionalId).test(carrier.id),
     "carrier.id",
     simulation === undefined
       ? 'Must be "naic:" and the five digits of the NAIC code. Without a NAIC code: another register and the name in it, such as mga:acme-general.'

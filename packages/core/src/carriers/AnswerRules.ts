@@ -3,7 +3,7 @@ import { type BrokenRule, fromFieldError, rule, ruleText } from "../wire/BrokenR
 import { isLarge, isRecord } from "../wire/Faults.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
-import { day_ms, fromDate } from "../wire/Timestamp.ts"
+import { dayMs, fromDate } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
 import * as Draft from "./recorder/Draft.ts"
 
@@ -17,12 +17,12 @@ export const ofPending = (
   { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
 ): ReadonlyArray<BrokenRule> =>
   poll_after_ms === null
-    ? rule(callback !== undefined || simulation !== undefined, "poll_after_ms", no_callback)
+    ? rule(callback !== undefined || simulation !== undefined, "poll_after_ms", noCallback)
     : poll === undefined
       ? [noPoll]
       : []
 
-const no_callback = "Must say when to poll, because the adapter has no callback."
+const noCallback = "Must say when to poll, because the adapter has no callback."
 /** The rule that a `pending` reply with a time to poll breaks if the adapter has no `poll`. */
 export const noPoll: BrokenRule = {
   path: "poll_after_ms",
@@ -39,10 +39,10 @@ export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown
 /** Broken rules as a log line tells them; nothing if there are none. */
 export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
   if (rules.length === 0) return {}
-  return { broken_rules: rules.slice(0, max_logged).map(ruleText).join(" ") }
+  return { broken_rules: rules.slice(0, maxLogged).map(ruleText).join(" ") }
 }
 
-const max_logged = 20
+const maxLogged = 20
 
 interface Member extends Schema.Decoder<unknown> {
   readonly fields: { readonly kind: { readonly literal: string } }
@@ -77,7 +77,7 @@ const reader =
  * absent, as optional fields of a carrier's answer arrive like that, waits are whole milliseconds, and a `Date` is text.
  */
 const plain = (value: unknown, depth = 0): unknown => {
-  if (depth === max_depth) return value
+  if (depth === maxDepth) return value
   if (Predicate.isDate(value)) return fromDate(value)
   if (Array.isArray(value)) return value.map((item: unknown) => plain(item, depth + 1))
   if (!isRecord(value)) return value
@@ -91,14 +91,12 @@ const waits: ReadonlySet<string> = new Set(["poll_after_ms", "callback_after_ms"
 
 /** A wait is rounded up, as the carrier wants at least that long. None is longer than a year. */
 const wholeWait = (wait: unknown): unknown =>
-  typeof wait === "number" && Number.isFinite(wait)
-    ? Math.ceil(Math.max(-max_wait_ms, Math.min(max_wait_ms, wait)))
-    : wait
+  typeof wait === "number" && Number.isFinite(wait) ? Math.ceil(Math.max(-maxWaitMs, Math.min(maxWaitMs, wait))) : wait
 
-const max_wait_ms = 366 * day_ms
+const maxWaitMs = 366 * dayMs
 
 /** No part of an answer is deeper. A member that the engine does not know may be, or may contain itself. */
-const max_depth = 8
+const maxDepth = 8
 
 /** Reads an adapter's reply. */
 export const readReply = reader(Schema.is(CarrierReply), findIn(CarrierReply.members))

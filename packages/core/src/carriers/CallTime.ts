@@ -1,13 +1,13 @@
 import { Clock, Context, Effect, Latch } from "effect"
 import * as Monotonic from "../concurrency/Monotonic.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 
 /*
  * The time that a call to a carrier takes. What it waits for this service itself, such as a free connection, is not the carrier's.
  */
 
 /** At most this long, in milliseconds, a call waits for this service itself. With the longest attempt, it is less than a job's lease. */
-export const max_wait_ms = 10 * second_ms
+export const maxWaitMs = 10 * secondMs
 
 /** How long a call may take, in milliseconds. */
 export interface Limit {
@@ -45,16 +45,16 @@ class CallTime {
 
   /** How much of its time is left. */
   get left_ms(): number {
-    const taken_ms = this.now - this.began
+    const takenMs = this.now - this.began
     const { millis, total_ms = Number.POSITIVE_INFINITY } = this.limit
-    return Math.min(millis - (taken_ms - this.all_waited_ms), total_ms - taken_ms)
+    return Math.min(millis - (takenMs - this.all_waited_ms), total_ms - takenMs)
   }
 
   /** How long it may still wait. */
   get wait_left_ms(): number {
     const { total_ms = Number.POSITIVE_INFINITY } = this.limit
-    const own_ms = Math.max(0, Math.min(max_wait_ms, total_ms / 2) - this.all_waited_ms)
-    return this.outer === null ? own_ms : Math.min(own_ms, this.outer.wait_left_ms)
+    const ownMs = Math.max(0, Math.min(maxWaitMs, total_ms / 2) - this.all_waited_ms)
+    return this.outer === null ? ownMs : Math.min(ownMs, this.outer.wait_left_ms)
   }
 
   /** Waits until its time is over. */
@@ -115,7 +115,7 @@ export const waiting =
     Effect.flatMap(Current, (time) =>
       Effect.acquireUseRelease(
         Effect.sync(() => time?.beginWait()),
-        () => Effect.timeoutOrElse(wait, { duration: time?.wait_left_ms ?? max_wait_ms, orElse }),
+        () => Effect.timeoutOrElse(wait, { duration: time?.wait_left_ms ?? maxWaitMs, orElse }),
         () => Effect.sync(() => time?.endWait())
       )
     )

@@ -134,7 +134,7 @@ export const Unavailable = Schema.Struct({
 export type Unavailable = typeof Unavailable.Type
 
 /** The longest number that a carrier gives an ask or an offer, in characters. */
-export const max_ref = 2_000
+export const maxRef = 2_000
 
 /**
  * A carrier's answer to an ask or a poll, also in messages such as callbacks. Failures are values. If an adapter throws,
@@ -151,7 +151,7 @@ export const CarrierReply = Schema.Union([
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
-    ref: Input.textUpTo(max_ref),
+    ref: Input.textUpTo(maxRef),
     poll_after_ms: Schema.NullOr(Schema.Int),
     callback_after_ms: Schema.optionalKey(Schema.Int)
   }),
@@ -225,7 +225,7 @@ export interface MaintenanceWindow {
 }
 
 /** The longest time-out of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
-export const max_attempt_ms = 15_000
+export const maxAttemptMs = 15_000
 
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {

@@ -11,7 +11,7 @@ import {
   type CarrierRefresh,
   type CarrierReply,
   type Decline,
-  max_attempt_ms,
+  maxAttemptMs,
   type Unavailable
 } from "./Carrier.ts"
 import { openUntil } from "./Eligibility.ts"
@@ -80,7 +80,7 @@ export class CarrierClient extends Context.Service<
 }
 
 /** How long an attempt of this carrier may take, in milliseconds, without waits for this service itself. */
-export const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
+export const attemptMs = (line: CarrierLine): number => Math.min(maxAttemptMs, line.attempt_timeout_ms)
 
 /** Makes a call to an adapter. If it throws or returns no valid reply, that is logged and the result is `unavailable`. */
 const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<CarrierReply> =>
@@ -107,12 +107,12 @@ const callSafely = (
 
 const refresh = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
-  offer_ref: string
+  offerRef: string
 ): Effect.Effect<CarrierRefresh> =>
   Draft.watched(
     ask,
     (found) => found,
-    releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(noRefresh))).pipe(
+    releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offerRef) ?? Effect.succeed(noRefresh))).pipe(
       CallTime.limited({ millis: attemptMs(line) }, () => Effect.as(tooLate, late)),
       Effect.flatMap((found) => validOr(AnswerRules.readRefresh(found), unreadable)),
       orIfThrown(identity),
@@ -133,7 +133,7 @@ const unlessClosed =
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
     Effect.flatMap(
       closedFor(line),
-      (closed_ms): Effect.Effect<A | B> => (closed_ms === null ? call : Effect.succeed(otherwise))
+      (closedMs): Effect.Effect<A | B> => (closedMs === null ? call : Effect.succeed(otherwise))
     )
 
 /** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
@@ -163,7 +163,7 @@ const make = Effect.gen(function* () {
    */
   const askHedged = Effect.fnUntraced(function* (
     of: CallToCarrier,
-    after_ms: number,
+    afterMs: number,
     isWanted: Effect.Effect<boolean, StorageUnavailable>
   ) {
     const call = validReply(() => of.candidate.adapter.ask(of.ask))
@@ -179,7 +179,7 @@ const make = Effect.gen(function* () {
     // The first call goes on when its time is over, and ends with the scope.
     return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
       Effect.andThen(Deferred.await(first)),
-      CallTime.limited({ millis: after_ms }, () => Effect.catch(race, () => Deferred.await(first)))
+      CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
     )
   }, Effect.scoped)
 
@@ -188,8 +188,8 @@ const make = Effect.gen(function* () {
     begin: Effect.Effect<boolean, E>,
     isWanted: Effect.Effect<boolean, StorageUnavailable>
   ): Effect.fn.Return<Asked, E | StorageUnavailable> {
-    const closed_ms = yield* closedFor(of.candidate.line)
-    if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
+    const closedMs = yield* closedFor(of.candidate.line)
+    if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
     // Only carriers that recognize a repeat are hedged.
     const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
@@ -219,10 +219,10 @@ const make = Effect.gen(function* () {
       return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
     }),
     poll: (of, ref) => ifRoom(of, poll(of, ref)),
-    refresh: (of, offer_ref) => ifRoom(of, refresh(of, offer_ref)),
-    handoff: (of, offer_ref) => {
+    refresh: (of, offerRef) => ifRoom(of, refresh(of, offerRef)),
+    handoff: (of, offerRef) => {
       if (of.candidate.adapter.handoff === undefined) return Effect.succeed(null)
-      return isFictional(of) ? handoff(of, offer_ref) : limits.counted(of, handoff(of, offer_ref))
+      return isFictional(of) ? handoff(of, offerRef) : limits.counted(of, handoff(of, offerRef))
     }
   })
 })
@@ -255,12 +255,12 @@ const validOr = <A, B>(read: Result.Result<A, ReadonlyArray<BrokenRule>>, otherw
 
 const handoff = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
-  offer_ref: string
+  offerRef: string
 ): Effect.Effect<Handoff | null> =>
   Draft.watched(
     ask,
     (found) => ({ kind: found === null ? "unavailable" : "link" }),
-    Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
+    Effect.suspend(() => adapter.handoff?.(ask, offerRef) ?? Effect.succeed(null)).pipe(
       Effect.flatMap((url) => {
         const broken = brokenHandoff(url, adapter.handoff_hosts)
         return validOr(broken.length === 0 ? Result.succeed({ url }) : Result.fail(broken), null)

@@ -75,7 +75,7 @@ export const adapterOf = (
   adapters.find(({ carrier, environments }) => carrier.id === carrier_id && environments.includes(environment))
 
 /** The longest value, in characters. A certificate with its chain fits. */
-const max_value = 8_192
+const maxValue = 8_192
 
 /** Checks what is to be set. No message repeats a value, nor a name that the carrier does not ask for. */
 export const check = (
@@ -101,7 +101,7 @@ export const check = (
 const refused = (path: string, message: string, allowed_values: ReadonlyArray<string>) =>
   Result.fail([{ path, message, ...(allowed_values.length > 0 && { allowed_values }) }])
 
-const Value = textUpTo(max_value, 1)
+const Value = textUpTo(maxValue, 1)
 
 const checkValues = (
   fields: ConnectionFields,

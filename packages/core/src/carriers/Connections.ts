@@ -14,7 +14,7 @@ import {
 } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import * as AnswerRules from "./AnswerRules.ts"
 import * as CallTime from "./CallTime.ts"
 import { type CarrierAdapter, CarrierAdapters, type ConnectionTest, type ConnectionValues } from "./Carrier.ts"
@@ -37,11 +37,11 @@ import {
 import { clean } from "./Offer.ts"
 
 /** How long another host may still use what was set or removed here. */
-const cached_for_ms = second_ms
-const max_cached = 10_000
+const cachedForMs = secondMs
+const maxCached = 10_000
 /** How long a test may take. */
-const test_timeout_ms = 15 * second_ms
-const page_size = 100
+const testTimeoutMs = 15 * secondMs
+const pageSize = 100
 
 /** Keeps what organizations have given for carriers: producer codes, API keys and the like. */
 export class Connections extends Context.Service<
@@ -103,8 +103,8 @@ export class Connections extends Context.Service<
       })
       // A failed look-up is not kept.
       const cache = yield* Cache.makeWith(usable, {
-        capacity: max_cached,
-        timeToLive: (exit) => (Exit.isSuccess(exit) ? cached_for_ms : 0)
+        capacity: maxCached,
+        timeToLive: (exit) => (Exit.isSuccess(exit) ? cachedForMs : 0)
       })
 
       const set = Effect.fn("Connections.set")(function* (sent: ConnectionPlace & { readonly values: unknown }) {
@@ -128,9 +128,9 @@ export class Connections extends Context.Service<
         yield* Cache.invalidate(cache, place)
       })
 
-      const list = Effect.fn("Connections.list")(function* (organization_id: OrganizationId) {
-        yield* requireOrganization(organization_id)
-        const summaries = yield* Effect.forEach(yield* recordsOf(organization_id), (record) =>
+      const list = Effect.fn("Connections.list")(function* (organizationId: OrganizationId) {
+        yield* requireOrganization(organizationId)
+        const summaries = yield* Effect.forEach(yield* recordsOf(organizationId), (record) =>
           Effect.map(open(record), (connection) =>
             connection === null ? unreadableSummary(record) : summaryOf(connection, adapters)
           )
@@ -158,8 +158,8 @@ export class Connections extends Context.Service<
         list,
         test,
         remove: (place) => retryOnConflict(remove(place)),
-        of: (workspace_id, carrier_id) =>
-          Effect.flatMap(workspaces.cached(workspace_id), ({ workspace: { organization_id, environment } }) =>
+        of: (workspaceId, carrier_id) =>
+          Effect.flatMap(workspaces.cached(workspaceId), ({ workspace: { organization_id, environment } }) =>
             Cache.get(cache, { organization_id, environment, carrier_id })
           )
       })
@@ -172,7 +172,7 @@ const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   /** The versions that this process could not open. The seal keys of a process do not change, so it cannot succeed later. */
-  const unreadable = new BoundedMap<string, number>(max_cached)
+  const unreadable = new BoundedMap<string, number>(maxCached)
 
   const requireOrganization = (id: OrganizationId) =>
     Effect.flatMap(Directory.findOrganization(storage, id), (organization) =>
@@ -180,14 +180,14 @@ const makeRecords = Effect.gen(function* () {
     )
 
   /** The connections that an organization has now, still sealed. */
-  const recordsOf = (organization_id: OrganizationId) =>
+  const recordsOf = (organizationId: OrganizationId) =>
     readAll(storage, {
       workspace_id: directoryWorkspace,
       kind: kind.name,
-      parent: organization_id,
+      parent: organizationId,
       status: "set",
       order: "oldest",
-      limit: page_size
+      limit: pageSize
     })
 
   /** The record of a connection, still sealed; also of one that was removed. */
@@ -229,7 +229,7 @@ const makeRecords = Effect.gen(function* () {
 const isRemoved = ({ status }: Change.StoredRecord): boolean => status === "removed"
 
 const failed = (message: string): ConnectionTestResult => ({ outcome: "failed", message })
-const not_tested: ConnectionTestResult = {
+const notTested: ConnectionTestResult = {
   outcome: "not_tested",
   message: "This carrier's connections cannot be tested."
 }
@@ -247,15 +247,15 @@ const tryOut = (
   if (asked === null) {
     return Effect.succeed(failed("The connection lacks a field that the carrier needs: set the connection again."))
   }
-  if (adapter.testConnection === undefined) return Effect.succeed(not_tested)
+  if (adapter.testConnection === undefined) return Effect.succeed(notTested)
   return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(
-    CallTime.limited({ millis: test_timeout_ms }, () => Effect.succeed(late)),
+    CallTime.limited({ millis: testTimeoutMs }, () => Effect.succeed(late)),
     Effect.flatMap(checked),
     orIfThrown(() => faulty),
     Effect.annotateLogs({ carrier_id, organization_id, environment }),
     Effect.map((answer): ConnectionTestResult => {
       if (answer.ok) return { outcome: "ok", message: null }
-      return failed(repeatsSecret(fields, values, answer.message) ? left_out : clean(answer.message))
+      return failed(repeatsSecret(fields, values, answer.message) ? leftOut : clean(answer.message))
     })
   )
 }
@@ -269,4 +269,4 @@ const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
 
 const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }
 const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter failed; see the log." }
-const left_out = "The carrier refused the connection. Its message is left out, because it repeats a secret."
+const leftOut = "The carrier refused the connection. Its message is left out, because it repeats a secret."

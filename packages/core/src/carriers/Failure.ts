@@ -10,7 +10,7 @@ import * as Reply from "./Reply.ts"
  */
 
 /** Codes of connections that failed or broke. The next one may succeed. */
-const connection_codes: ReadonlySet<string> = new Set([
+const connectionCodes: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNABORTED",
   "ECONNREFUSED",
@@ -43,7 +43,7 @@ const connectionFailed = (thrown: unknown): boolean => {
     return status === undefined ? thrown.reason._tag === "TransportError" : isRetryableStatus(status)
   }
   const { codes, name } = Fault.nameAndCodesOf(thrown)
-  return name === "TimeoutError" || codes.some((code) => connection_codes.has(code))
+  return name === "TimeoutError" || codes.some((code) => connectionCodes.has(code))
 }
 
 /** Whether the carrier may have an answer later. */

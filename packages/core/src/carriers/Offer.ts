@@ -7,7 +7,7 @@ import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { plain } from "../wire/PlainText.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
-import { type CarrierOffer, type CoveredSubject, max_ref, type NextAction } from "./Carrier.ts"
+import { type CarrierOffer, type CoveredSubject, maxRef, type NextAction } from "./Carrier.ts"
 import type { SecretForms } from "./secrets/SecretForms.ts"
 
 /** The context in which an offer is checked. */
@@ -26,13 +26,13 @@ export interface OfferContext {
 }
 
 /** The highest credible price in US cents. A price above it is a carrier's mistake. */
-export const premium_cap = 100_000_000
-const terms_months: ReadonlyArray<number> = [1, 6, 12]
-const max_text = 500
+export const premiumCap = 100_000_000
+const termsMonths: ReadonlyArray<number> = [1, 6, 12]
+const maxText = 500
 /** How much of a text is read at most, in characters. What follows would be cut anyway, or is mostly hidden. */
-const max_read = 10 * max_text
-const max_url = 8_000
-const max_list = 100
+const maxRead = 10 * maxText
+const maxUrl = 8_000
+const maxList = 100
 
 /**
  * Checks an offer before it is saved, and cleans its texts.
@@ -50,7 +50,7 @@ export const check = (
     ...brokenSubjects(offer.subjects, context),
     ...brokenHandoff(offer.handoff_url, context.handoff_hosts),
     ...brokenActions(offer.extra_actions, context),
-    ...rule(offer.offer_ref.length <= max_ref, "offer_ref", `Must have at most ${max_ref} characters.`)
+    ...rule(offer.offer_ref.length <= maxRef, "offer_ref", `Must have at most ${maxRef} characters.`)
   ]
   return broken.length === 0 ? Result.succeed(cleaned(offer, context.secrets)) : Result.fail(broken)
 }
@@ -65,17 +65,17 @@ const amount = (money: Money | null, path: string): ReadonlyArray<BrokenRule> =>
 const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArray<BrokenRule> => [
   ...rule(
     premium === null ||
-      (Number.isSafeInteger(premium.amount_minor) && premium.amount_minor > 0 && premium.amount_minor < premium_cap),
+      (Number.isSafeInteger(premium.amount_minor) && premium.amount_minor > 0 && premium.amount_minor < premiumCap),
     "premium.amount_minor",
-    `Must be a whole number of cents, at least 1 and below ${premium_cap}.`
+    `Must be a whole number of cents, at least 1 and below ${premiumCap}.`
   ),
   ...rule(
-    term_months === null || terms_months.includes(term_months),
+    term_months === null || termsMonths.includes(term_months),
     "term_months",
-    `Must be one of ${terms_months.join(", ")}.`
+    `Must be one of ${termsMonths.join(", ")}.`
   ),
-  ...rule(fees.length <= max_list, "fees", `Must have at most ${max_list} fees.`),
-  ...fees.slice(0, max_list).flatMap((fee, index) => amount(fee.amount, `fees.${index}.amount`))
+  ...rule(fees.length <= maxList, "fees", `Must have at most ${maxList} fees.`),
+  ...fees.slice(0, maxList).flatMap((fee, index) => amount(fee.amount, `fees.${index}.amount`))
 ]
 
 const moment =
@@ -91,29 +91,29 @@ const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<Bro
   expires_at === null
     ? []
     : Option.match(momentOf(expires_at), {
-        onNone: () => [{ path: "expires_at", message: no_moment }],
+        onNone: () => [{ path: "expires_at", message: noMoment }],
         onSome: (end) => rule(end > now, "expires_at", "Must be a time in the future.")
       })
 
-const no_moment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
+const noMoment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability below the state's minimum cannot be sold, so such an offer was misread.
   const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
-  return subjects.slice(0, max_list).flatMap(({ coverages, subject_id }, index) => [
+  return subjects.slice(0, maxList).flatMap(({ coverages, subject_id }, index) => [
     ...rule(
       context.subject_ids.has(subject_id),
       `subjects.${index}.subject_id`,
       "Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
     ),
-    ...coverages.slice(0, max_list).flatMap(({ code, deductible, limit }, nth) => {
+    ...coverages.slice(0, maxList).flatMap(({ code, deductible, limit }, nth) => {
       const path = `subjects.${index}.coverages.${nth}`
-      const minimum_usd = minimum[`${code}_usd`]
+      const minimumUsd = minimum[`${code}_usd`]
       return [
         ...amount(deductible, `${path}.deductible`),
         ...amount(limit, `${path}.limit`),
         ...rule(
-          limit === null || minimum_usd === undefined || limit.amount_minor >= minimum_usd * 100,
+          limit === null || minimumUsd === undefined || limit.amount_minor >= minimumUsd * 100,
           `${path}.limit.amount_minor`,
           "Must not be below the state's minimum for this liability."
         )
@@ -128,7 +128,7 @@ export const brokenHandoff = (
   hosts: ReadonlyArray<string>,
   path = "handoff_url"
 ): ReadonlyArray<BrokenRule> => [
-  ...rule(typeof url !== "string" || url.length <= max_url, path, `Must have at most ${max_url} characters.`),
+  ...rule(typeof url !== "string" || url.length <= maxUrl, path, `Must have at most ${maxUrl} characters.`),
   ...rule(
     url === null ||
       (typeof url === "string" &&
@@ -142,48 +142,48 @@ export const brokenHandoff = (
 ]
 
 /** The types of actions that only the service may add (api.md, Next actions). */
-const own_actions: ReadonlySet<string> = new Set([
+const ownActions: ReadonlySet<string> = new Set([
   "prepare_purchase",
   "open_hosted_checkout",
   "continue_on_carrier_site",
   "request_assistance",
   "read_status"
 ])
-const max_actions = 10
-const max_members = 20
-const member_name = /^[a-z][a-z0-9_]{0,63}$/
+const maxActions = 10
+const maxMembers = 20
+const memberName = /^[a-z][a-z0-9_]{0,63}$/
 
-const link_at_start = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|file)\s*:|[/\\])/i
+const linkAtStart = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|file)\s*:|[/\\])/i
 /** URLs, links in Markdown, and what many programs turn into a link. */
-const link_within = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
+const linkWithin = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
 
 /** Whether a text leads somewhere if somebody opens it: it starts with a scheme or like a path, or it contains a link. */
 const isLink = (text: string): boolean => {
   // Browsers skip control characters in URLs, and spaces before them.
   const opened = plain(text.replaceAll(/\p{Cc}/gu, "")).trimStart()
-  return link_at_start.test(opened) || link_within.test(opened)
+  return linkAtStart.test(opened) || linkWithin.test(opened)
 }
 
 const brokenActions = (
   actions: CarrierOffer["extra_actions"] = [],
   context: OfferContext
 ): ReadonlyArray<BrokenRule> => [
-  ...rule(actions.length <= max_actions, "extra_actions", `Must have at most ${max_actions} actions.`),
-  ...actions.slice(0, max_actions).flatMap((action, index) => {
+  ...rule(actions.length <= maxActions, "extra_actions", `Must have at most ${maxActions} actions.`),
+  ...actions.slice(0, maxActions).flatMap((action, index) => {
     const path = `extra_actions.${index}`
     const names = Object.keys(action)
     return [
       ...rule(
-        member_name.test(action.type) && (context.is_simulated === true || !own_actions.has(action.type)),
+        memberName.test(action.type) && (context.is_simulated === true || !ownActions.has(action.type)),
         `${path}.type`,
         "Must be a name such as call_agent, and not an action of the service."
       ),
       ...rule(
-        names.length <= max_members && names.every((name) => member_name.test(name)),
+        names.length <= maxMembers && names.every((name) => memberName.test(name)),
         path,
-        `Must have at most ${max_members} members, with names such as phone_number.`
+        `Must have at most ${maxMembers} members, with names such as phone_number.`
       ),
-      ...names.slice(0, max_members).flatMap((name) => brokenMember(action[name], `${path}.${name}`, context))
+      ...names.slice(0, maxMembers).flatMap((name) => brokenMember(action[name], `${path}.${name}`, context))
     ]
   })
 ]
@@ -195,7 +195,7 @@ const brokenMember = (
 ): ReadonlyArray<BrokenRule> => {
   // The names are a carrier's words, so a log shows them only if they are names.
   const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
-  if (typeof value === "number") return rule(Math.abs(value) <= premium_cap, named, `Must be at most ${premium_cap}.`)
+  if (typeof value === "number") return rule(Math.abs(value) <= premiumCap, named, `Must be at most ${premiumCap}.`)
   // Without its markup, a text can become a link.
   if (typeof value !== "string" || !(isLink(value) || isLink(clean(value)))) return []
   return [
@@ -208,8 +208,8 @@ const brokenMember = (
 
 /** Cuts a carrier's text to length, and removes markup and what nobody sees (`wire/PlainText.ts`). */
 export const clean = (text: string): string => {
-  const shown = withoutMarkup(plain(text.slice(0, max_read)))
-  return shown.length <= max_text ? shown : shown.slice(0, max_text).replace(/[\ud800-\udbff]$/, "")
+  const shown = withoutMarkup(plain(text.slice(0, maxRead)))
+  return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
 }
 
 /** After the last `>` no markup ends. Looking for it there would take a time that grows with the square of the length. */
@@ -239,16 +239,16 @@ const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
     product: textOrNull(offer.product),
     billing_cycle: textOrNull(offer.billing_cycle),
     fees: offer.fees.map((fee) => ({ code: text(fee.code), amount: fee.amount })),
-    conditions: offer.conditions.slice(0, max_list).map(text),
+    conditions: offer.conditions.slice(0, maxList).map(text),
     evidence_label: text(offer.evidence_label),
     expires_at: Option.getOrNull(Option.map(Option.flatMap(Option.fromNullOr(offer.expires_at), momentOf), fromMillis)),
-    subjects: offer.subjects.slice(0, max_list).map((subject) => ({
+    subjects: offer.subjects.slice(0, maxList).map((subject) => ({
       subject_id: subject.subject_id,
       kind: text(subject.kind),
       label: textOrNull(subject.label),
-      coverages: subject.coverages.slice(0, max_list).map((cover) => ({ ...cover, code: text(cover.code) }))
+      coverages: subject.coverages.slice(0, maxList).map((cover) => ({ ...cover, code: text(cover.code) }))
     })),
-    assumptions: offer.assumptions.slice(0, max_list).map((assumption) => ({
+    assumptions: offer.assumptions.slice(0, maxList).map((assumption) => ({
       path: text(assumption.path),
       value: scalar(assumption.value),
       source: text(assumption.source),

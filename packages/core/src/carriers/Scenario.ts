@@ -42,18 +42,18 @@ export type ScenarioName =
 const isName = (name: string): name is keyof typeof catalogueFile.scenarios =>
   Object.hasOwn(catalogueFile.scenarios, name)
 
-const all_names: ReadonlyArray<ScenarioName> = Object.keys(catalogueFile.scenarios).filter(isName)
+const allNames: ReadonlyArray<ScenarioName> = Object.keys(catalogueFile.scenarios).filter(isName)
 
 /** Every scenario, and the catalogue's version, which changes whenever an outcome changes. */
 export const catalogue = {
   scenario_catalog_version: catalogueFile.scenario_catalog_version,
   scenarios: Schema.decodeUnknownSync(Schema.Array(Scenario))(
-    all_names.map((name) => ({ name, ...catalogueFile.scenarios[name] }))
+    allNames.map((name) => ({ name, ...catalogueFile.scenarios[name] }))
   )
 }
 
 /** The scenarios that the service plays by itself, without fictional carriers: every line can play them. */
-const of_every_line: ReadonlyArray<ScenarioName> = [
+const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "cannot_start",
   "waits_in_queue",
   "needs_information",
@@ -69,13 +69,13 @@ const namesByLine = new Map(
     .flatMap(({ lines }) => lines)
     .map((line): [string, ReadonlyArray<ScenarioName>] => [
       line,
-      all_names.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
+      allNames.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
     ])
 )
 
 /** The names of the scenarios that a line can play; without a line, of all lines. A line of the host's own has no fictional carriers. */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
-  line === undefined ? all_names : (namesByLine.get(line) ?? of_every_line)
+  line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
 
 /** The catalogue of a host with these lines: a scenario that none of them can play is not in it. */
 export const catalogueOf = (lines: LineSet): typeof catalogue => ({
@@ -90,7 +90,7 @@ export const catalogueOf = (lines: LineSet): typeof catalogue => ({
 export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
 
 /** How long a request waits in its queue, in milliseconds of workspace time. */
-export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
+export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
 /** How long a `request_key` stays refused after its first attempt, in the scenarios that refuse it. */
-export const refused_ms = 5_000
+export const refusedMs = 5_000

@@ -8,7 +8,7 @@ import { type CarrierCallback, CarrierReply } from "./Carrier.ts"
  */
 
 /** The header with the signature, in lower-case hex. */
-export const signature_header = "sandbox-signature"
+export const signatureHeader = "sandbox-signature"
 
 const Body = Schema.fromJsonString(Schema.Struct({ carrier: Schema.String, ref: Schema.String, reply: CarrierReply }))
 const decodeBody = Schema.decodeUnknownOption(Body)
@@ -30,14 +30,14 @@ export const signedCallbacks = (mac: Mac.Mac["Service"], key: Mac.Key): SignedCa
   write: Effect.fnUntraced(function* (carrier, ref, reply) {
     const body = new TextEncoder().encode(encodeBody({ carrier, ref, reply }))
     const tag = yield* Effect.orDie(mac.sign(key, body))
-    return { headers: { "content-type": "application/json", [signature_header]: Hex.encode(tag) }, body }
+    return { headers: { "content-type": "application/json", [signatureHeader]: Hex.encode(tag) }, body }
   }),
-  read: Effect.fnUntraced(function* (carrier_id, { headers, body }) {
-    const signature = headers[signature_header]
+  read: Effect.fnUntraced(function* (carrierId, { headers, body }) {
+    const signature = headers[signatureHeader]
     const tag = Hex.decode(typeof signature === "string" ? signature : "")
     if (Result.isFailure(tag) || !(yield* Effect.orDie(mac.verify(key, tag.success, body)))) return null
     const message = Option.getOrNull(decodeBody(new TextDecoder().decode(body)))
     // All fictional carriers share the key, so each callback names its carrier.
-    return message?.carrier === carrier_id ? { ref: message.ref, reply: message.reply } : null
+    return message?.carrier === carrierId ? { ref: message.ref, reply: message.reply } : null
   })
 })

@@ -10,7 +10,7 @@ import {
   type CarrierRefresh,
   type CarrierReply,
   type ConnectionFields,
-  max_attempt_ms
+  maxAttemptMs
 } from "./Carrier.ts"
 import { logUnavailable } from "./CarrierClient.ts"
 import type { Answer, AnswersIn, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
@@ -52,7 +52,7 @@ export const defineCarrier = <
 >(
   definition: CarrierDefinition<Name, Fields, Http> & AnswersIn<Mode, Name, Fields, Http>
 ): CarrierAdapter => {
-  if (!Predicate.isReadonlyObject(definition)) throw invalid("", [no_definition])
+  if (!Predicate.isReadonlyObject(definition)) throw invalid("", [noDefinition])
   const { appetite, callback, handoff, poll, refresh, testConnection } = definition
   const call = caller(definition, usual)
   const tester = connectionTester(definition, usual)
@@ -93,10 +93,10 @@ export const defineCarrier = <
   return adapter
 }
 
-const no_definition = { path: "", message: "defineCarrier needs an object, such as { id, name, lines, ask }." }
+const noDefinition = { path: "", message: "defineCarrier needs an object, such as { id, name, lines, ask }." }
 
-const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
-  const id = typeof carrier_id === "string" ? carrier_id : ""
+const invalid = (carrierId: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
+  const id = typeof carrierId === "string" ? carrierId : ""
   const lines = mistakes.map((mistake) => `- ${ruleText(mistake)}`)
   return new InvalidCarrier({
     carrier_id: id,
@@ -138,7 +138,7 @@ const usual: Omit<CarrierLine, "states"> = {
   uses_credit: false,
   mode: "sync",
   idempotent: false,
-  attempt_timeout_ms: max_attempt_ms,
+  attempt_timeout_ms: maxAttemptMs,
   typical_ms: 2_000,
   hedge_after_ms: null,
   rate_per_minute: 60,

@@ -5,18 +5,18 @@ import type { Sleep } from "./Sleep.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 
-const default_poll_ms = 1_000
-const hour_ms = 3_600_000
+const defaultPollMs = 1_000
+const hourMs = 3_600_000
 
 /** The longest wait for new events, as a multiple of `poll_ms`. */
-const longest_wait_factor = 10
+const longestWaitFactor = 10
 
 /** Makes `events` from a function that reads one page. */
 export const makeEvents =
   (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
-  ({ after = null, limit: asked = 100, poll_ms: poll = default_poll_ms, signal } = {}) => {
+  ({ after = null, limit: asked = 100, poll_ms: poll = defaultPollMs, signal } = {}) => {
     const limit = inRange("limit", asked, 1, 100)
-    const poll_ms = inRange("poll_ms", poll, 1, hour_ms)
+    const pollMs = inRange("poll_ms", poll, 1, hourMs)
     const signals = signal === undefined ? {} : { signal }
     let cursor = after
 
@@ -26,9 +26,9 @@ export const makeEvents =
         try {
           return await list({ limit, ...(place !== null && { cursor: place }) }, signals)
         } catch (error) {
-          const pause_ms = retryPause(error, failures)
-          if (pause_ms === null) throw error
-          await sleep(pause_ms, signal)
+          const pauseMs = retryPause(error, failures)
+          if (pauseMs === null) throw error
+          await sleep(pauseMs, signal)
         }
       }
     }
@@ -36,7 +36,7 @@ export const makeEvents =
     async function* read(): AsyncGenerator<Event, void> {
       // Each loop has its own place, so that parallel loops do not take events from each other.
       let place = cursor
-      let wait_ms = poll_ms
+      let waitMs = pollMs
       while (true) {
         const before = place
         const { events, next_cursor } = await pageAfter(before)
@@ -47,11 +47,11 @@ export const makeEvents =
           yield event
         }
         // Do not poll a host in a tight loop if it returns the same page again.
-        if (events.length > 0 && next_cursor !== before) wait_ms = poll_ms
+        if (events.length > 0 && next_cursor !== before) waitMs = pollMs
         else {
           cursor = next_cursor
-          await sleep(wait_ms, signal)
-          wait_ms = Math.min(wait_ms * 2, poll_ms * longest_wait_factor)
+          await sleep(waitMs, signal)
+          waitMs = Math.min(waitMs * 2, pollMs * longestWaitFactor)
         }
       }
     }

@@ -1,5 +1,5 @@
-const first_ms = 500
-const longest_ms = 8_000
+const firstMs = 500
+const longestMs = 8_000
 
 /**
  * How long to wait before a failed call is retried, in milliseconds; null if it must not be retried.
@@ -12,6 +12,6 @@ export const retryPause = (error: unknown, failures: number): number | null => {
   if (typeof error !== "object" || error === null || !("retry_action" in error)) return null
   if (error.retry_action !== "retry" && error.retry_action !== "wait") return null
   const seconds = "retry_after_seconds" in error ? error.retry_after_seconds : null
-  const asked_ms = typeof seconds === "number" ? seconds * 1_000 : 0
-  return Math.max(asked_ms, Math.min(first_ms * 2 ** failures, longest_ms))
+  const askedMs = typeof seconds === "number" ? seconds * 1_000 : 0
+  return Math.max(askedMs, Math.min(firstMs * 2 ** failures, longestMs))
 }

@@ -5,29 +5,29 @@ import type { Sleep } from "./Sleep.ts"
 
 type Answer = AnswerOf<"get_quote_request">
 
-const default_timeout_ms = 120_000
-const day_ms = 86_400_000
+const defaultTimeoutMs = 120_000
+const dayMs = 86_400_000
 
 /** The longest wait of one read (api.md, Waiting). */
-const wait_seconds = 20
+const waitSeconds = 20
 
 /**
  * The pause after a read without a change. A host that is stopping answers at once, and must not be polled in a tight
  * loop.
  */
-const unchanged_pause_ms = 500
+const unchangedPauseMs = 500
 
 /** Makes `wait_for_quotes` from a function that reads a quote request. */
 export const makeWaitForQuotes =
   (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
   async (id, options = {}) => {
-    const timeout_ms = inRange("timeout_ms", options.timeout_ms ?? default_timeout_ms, 1, day_ms)
+    const timeoutMs = inRange("timeout_ms", options.timeout_ms ?? defaultTimeoutMs, 1, dayMs)
     const { read_handle, signal } = options
     signal?.throwIfAborted()
     const timer = new AbortController()
     const stop = signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal])
-    const timedOut = new DOMException(`No answer arrived within ${timeout_ms} ms.`, "TimeoutError")
-    sleep(timeout_ms, stop).then(
+    const timedOut = new DOMException(`No answer arrived within ${timeoutMs} ms.`, "TimeoutError")
+    sleep(timeoutMs, stop).then(
       () => timer.abort(timedOut),
       () => {}
     )
@@ -39,18 +39,20 @@ export const makeWaitForQuotes =
       for (let failures = 0; ; ) {
         try {
           const wait =
-            newest === null ? { wait_seconds: 0 } : { wait_seconds, since_version: newest.quote_request.version }
+            newest === null
+              ? { wait_seconds: 0 }
+              : { wait_seconds: waitSeconds, since_version: newest.quote_request.version }
           const before: Answer | null = newest
           newest = await get({ id, ...wait }, { signal: stop, ...(read_handle !== undefined && { read_handle }) })
           failures = 0
           const isChanged = before?.quote_request.version !== newest.quote_request.version
           if (isChanged && isEnough(newest, options)) return newest
-          if (!isChanged) await sleep(unchanged_pause_ms, stop)
+          if (!isChanged) await sleep(unchangedPauseMs, stop)
         } catch (error) {
-          const pause_ms = stop.aborted ? null : retryPause(error, failures++)
-          if (pause_ms === null) throw error
+          const pauseMs = stop.aborted ? null : retryPause(error, failures++)
+          if (pauseMs === null) throw error
           failure = error
-          await sleep(pause_ms, stop)
+          await sleep(pauseMs, stop)
         }
       }
     } catch (error) {

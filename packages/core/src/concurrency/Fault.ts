@@ -9,13 +9,13 @@ import { Cause, Effect, Predicate } from "effect"
 class Fault extends Error {}
 
 /** How many nested causes are logged. */
-const max_causes = 5
-const max_frames = 10
+const maxCauses = 5
+const maxFrames = 10
 
 /** The error without its messages. For a thrown value that is not an error, keeps only its type. Never throws. */
 export const redacted = (thrown: unknown): Error =>
   readable(
-    () => faultOf(thrown, max_causes),
+    () => faultOf(thrown, maxCauses),
     () => new Fault("it cannot be read")
   )
 
@@ -28,7 +28,7 @@ export const classOf = (thrown: unknown): string => {
 /** The name of an error, and the codes of it and its causes. Never throws. */
 export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readonly codes: ReadonlyArray<string> } =>
   readable(
-    () => ({ name: nameOf(thrown), codes: causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? []) }),
+    () => ({ name: nameOf(thrown), codes: causesOf(thrown, maxCauses).flatMap((cause) => codeOf(cause) ?? []) }),
     () => ({ name: "Error", codes: [] })
   )
 
@@ -57,20 +57,20 @@ export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect
 export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const thrown = Cause.squash(cause)
   const whole = readable(
-    () => faultOf(thrown, max_causes, ownMessage),
+    () => faultOf(thrown, maxCauses, ownMessage),
     () => new Fault("it cannot be read")
   )
   return Effect.logWarning(message, Cause.die(whole))
 }
 
-const max_message_characters = 1_000
+const maxMessageCharacters = 1_000
 
 /** The message of a thrown value, or the value itself if it is a primitive such as text or a number. */
 const ownMessage = (thrown: unknown): string => {
   const told =
     thrown instanceof Error ? thrown.message : Predicate.hasProperty(thrown, "message") ? thrown.message : thrown
   const text = typeof told === "object" && told !== null ? "no message" : String(told)
-  return text.length > max_message_characters ? `${text.slice(0, max_message_characters).toWellFormed()}…` : text
+  return text.length > maxMessageCharacters ? `${text.slice(0, maxMessageCharacters).toWellFormed()}…` : text
 }
 
 /** Runs a call to code outside the core, and removes the messages from its defects, so that they can be logged. */
@@ -86,7 +86,7 @@ export const redactThrown = <A>(call: () => A): A => {
   }
 }
 
-const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => left_out): Error => {
+const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => leftOut): Error => {
   if (thrown instanceof Fault) return thrown
   const fault = new Fault()
   fault.name = nameOf(thrown)
@@ -101,7 +101,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
   return fault
 }
 
-const left_out = "its message is left out"
+const leftOut = "its message is left out"
 
 // Only names and codes that look like program words are logged. Anything else could hold facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/
@@ -133,5 +133,5 @@ const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
   return lines
     .flatMap((line) => frame.exec(line)?.[1] ?? [])
     .filter((place) => !isInsideEffect.test(place))
-    .slice(0, max_frames)
+    .slice(0, maxFrames)
 }

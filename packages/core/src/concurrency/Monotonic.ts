@@ -7,8 +7,8 @@ export const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTi
 export const millis: Effect.Effect<number> = Effect.map(Clock.Clock, millisOf)
 
 /** The whole milliseconds of a duration that began at a moment of a clock's monotonic time. */
-export const sinceOf = (clock: Clock.Clock, began_ms: number): number => Math.round(millisOf(clock) - began_ms)
+export const sinceOf = (clock: Clock.Clock, beganMs: number): number => Math.round(millisOf(clock) - beganMs)
 
 /** The whole milliseconds of a duration that began at a moment of monotonic time. */
-export const since = (began_ms: number): Effect.Effect<number> =>
-  Effect.map(Clock.Clock, (clock) => sinceOf(clock, began_ms))
+export const since = (beganMs: number): Effect.Effect<number> =>
+  Effect.map(Clock.Clock, (clock) => sinceOf(clock, beganMs))

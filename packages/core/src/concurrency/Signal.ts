@@ -12,8 +12,8 @@ export const make = (): Signal => {
   const woken = Latch.makeUnsafe()
   return {
     wake: () => void woken.openUnsafe(),
-    next: (at_most_ms) =>
-      Effect.map(Effect.timeoutOption(woken.await, at_most_ms), (awaited) => {
+    next: (atMostMs) =>
+      Effect.map(Effect.timeoutOption(woken.await, atMostMs), (awaited) => {
         if (awaited._tag === "None") return false
         woken.closeUnsafe()
         return true

@@ -9,11 +9,11 @@ import { Effect } from "effect"
 export const repeatForever = <E, R>(
   name: string,
   round: Effect.Effect<unknown, E, R>,
-  pause_ms: number
+  pauseMs: number
 ): Effect.Effect<never, never, R> =>
   round.pipe(
     Effect.catchCause((cause) =>
-      Effect.andThen(Effect.logError(`${name} failed; retrying`, cause), Effect.sleep(pause_ms))
+      Effect.andThen(Effect.logError(`${name} failed; retrying`, cause), Effect.sleep(pauseMs))
     ),
     Effect.forever
   )

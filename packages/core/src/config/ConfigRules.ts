@@ -5,7 +5,7 @@ import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
 import { Callable } from "../wire/Argument.ts"
-import { isForeignLayer, other_copy } from "../wire/EffectCopy.ts"
+import { isForeignLayer, otherCopy } from "../wire/EffectCopy.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
@@ -126,9 +126,9 @@ const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError
 
 /** A fault of a connection at its path in the option. A fault that is not about a value is reported at the carrier. */
 const inConnection =
-  (carrier_id: string) =>
+  (carrierId: string) =>
   (fault: FieldError): FieldError =>
-    below(carrier_id)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
+    below(carrierId)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
 
 /** A rule with one message. */
 export const must =
@@ -140,7 +140,7 @@ export const must =
 export const layerRule =
   (message: string): OptionRule =>
   (value) => {
-    if (isForeignLayer(value)) return [{ path: "", message: other_copy }]
+    if (isForeignLayer(value)) return [{ path: "", message: otherCopy }]
     return Layer.isLayer(value) ? [] : [{ path: "", message }]
   }
 

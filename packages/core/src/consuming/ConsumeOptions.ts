@@ -5,7 +5,7 @@ import { Callable } from "../wire/Argument.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
-import { day_ms, hour_ms, second_ms } from "../wire/Timestamp.ts"
+import { dayMs, hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { ParkedEvent } from "./ParkedEvent.ts"
 
 /** What a handler gets besides the event. */
@@ -109,20 +109,20 @@ export interface ConsumeSettings {
 const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
 
 /** The types of events that a feed can hold. Purchases do not happen yet, and tests only go to webhooks. */
-const feed_types = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
+const feedTypes = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
 
 const Options = Schema.Struct({
   from: Schema.optionalKey(Schema.Literals(["now", "oldest"])),
   environment: Schema.optionalKey(Environment),
   organization_id: Schema.optionalKey(OrganizationId),
-  types: Schema.optionalKey(Schema.NonEmptyArray(Schema.Literals(feed_types))),
-  timeout_ms: whole(1, day_ms),
+  types: Schema.optionalKey(Schema.NonEmptyArray(Schema.Literals(feedTypes))),
+  timeout_ms: whole(1, dayMs),
   max_attempts: whole(1, 1_000),
-  backoff_ms: whole(1, hour_ms),
-  max_backoff_ms: whole(1, day_ms),
-  lease_ms: whole(second_ms, hour_ms),
+  backoff_ms: whole(1, hourMs),
+  max_backoff_ms: whole(1, dayMs),
+  lease_ms: whole(secondMs, hourMs),
   concurrency: whole(1, 1_000),
-  grace_ms: whole(0, hour_ms),
+  grace_ms: whole(0, hourMs),
   on_expired: Schema.optionalKey(Callable),
   on_parked: Schema.optionalKey(Callable),
   log_messages: Schema.optionalKey(Schema.Boolean)
@@ -130,17 +130,17 @@ const Options = Schema.Struct({
 
 const wrongTypes = Input.findings(Options)
 
-const no_such_option = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
+const noSuchOption = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
 
 /** The faults of options. An undefined option counts as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const unknown = Object.keys(given).filter((option) => !Object.hasOwn(Options.fields, option))
-  return [...unknown.map((path) => ({ path, message: no_such_option })), ...wrongTypes(given)]
+  return [...unknown.map((path) => ({ path, message: noSuchOption })), ...wrongTypes(given)]
 }
 
-const name_form = /^[a-z0-9][a-z0-9_-]{0,63}$/
+const nameForm = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /** The settings of a consumer, or the faults of its name, its handler or an option. */
 export const settingsOf = (
@@ -153,7 +153,7 @@ export const settingsOf = (
 }
 
 const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
-  if (!isName(name)) return wrong_name
+  if (!isName(name)) return nameRule
   if (typeof handler !== "function") return `The handler of the consumer ${name} must be a function.`
   const wrong = wrongOptions(options)
   if (wrong.length === 0) return null
@@ -161,13 +161,13 @@ const faultOf = (name: string, handler: unknown, options: ConsumeOptions): strin
   return `The options of the consumer ${name} are wrong. ${faults.join(" ")}`
 }
 
-const isName = (name: unknown): boolean => typeof name === "string" && name_form.test(name)
+const isName = (name: unknown): boolean => typeof name === "string" && nameForm.test(name)
 
 /** The refusal of a name that no consumer can have; null if the name is valid. */
 export const wrongName = (name: string): InvalidConsumer | null =>
-  isName(name) ? null : new InvalidConsumer({ message: wrong_name })
+  isName(name) ? null : new InvalidConsumer({ message: nameRule })
 
-const wrong_name =
+const nameRule =
   "The name of a consumer must have 1 to 64 characters of a-z, 0-9, - and _, and begin with a letter or a digit."
 
 const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings => ({
@@ -176,13 +176,13 @@ const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings =>
   environment: options.environment ?? null,
   organization_id: options.organization_id ?? null,
   types: options.types === undefined ? null : new Set(options.types),
-  timeout_ms: options.timeout_ms ?? 30 * second_ms,
+  timeout_ms: options.timeout_ms ?? 30 * secondMs,
   max_attempts: options.max_attempts ?? 10,
-  backoff_ms: options.backoff_ms ?? second_ms,
-  max_backoff_ms: options.max_backoff_ms ?? 60 * second_ms,
-  lease_ms: options.lease_ms ?? 30 * second_ms,
+  backoff_ms: options.backoff_ms ?? secondMs,
+  max_backoff_ms: options.max_backoff_ms ?? 60 * secondMs,
+  lease_ms: options.lease_ms ?? 30 * secondMs,
   concurrency: options.concurrency ?? 8,
-  grace_ms: options.grace_ms ?? 8 * second_ms,
+  grace_ms: options.grace_ms ?? 8 * secondMs,
   on_expired: options.on_expired ?? null,
   on_parked: options.on_parked ?? null,
   log_messages: options.log_messages ?? true

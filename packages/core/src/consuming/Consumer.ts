@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 
 /*
  * The progress of a consumer in one workspace, and how it changes with each event, failure and claim.
@@ -146,10 +146,9 @@ export const isSuspect = ({ suspects }: Consumer, number: number): boolean =>
   suspects !== null && number <= suspects.through
 
 /** Clears the suspects if the event that killed the processes was found at this time, or if all suspects are done. */
-export const cleared = (consumer: Consumer, found_at: number | null): Consumer => {
+export const cleared = (consumer: Consumer, foundAt: number | null): Consumer => {
   const { position, suspects } = consumer
-  const isOver =
-    suspects !== null && (position >= suspects.through || (found_at !== null && suspects.since <= found_at))
+  const isOver = suspects !== null && (position >= suspects.through || (foundAt !== null && suspects.since <= foundAt))
   return isOver ? { ...consumer, suspects: null } : consumer
 }
 
@@ -184,14 +183,14 @@ export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attemp
   deaths > 0 && failures >= Math.max(max_attempts, 2)
 
 /** Moves past events that were erased, by age or by a reset. */
-export const afterErased = (consumer: Consumer, erased_through: number, erased_count: number): Consumer =>
-  erased_through > consumer.position
-    ? { ...passed(consumer, erased_through), erased_count }
+export const afterErased = (consumer: Consumer, erasedThrough: number, erased_count: number): Consumer =>
+  erasedThrough > consumer.position
+    ? { ...passed(consumer, erasedThrough), erased_count }
     : consumer.erased_count === erased_count
       ? consumer
       : { ...consumer, erased_count }
 
 /** How many events are read at once. The position is stored at least once in as many events. */
-export const page_events = 200
+export const pageEvents = 200
 /** The longest time between two stores of the position, in milliseconds. */
-export const store_every_ms = second_ms
+export const storeEveryMs = secondMs

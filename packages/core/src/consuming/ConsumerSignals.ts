@@ -1,24 +1,24 @@
 import { Effect, Metric } from "effect"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
 /*
  * The metrics of consumers.
  */
 
-const parked_events = Metric.counter("quotewire_consumer_parked_events_total", {
+const parkedEvents = Metric.counter("quotewire_consumer_parked_events_total", {
   description: "Events that this process has parked after too many failures, by consumer.",
   incremental: true
 })
 
-const lag_seconds = Metric.gauge("quotewire_consumer_lag_seconds", {
+const lagSeconds = Metric.gauge("quotewire_consumer_lag_seconds", {
   description: "The age of the oldest event that this process has read and not handled yet, by consumer."
 })
 
 /** Counts an event that was parked. */
 export const countParked = (consumer: string): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(parked_events, { consumer }), 1)
+  Metric.update(Metric.withAttributes(parkedEvents, { consumer }), 1)
 
 /** How far the consumer of a workspace was behind when this process last looked. */
 interface Seen {
@@ -27,11 +27,11 @@ interface Seen {
   readonly at: number
 }
 
-const max_workspaces = 1_000
+const maxWorkspaces = 1_000
 /**
  * If a process has not looked at a workspace for this long, another process handles it. Longer than any default pause.
  */
-const forgotten_after_ms = 2 * minute_ms
+const forgottenAfterMs = 2 * minuteMs
 
 /** Keeps the greatest lag of a consumer as a metric. */
 export interface Lag {
@@ -41,19 +41,19 @@ export interface Lag {
 
 /** Makes the lag of a consumer that has read nothing yet. */
 export const makeLag = (consumer: string): Lag => {
-  const workspaces = new BoundedMap<WorkspaceId, Seen>(max_workspaces)
-  const gauge = Metric.withAttributes(lag_seconds, { consumer })
+  const workspaces = new BoundedMap<WorkspaceId, Seen>(maxWorkspaces)
+  const gauge = Metric.withAttributes(lagSeconds, { consumer })
   return {
-    note: (workspace_id, lag_ms, now) =>
+    note: (workspaceId, lag_ms, now) =>
       Effect.suspend(() => {
-        if (lag_ms > 0) workspaces.set(workspace_id, { lag_ms, at: now })
-        else workspaces.delete(workspace_id)
+        if (lag_ms > 0) workspaces.set(workspaceId, { lag_ms, at: now })
+        else workspaces.delete(workspaceId)
         let greatest = 0
         for (const [id, seen] of workspaces.entries()) {
-          if (now - seen.at > forgotten_after_ms) workspaces.delete(id)
+          if (now - seen.at > forgottenAfterMs) workspaces.delete(id)
           else greatest = Math.max(greatest, seen.lag_ms)
         }
-        return Metric.update(gauge, greatest / second_ms)
+        return Metric.update(gauge, greatest / secondMs)
       })
   }
 }

@@ -23,9 +23,9 @@ export const loadStart = (storage: StorageService, name: string) =>
   )
 
 /** A parked event and its version; null if it was never parked. */
-export const loadParked = (storage: StorageService, workspace_id: WorkspaceId, name: string, event_id: EventId) =>
+export const loadParked = (storage: StorageService, workspace_id: WorkspaceId, name: string, eventId: EventId) =>
   Effect.map(
-    storage.get({ workspace_id, kind: ParkedEvent.kind.name, id: ParkedEvent.idOf(name, event_id) }),
+    storage.get({ workspace_id, kind: ParkedEvent.kind.name, id: ParkedEvent.idOf(name, eventId) }),
     (stored) =>
       Option.isNone(stored) ? null : { parked: ParkedEvent.kind.value(stored.value), version: stored.value.version }
   )

@@ -4,7 +4,7 @@ import * as Supervise from "../concurrency/supervise.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import {
   alreadyConsumed,
   type ConsumeOptions,
@@ -101,7 +101,7 @@ export class Consumers extends Context.Service<
         // Runs before the handlers are interrupted.
         yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
         const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
-          Supervise.repeatForever(`The consumer ${settings.name}`, round, pause_ms)
+          Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
         const running = Effect.gen(function* () {
           const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
           yield* Deferred.succeed(ready, undefined)
@@ -165,4 +165,4 @@ export class Consumers extends Context.Service<
 }
 
 /** The pause after a failure, in milliseconds. */
-const pause_ms = second_ms
+const pauseMs = secondMs

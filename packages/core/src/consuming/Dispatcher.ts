@@ -2,15 +2,15 @@ import { Effect } from "effect"
 import type { Workspace } from "../access/Workspaces.ts"
 import * as Signal from "../concurrency/Signal.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import { consumeWorkspace } from "./consumeWorkspace.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
 import * as HandlerRuns from "./HandlerRuns.ts"
 import type { ConsumerContext } from "./WorkspaceContext.ts"
 
 /** Without a hint, every workspace is checked this often, but at most one page of them in a second. */
-const poll_every_ms = 5 * second_ms
-const page_pause_ms = second_ms
+const pollEveryMs = 5 * secondMs
+const pagePauseMs = secondMs
 
 /** Runs a fiber for each workspace in which a consumer may have work. */
 export interface Dispatcher {
@@ -97,7 +97,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
   const dispatchPage = (page: ReadonlyArray<WorkspaceId>) =>
     Effect.suspend(() => {
       for (const id of page) dispatch(id)
-      return isHurried ? Effect.yieldNow : Effect.sleep(page_pause_ms)
+      return isHurried ? Effect.yieldNow : Effect.sleep(pagePauseMs)
     })
   // The workspaces of an unavailable cell are dispatched when the cell recovers.
   const dispatchAll =
@@ -109,6 +109,6 @@ export const dispatchForever = Effect.fnUntraced(function* (
         })
   while (true) {
     yield* dispatchAll
-    isHurried = yield* again.next(poll_every_ms)
+    isHurried = yield* again.next(pollEveryMs)
   }
 })

@@ -2,7 +2,7 @@ import { type Clock, Data, Effect, Option, Semaphore } from "effect"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
 
@@ -38,17 +38,17 @@ const none: Records = Effect.succeed([])
 /** Makes the held consumer of a claim. `claimed` is the consumer as the claim has stored it. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   claimed: Consumer.Consumer,
-  lease_ms: number
+  leaseMs: number
 ): HeldConsumer => {
   let current = claimed
   let stored = claimed
-  let ends_at = claimed.lease?.ends_at ?? 0
+  let endsAt = claimed.lease?.ends_at ?? 0
   // Whether storage may have a newer version: from another writer, or from a write of our own whose outcome is unknown.
   let isOutdated = false
   let isLost = false
-  const one_at_a_time = Semaphore.makeUnsafe(1)
+  const oneAtATime = Semaphore.makeUnsafe(1)
   const now = () => clock.currentTimeMillisUnsafe()
   const holder = claimed.lease?.holder ?? ""
 
@@ -56,11 +56,11 @@ export const make = (
     isLost = true
     return Effect.fail(new LeaseLost())
   })
-  const check = Effect.suspend(() => (isLost || now() >= ends_at ? lose : Effect.void))
+  const check = Effect.suspend(() => (isLost || now() >= endsAt ? lose : Effect.void))
 
   /** Reads what is stored. Only a request to retry parked events changes it without taking the lease. */
   const reload = Effect.gen(function* () {
-    const found = yield* loadConsumer(storage, workspace_id, claimed.name)
+    const found = yield* loadConsumer(storage, workspaceId, claimed.name)
     if (found?.lease?.holder !== holder) return yield* lose
     const { retries_asked, version } = found
     current = { ...current, version, retries_asked }
@@ -71,26 +71,26 @@ export const make = (
     yield* check
     if (isOutdated) yield* reload
     const at = now()
-    const until = at + lease_ms
+    const until = at + leaseMs
     const state = current
     const next = { ...state, version: state.version + 1, lease: isLast ? null : { holder, ends_at: until } }
     const writes = [Consumer.toStored(next, at), ...(yield* records)]
     isOutdated = true
-    yield* commit(storage, Change.make(workspace_id, { writes }))
+    yield* commit(storage, Change.make(workspaceId, { writes }))
     isOutdated = false
     // State that was set in the meantime stays, and is stored next time.
     current = { ...current, version: next.version, lease: next.lease }
     stored = { ...state, version: next.version, lease: next.lease }
-    ends_at = isLast ? 0 : until
+    endsAt = isLast ? 0 : until
   })
 
   const storeOnce = (records: Records = none, isLast = false) =>
-    one_at_a_time.withPermit(retryOnConflict(Effect.suspend(() => write(records, isLast))))
+    oneAtATime.withPermit(retryOnConflict(Effect.suspend(() => write(records, isLast))))
 
   const store = (records?: Records) => {
     const again: Effect.Effect<void, LeaseLost> = Effect.catchTag(storeOnce(records), "StorageUnavailable", () =>
       Effect.andThen(
-        Effect.sleep(second_ms),
+        Effect.sleep(secondMs),
         Effect.suspend(() => again)
       )
     )
@@ -100,13 +100,13 @@ export const make = (
   const isUnstored = () => current.position !== stored.position || current.retries_done !== stored.retries_done
 
   const maintainOnce = Effect.gen(function* () {
-    yield* Effect.sleep(Math.min(Consumer.store_every_ms, lease_ms / 4))
+    yield* Effect.sleep(Math.min(Consumer.storeEveryMs, leaseMs / 4))
     yield* check
-    const left_ms = ends_at - now()
-    if (!isUnstored() && left_ms > lease_ms / 2) return
+    const leftMs = endsAt - now()
+    if (!isUnstored() && leftMs > leaseMs / 2) return
     const isStored = yield* Effect.timeoutOption(
       Effect.catchTag(storeOnce(), "StorageUnavailable", () => Effect.void),
-      left_ms
+      leftMs
     )
     if (Option.isNone(isStored)) return yield* lose
   })

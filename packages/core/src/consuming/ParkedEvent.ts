@@ -30,7 +30,7 @@ export const kind = Kind.make({
 })
 
 /** The id of the record of a parked event. */
-export const idOf = (consumer: string, event_id: EventId): string => `${consumer} ${event_id}`
+export const idOf = (consumer: string, eventId: EventId): string => `${consumer} ${eventId}`
 
 /** The record of a version. */
 export const toStored = (parked: StoredParkedEvent, version: number, now: number): StoredRecord =>
@@ -91,7 +91,7 @@ export const retried = (parked: StoredParkedEvent, error: string | null): Stored
     : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
 
 /** Whether it must run alone in its process, because it may kill that process. */
-export const isSuspect = ({ error }: StoredParkedEvent): boolean => error === process_ended
+export const isSuspect = ({ error }: StoredParkedEvent): boolean => error === processEnded
 
 /**
  * The event after the process that retried it has died. If it ran alone, it killed the process and is parked again; if
@@ -101,11 +101,11 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   ...parked,
   status: isSuspect(parked) ? "parked" : "retrying",
   attempts: parked.attempts + 1,
-  error: process_ended
+  error: processEnded
 })
 
 /** The kind of failure of an event whose process ended while it ran. */
-export const process_ended = "process_ended"
+export const processEnded = "process_ended"
 
 /** Whether it waits: for its retry, or for somebody to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })

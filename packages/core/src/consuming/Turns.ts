@@ -14,12 +14,12 @@ export interface Turns {
 
 /** Makes the turns of a process. */
 export const make = (): Turns => {
-  const one_alone = Semaphore.makeUnsafe(1)
+  const oneAlone = Semaphore.makeUnsafe(1)
   /** How many handlers run together, and how many run alone or wait for it. */
   let running = 0
   let solitary = 0
   let isEmpty: Deferred.Deferred<void> | null = null
-  let found_at: number | null = null
+  let foundAt: number | null = null
 
   const leave = Effect.sync(() => {
     running--
@@ -37,7 +37,7 @@ export const make = (): Turns => {
 
   const together: Turns["together"] = (handler) =>
     Effect.uninterruptibleMask((restore) => {
-      if (solitary > 0) return restore(Effect.andThen(one_alone.withPermit(Effect.void), together(handler)))
+      if (solitary > 0) return restore(Effect.andThen(oneAlone.withPermit(Effect.void), together(handler)))
       running++
       return Effect.ensuring(restore(handler), leave)
     })
@@ -47,12 +47,12 @@ export const make = (): Turns => {
     alone: (handler) =>
       Effect.acquireUseRelease(
         count(1),
-        () => one_alone.withPermit(Effect.andThen(emptied, handler)),
+        () => oneAlone.withPermit(Effect.andThen(emptied, handler)),
         () => count(-1)
       ),
-    killer_found_at: () => found_at,
+    killer_found_at: () => foundAt,
     noteKiller: (at) => {
-      found_at = at
+      foundAt = at
     }
   }
 }

@@ -37,7 +37,7 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     if (wait_ms > 0) return { wait_ms }
     const moment = yield* workspaces.moment(workspace_id)
     const hasDied = found !== null && Consumer.hasHolderDied(found, holder)
-    const limit = hasDied ? Consumer.page_events : 1
+    const limit = hasDied ? Consumer.pageEvents : 1
     const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit })
     const consumer = found ?? create(context, moment, page)
     const hasWork = page.events.length > 0 || page.erased_through > consumer.position || Consumer.hasRetries(consumer)

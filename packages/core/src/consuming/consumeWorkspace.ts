@@ -4,7 +4,7 @@ import type { Event } from "../events/Event.ts"
 import type { StoredEvent } from "../storage/Change.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as Json from "../wire/Json.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { claim, type NextTurn } from "./claiming.ts"
 import type { HeldConsumer, LeaseLost } from "./HeldConsumer.ts"
@@ -35,15 +35,15 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
   const { now, workspace: seen } = yield* workspaces.moment(workspace.id)
   const { erased_count } = seen
   const { position, erased_count: known_count } = held.current()
-  const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.page_events })
+  const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.pageEvents })
   if (page.erased_through > position) {
     const { reset_count } = (yield* workspaces.moment(workspace.id)).workspace
     if (reset_count === known_count) yield* tellExpired(context, page.erased_through - position)
   }
   held.set(Consumer.afterErased(held.current(), page.erased_through, erased_count))
   const [oldest] = page.events
-  const lag_ms = oldest === undefined ? 0 : Math.max(1, now - oldest.occurred_at)
-  yield* lag.note(workspace.id, lag_ms, clock.currentTimeMillisUnsafe())
+  const lagMs = oldest === undefined ? 0 : Math.max(1, now - oldest.occurred_at)
+  yield* lag.note(workspace.id, lagMs, clock.currentTimeMillisUnsafe())
   return page.events
 })
 
@@ -92,7 +92,7 @@ const tryEvent = Effect.fnUntraced(function* (
     held.set(Consumer.passed(held.current(), number))
     return null
   }
-  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return ParkedEvent.process_ended
+  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return ParkedEvent.processEnded
   return yield* Consumer.isSuspect(held.current(), number)
     ? attemptAlone(context, held, event, number)
     : turns.together(attempt(context, held, event, number))
@@ -117,7 +117,7 @@ const handle = Effect.fnUntraced(function* (
     held.set({ ...held.current(), failures: before.failures, retry_at: null })
     return false
   }
-  const killsProcesses = error === ParkedEvent.process_ended
+  const killsProcesses = error === ParkedEvent.processEnded
   if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
   // Read again: the handler may have changed its own copy.
   yield* park(context, held, eventOf(body), number, error)
@@ -133,7 +133,7 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held:
   for (const event of events) {
     if (context.isStopping() || !(yield* handle(context, held, event))) return "paused"
   }
-  if (events.length === Consumer.page_events) yield* held.store()
+  if (events.length === Consumer.pageEvents) yield* held.store()
   return events.length > 0 ? "more" : "none"
 })
 
@@ -142,9 +142,9 @@ const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, held))
     // While storage is unavailable, the state is kept as long as the lease lasts.
-    const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(second_ms), "more"))
+    const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
     if (found === "paused") return
-    if (found === "none" && !(yield* context.signal.next(Consumer.store_every_ms))) return
+    if (found === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
   }
 })
 
@@ -165,16 +165,16 @@ const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavail
     )
   )
 
-const failed_pause_ms = 5 * second_ms
+const failedPauseMs = 5 * secondMs
 
 /** A turn that never fails: after a failure the next turn waits for a pause. */
 const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
   turn(context).pipe(
-    Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: second_ms })),
+    Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: secondMs })),
     Effect.catchDefect((defect) =>
       Effect.logError("A consumer failed; retrying", defect).pipe(
         Effect.annotateLogs(annotationsOf(context)),
-        Effect.as({ wait_ms: failed_pause_ms })
+        Effect.as({ wait_ms: failedPauseMs })
       )
     )
   )

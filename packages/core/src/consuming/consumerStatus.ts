@@ -43,8 +43,8 @@ export interface ConsumerFilter {
   readonly environment?: Environment
 }
 
-const max_places = 100
-const page_records = 100
+const maxPlaces = 100
+const pageRecords = 100
 
 /** Lists the consumers of a storage by name, with their progress. */
 export const list = Effect.fnUntraced(function* (
@@ -56,7 +56,7 @@ export const list = Effect.fnUntraced(function* (
     workspace_id: directoryWorkspace,
     kind: Consumer.startKind.name,
     order: "oldest",
-    limit: page_records
+    limit: pageRecords
   })
   const found = new Map(
     starts.map((start) => [start.id, statusOf(start.id, Consumer.startKind.value(start).started_at)])
@@ -81,9 +81,9 @@ export const list = Effect.fnUntraced(function* (
   return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
 })
 
-const statusOf = (name: string, started_at: number): ConsumerStatus => ({
+const statusOf = (name: string, startedAt: number): ConsumerStatus => ({
   name,
-  started_at: fromMillis(started_at),
+  started_at: fromMillis(startedAt),
   workspaces: 0,
   behind: 0,
   parked: 0,
@@ -96,7 +96,7 @@ const withPlace = (status: ConsumerStatus, place: ConsumerPlace): ConsumerStatus
   behind: status.behind + place.behind,
   parked: status.parked + place.parked,
   places:
-    place.behind + place.parked === 0 ? status.places : [...status.places, place].sort(byUrgency).slice(0, max_places)
+    place.behind + place.parked === 0 ? status.places : [...status.places, place].sort(byUrgency).slice(0, maxPlaces)
 })
 
 const byUrgency = (one: ConsumerPlace, other: ConsumerPlace): number =>
@@ -105,7 +105,7 @@ const byUrgency = (one: ConsumerPlace, other: ConsumerPlace): number =>
 const parkedIn = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId, name: string) {
   let parked = 0
   const query = { workspace_id, kind: ParkedEvent.kind.name, parent: name, status: "parked", order: "oldest" } as const
-  yield* eachPage(storage, { ...query, limit: page_records }, (records) =>
+  yield* eachPage(storage, { ...query, limit: pageRecords }, (records) =>
     Effect.sync(() => {
       parked += records.length
     })

@@ -3,7 +3,7 @@ import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** How many workspaces are read at once. */
-const page_size = 100
+const pageSize = 100
 
 /**
  * Reads the ids of all workspaces of a storage or a cell, except the directory, page by page. Uses each page before it
@@ -15,8 +15,8 @@ export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
 ) {
   let after: WorkspaceId | null = null
   do {
-    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
+    const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
     yield* use(page.filter((id) => id !== directoryWorkspace))
-    after = page.length < page_size ? null : (page.at(-1) ?? null)
+    after = page.length < pageSize ? null : (page.at(-1) ?? null)
   } while (after !== null)
 })

@@ -13,9 +13,9 @@ import * as ParkedEvent from "./ParkedEvent.ts"
 
 type StorageService = Storage["Service"]
 
-const default_limit = 100
-const max_limit = 1_000
-const page_records = 100
+const defaultLimit = 100
+const maxLimit = 1_000
+const pageRecords = 100
 
 /** Lists parked events, workspace by workspace. */
 export const list = Effect.fnUntraced(function* (
@@ -26,9 +26,9 @@ export const list = Effect.fnUntraced(function* (
 ) {
   const refusal = wrongName(name)
   if (refusal !== null) return yield* refusal
-  const { limit = default_limit } = filter
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= max_limit)) {
-    return yield* new InvalidConsumer({ message: `limit must be a whole number from 1 to ${max_limit}.` })
+  const { limit = defaultLimit } = filter
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit)) {
+    return yield* new InvalidConsumer({ message: `limit must be a whole number from 1 to ${maxLimit}.` })
   }
   const found: Array<ParkedEvent.ParkedEvent> = []
 
@@ -37,8 +37,8 @@ export const list = Effect.fnUntraced(function* (
     const query = { workspace_id: workspace.id, kind: ParkedEvent.kind.name, parent: name, status } as const
     let after: string | null = null
     do {
-      const at_most = Math.min(page_records, limit - found.length)
-      const page: RecordPage = yield* storage.page({ ...query, order: "oldest", limit: at_most, after })
+      const atMost = Math.min(pageRecords, limit - found.length)
+      const page: RecordPage = yield* storage.page({ ...query, order: "oldest", limit: atMost, after })
       found.push(...page.records.map((record) => ParkedEvent.view(ParkedEvent.kind.value(record), workspace)))
       after = page.next
     } while (after !== null && found.length < limit)
@@ -76,18 +76,18 @@ export const setStatus = (
   retryOnConflict(
     Effect.gen(function* () {
       const organization = yield* findOrganization(storage, place.organization_id)
-      const workspace_id = organization?.workspaces[place.environment]
-      if (workspace_id === undefined) return yield* ApiError.make("not_found")
-      const consumer = yield* loadConsumer(storage, workspace_id, name)
-      const found = yield* loadParked(storage, workspace_id, name, place.event_id)
+      const workspaceId = organization?.workspaces[place.environment]
+      if (workspaceId === undefined) return yield* ApiError.make("not_found")
+      const consumer = yield* loadConsumer(storage, workspaceId, name)
+      const found = yield* loadParked(storage, workspaceId, name, place.event_id)
       if (consumer === null || found === null || !ParkedEvent.isOpen(found.parked)) {
         return yield* ApiError.make("not_found")
       }
       if (status === "retrying" && ParkedEvent.isRetried(found.parked)) return
-      const { now } = yield* workspaces.moment(workspace_id)
+      const { now } = yield* workspaces.moment(workspaceId)
       const parked = ParkedEvent.toStored({ ...found.parked, status }, found.version + 1, now)
       const asked = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
       const writes = status === "retrying" ? [parked, asked] : [parked]
-      yield* commit(storage, Change.make(workspace_id, { writes }))
+      yield* commit(storage, Change.make(workspaceId, { writes }))
     })
   )

@@ -14,14 +14,10 @@ type StorageService = Storage["Service"]
 /** Stores a record that another process may store as well. */
 const storeUnlessThere = (
   storage: StorageService,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   record: Change.StoredRecord
 ): Effect.Effect<void, StorageUnavailable> =>
-  Effect.catchTag(
-    commit(storage, Change.make(workspace_id, { writes: [record] })),
-    "VersionConflict",
-    () => Effect.void
-  )
+  Effect.catchTag(commit(storage, Change.make(workspaceId, { writes: [record] })), "VersionConflict", () => Effect.void)
 
 const storeStart = (storage: StorageService, name: string, version: number, start: Consumer.ConsumerStart) => {
   const times = { created_at: start.started_at, updated_at: start.started_at }
@@ -37,14 +33,14 @@ const startAtEnd = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
   name: string,
-  started_at: number,
+  startedAt: number,
   id: WorkspaceId
 ) {
   const { workspace } = yield* workspaces.moment(id)
-  if (workspace.created_at > started_at) return
+  if (workspace.created_at > startedAt) return
   if ((yield* loadConsumer(storage, id, name)) !== null) return
-  const consumer = Consumer.create(name, started_at, yield* endOfFeed(storage, id), workspace.erased_count)
-  yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, started_at))
+  const consumer = Consumer.create(name, startedAt, yield* endOfFeed(storage, id), workspace.erased_count)
+  yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, startedAt))
 })
 
 /**

@@ -2,7 +2,7 @@ import { Layer, Predicate } from "effect"
 import { isLimits } from "../access/Limits.ts"
 import { checkOptions, configRules, InvalidConfig, layerRule, must, type OptionRule } from "../config/ConfigRules.ts"
 import * as Input from "../wire/Input.ts"
-import { hour_ms } from "../wire/Timestamp.ts"
+import { hourMs } from "../wire/Timestamp.ts"
 import type { EmbedOptions } from "./Embedded.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 
@@ -13,10 +13,10 @@ import type { ProgramLogger } from "./ProgramLogger.ts"
 const layer = (example: string) => layerRule(`Must be a layer, such as ${example}.`)
 const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
 
-const log_methods = ["debug", "info", "warn", "error"]
+const logMethods = ["debug", "info", "warn", "error"]
 
 const isLogger = (value: unknown): value is ProgramLogger =>
-  Predicate.isObjectKeyword(value) && log_methods.every((name) => typeof Reflect.get(value, name) === "function")
+  Predicate.isObjectKeyword(value) && logMethods.every((name) => typeof Reflect.get(value, name) === "function")
 
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
@@ -37,7 +37,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   request_log: trueOrFalse,
   feedback: trueOrFalse,
   work: trueOrFalse,
-  grace_ms: Input.findings(Input.wholeNumber(0, hour_ms))
+  grace_ms: Input.findings(Input.wholeNumber(0, hourMs))
 }
 
 /** The refusal of invalid options, which names each of them and never repeats a value; null if all are valid. */

@@ -28,13 +28,10 @@ export interface Lifetime {
  * `close` has two steps. First it drains: new calls are refused, long polls return, and running calls get the grace
  * period. Then it releases the resources.
  */
-export const begin = (
-  runtime: ManagedRuntime.ManagedRuntime<Services | Storage, Error>,
-  grace_ms: number
-): Lifetime => {
+export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage, Error>, graceMs: number): Lifetime => {
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
-  const closing_scope = Scope.makeUnsafe("parallel")
+  const closingScope = Scope.makeUnsafe("parallel")
   let closing: Promise<void> | null = null
 
   const start = <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => {
@@ -52,9 +49,9 @@ export const begin = (
 
   const end = async (stop: () => Promise<unknown>) => {
     // Not within this grace period: handlers such as `nodeHandler` have grace periods of their own.
-    const stopped = Effect.runPromise(Scope.close(closing_scope, Exit.void))
+    const stopped = Effect.runPromise(Scope.close(closingScope, Exit.void))
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stop(), ...running]))
-    await Effect.runPromise(Effect.timeoutOption(finish, grace_ms))
+    await Effect.runPromise(Effect.timeoutOption(finish, graceMs))
     await stopped
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await runtime.dispose()
@@ -62,7 +59,7 @@ export const begin = (
 
   return {
     call,
-    run: (effect) => call(Effect.provideService(Scope.provide(effect, scope), ClosingScope, closing_scope)),
+    run: (effect) => call(Effect.provideService(Scope.provide(effect, scope), ClosingScope, closingScope)),
     // Not by `call`, because `close` would wait for it.
     sleep: async (ms, signal) => valueOf(await start(Effect.sleep(ms), signal), signal),
     close: (stop) => (closing ??= end(stop))

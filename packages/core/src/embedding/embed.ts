@@ -16,7 +16,7 @@ import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { Timelines } from "../timeline/Timelines.ts"
-import { webhooks_option } from "../webhooks/subscriptions/SubscriptionRefusals.ts"
+import { webhooksOption } from "../webhooks/subscriptions/SubscriptionRefusals.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { administration } from "./administration.ts"
@@ -57,7 +57,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       if (refusal === null && name === "create_event_subscription" && options.webhooks === undefined) {
         return run(
           Effect.fail(
-            new InvalidConfig({ message: `webhooks: This program does not send webhooks. ${webhooks_option}` })
+            new InvalidConfig({ message: `webhooks: This program does not send webhooks. ${webhooksOption}` })
           )
         )
       }
@@ -71,9 +71,9 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       given.timeline(how)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, how)))
     },
-    carrierCallback: async (carrier_id, callback) => {
+    carrierCallback: async (carrierId, callback) => {
       const { body, headers } = given.carrierCallback(callback)
-      return run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() }))
+      return run(carrierCallback(carrierId, { headers: { ...headers }, body: body.slice() }))
     },
     erase: (target, how) => {
       const copied = [{ ...target }, { ...how }] as const

@@ -19,14 +19,14 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
   if (newest !== undefined && wrong.length === 0) {
     return guessable.length === 0
       ? Result.succeed({ keys: [newest, ...older] })
-      : Result.fail(new InvalidConfig({ message: `${guessable.join(" and ")} can be guessed: ${what_to_do}` }))
+      : Result.fail(new InvalidConfig({ message: `${guessable.join(" and ")} can be guessed: ${whatToDo}` }))
   }
   const what =
     wrong.length === 0 ? "seal_keys must be a list of at least one key" : `${wrong.join(" and ")} must be a seal key`
   return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
 }
 
-const what_to_do = "pass 32 random bytes in base64, as generateSealKey() makes them."
+const whatToDo = "pass 32 random bytes in base64, as generateSealKey() makes them."
 
 /** The refusal to open a sealed storage with random keys, because `seal_keys` was not given. */
 export const randomKeysRefused = new InvalidConfig({

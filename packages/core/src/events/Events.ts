@@ -6,7 +6,7 @@ import type { FeedPage } from "../storage/Page.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Pagination.ts"
+import { defaultLimit } from "../wire/Pagination.ts"
 import type { EventPage, FeedInput } from "./EventPage.ts"
 
 /** The pull feed (api.md, Event feed). */
@@ -33,7 +33,7 @@ export class Events extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
-      const list = Effect.fnUntraced(function* (call: Call, { limit = default_limit, cursor }: FeedInput) {
+      const list = Effect.fnUntraced(function* (call: Call, { limit = defaultLimit, cursor }: FeedInput) {
         const { workspace } = call.moment
         const scope = { list: "events", workspace_id: workspace.id }
         const from = cursor === undefined ? null : positionOf(yield* Cursor.read(seal, scope, cursor))
@@ -48,10 +48,10 @@ export class Events extends Context.Service<
           : yield* storage.feed({ workspace_id: workspace.id, after: from?.number ?? 0, limit })
         if (from !== null && from.number < page.erased_through) return yield* ApiError.make("event_cursor_expired")
         const reached = page.events.at(-1)?.number ?? Math.max(from?.number ?? 0, page.erased_through)
-        const next_cursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${reached}`)
+        const nextCursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${reached}`)
         return Json.object<EventPage>({
           events: Json.array(page.events.map((event) => Json.fromText(event.body))),
-          next_cursor: Json.encode(next_cursor)
+          next_cursor: Json.encode(nextCursor)
         })
       })
       return Events.of({ list })

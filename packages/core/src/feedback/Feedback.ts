@@ -82,21 +82,21 @@ export class Feedback extends Context.Service<
       const send = Effect.fnUntraced(function* ({ caller, moment }: Call, input: SendInput) {
         const wrong = personalTexts(input)
         if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
-        const sent_by = { kind: caller.kind, key_id: caller.key_id }
-        const kept = receive(ids.feedback(), input, sent_by, moment.now)
+        const sentBy = { kind: caller.kind, key_id: caller.key_id }
+        const kept = receive(ids.feedback(), input, sentBy, moment.now)
         yield* store(moment, kept)
         return Json.encode(kept.report)
       })
 
       const decideOnce = Effect.fnUntraced(function* (
-        workspace_id: WorkspaceId,
+        workspaceId: WorkspaceId,
         id: string,
         status: Decision,
-        public_note: string | null
+        publicNote: string | null
       ) {
-        const before = yield* find(workspace_id, id)
-        const after = decide(before, status, public_note)
-        yield* store(yield* workspaces.moment(workspace_id), after)
+        const before = yield* find(workspaceId, id)
+        const after = decide(before, status, publicNote)
+        yield* store(yield* workspaces.moment(workspaceId), after)
         return after.report
       })
 
@@ -108,8 +108,8 @@ export class Feedback extends Context.Service<
           Effect.map(storage.page({ workspace_id, kind: kind.name, order: "oldest", after, limit }), ({ records }) =>
             records.map(kind.value)
           ),
-        decide: (workspace_id, id, status, public_note) =>
-          retryOnConflict(decideOnce(workspace_id, id, status, public_note))
+        decide: (workspaceId, id, status, publicNote) =>
+          retryOnConflict(decideOnce(workspaceId, id, status, publicNote))
       })
     })
   )

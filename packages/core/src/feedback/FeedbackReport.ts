@@ -15,10 +15,10 @@ export const statuses = ["received", "planned", "shipped", "declined"] as const
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
 /** The longest text. Longer texts are refused for their length and not searched for personal numbers. */
-const max_account_characters = 2_000
+const maxAccountCharacters = 2_000
 
 const Name = textUpTo(200)
-const Account = textUpTo(max_account_characters)
+const Account = textUpTo(maxAccountCharacters)
 
 /** A report about the API as a caller sends it. It holds nothing about a person. */
 export const SendInput = Schema.Struct({
@@ -99,7 +99,7 @@ const personal = "This looks like a personal number. Remove it and send again."
 /** Every text of an input, valid or not, that looks as if it holds a personal number. */
 export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
   Object.entries(textsIn(input)).flatMap(([path, text]) =>
-    typeof text === "string" && !isLonger(text, max_account_characters) && PersonalNumber.find(text) !== null
+    typeof text === "string" && !isLonger(text, maxAccountCharacters) && PersonalNumber.find(text) !== null
       ? [{ path, message: personal }]
       : []
   )

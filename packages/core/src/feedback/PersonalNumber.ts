@@ -33,10 +33,10 @@ const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
   })
 
 /** The greatest distance between the naming word and a number, in characters. */
-const near_characters = 48
+const nearCharacters = 48
 
 const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
-  cues.some(({ from, to }) => number.from - to <= near_characters && from - number.to <= near_characters)
+  cues.some(({ from, to }) => number.from - to <= nearCharacters && from - number.to <= nearCharacters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
 /** Nine digits, undivided or in unequal groups, even directly after the naming word. */

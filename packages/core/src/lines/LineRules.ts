@@ -13,12 +13,12 @@ import { stateCodes } from "./State.ts"
 
 type Faults = ReadonlyArray<FieldError>
 
-const is_name = /^[a-z][a-z0-9_]{0,59}$/
-const name_form = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."
+const isName = /^[a-z][a-z0-9_]{0,59}$/
+const nameForm = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."
 
 // A fact is named by its path, in which dots separate the names and `*` stands for every item.
-const is_fact_name = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
-const fact_name_form =
+const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
+const factNameForm =
   "Must have a name that begins with a letter and has only letters, digits and underscores, at most 60."
 
 /** Checks everything of a definition that can be read without running its functions. */
@@ -30,7 +30,7 @@ export const checkTexts = (
 ): Faults => {
   const { codes, disclosures, facts, facts_version, insures, name } = definition
   return [
-    ...rule(is_name.test(name), "name", name_form),
+    ...rule(isName.test(name), "name", nameForm),
     ...rule(insures.trim() !== "", "insures", 'Must be what the line insures, as in "rented homes".'),
     ...rule(isCalendarDay(facts_version), "facts_version", "Must be a day, YYYY-MM-DD."),
     ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
@@ -48,11 +48,11 @@ const noStruct = { path: "facts", message: "Must be a Schema.Struct." }
 
 const checkNames = (names: ReadonlyArray<string>, path: string): Faults =>
   names.flatMap((name, index) => [
-    ...rule(is_name.test(name), `${path}.${index}`, name_form),
+    ...rule(isName.test(name), `${path}.${index}`, nameForm),
     ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must appear in the list only once.")
   ])
 
-const json_values: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
+const jsonValues: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
   "Arrays",
   "Boolean",
   "Enum",
@@ -70,7 +70,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (ast.encoding !== undefined) {
     return [{ path, message: "Must not transform what is sent: check it here, and convert it in assume." }]
   }
-  if (!json_values.has(ast._tag)) {
+  if (!jsonValues.has(ast._tag)) {
     return [
       {
         path,
@@ -92,7 +92,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (!SchemaAST.isObjects(ast)) return []
   return [
     ...ast.propertySignatures.flatMap(({ name, type }) => [
-      ...rule(is_fact_name.test(String(name)), `${path}.${String(name)}`, fact_name_form),
+      ...rule(isFactName.test(String(name)), `${path}.${String(name)}`, factNameForm),
       ...checkFacts(type, `${path}.${String(name)}`)
     ]),
     ...ast.indexSignatures.flatMap(({ type }) => checkFacts(type, `${path}.*`))
@@ -120,11 +120,11 @@ export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: Readonl
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((known) => known.path === name)
     // A list can be assumed to be empty. Its own path is not the path of any single fact.
-    const is_known = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
-    const is_same = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
+    const isKnown = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
+    const isSame = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
-      ...rule(is_known, `assume.${name}`, "Is assumed, but the facts have no such path."),
-      ...rule(is_same, `assume.${name}`, "Must assume the value that x-assume of this fact names.")
+      ...rule(isKnown, `assume.${name}`, "Is assumed, but the facts have no such path."),
+      ...rule(isSame, `assume.${name}`, "Must assume the value that x-assume of this fact names.")
     ]
   })
 

@@ -48,10 +48,10 @@ export const policyFacts = {
 }
 
 /** The billing cycles that quotes of all lines use. */
-export const billing_cycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
+export const billingCycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
 
 /** How far ahead a policy can start, in days. */
-const max_days_ahead = 60
+const maxDaysAhead = 60
 
 /** The rules for the facts that all lines share. `today` is the workspace's day, `YYYY-MM-DD`. */
 export const checkCommon = (
@@ -64,8 +64,8 @@ export const checkCommon = (
     problems.refuse("application.applicant.date_of_birth", "Must not be in the future.")
   }
   const start = draft.effective_date
-  if (start !== undefined && (start < today || start > addDays(today, max_days_ahead))) {
-    problems.refuse("application.effective_date", `Must be today or at most ${max_days_ahead} days ahead.`)
+  if (start !== undefined && (start < today || start > addDays(today, maxDaysAhead))) {
+    problems.refuse("application.effective_date", `Must be today or at most ${maxDaysAhead} days ahead.`)
   }
 }
 

@@ -9,7 +9,7 @@ import { LineName } from "../lines/LineName.ts"
 import * as State from "../lines/State.ts"
 import { dollars, Money } from "../wire/Money.ts"
 import * as Consent from "./Consent.ts"
-import { collect_ms } from "./QuoteRequest.ts"
+import { collectMs } from "./QuoteRequest.ts"
 
 /** Input of a read: the line, and the state if only one is of interest. */
 export const CapabilitiesInput = Schema.Struct({
@@ -96,7 +96,7 @@ export const of = (
     disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
     // Counted from acceptance. A sandbox request waits a second in the queue first.
-    deadline_seconds: (collect_ms[environment] + Scenario.queue_ms[environment]) / 1_000,
+    deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line.name) })
   }
 }

@@ -12,24 +12,24 @@ import { Timestamp } from "../wire/Timestamp.ts"
  * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent). A
  * model does what a refusal says, and would otherwise make up a consent that nobody gave.
  */
-const no_receipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
-const not_asked = "The person's consent is missing. Ask the person."
-const not_read = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
-const not_agreed = "The person did not agree. Ask the person."
-const no_contact = "The person has not consented to be contacted in this way. Ask the person."
+const noReceipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
+const notAsked = "The person's consent is missing. Ask the person."
+const notRead = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
+const notAgreed = "The person did not agree. Ask the person."
+const noContact = "The person has not consented to be contacted in this way. Ask the person."
 
 /** A reference to evidence of consent, made and kept by the party that spoke to the person. */
-const ReceiptReference = Schema.String.annotate({ message: no_receipt }).check(
+const ReceiptReference = Schema.String.annotate({ message: noReceipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
-    message: no_receipt
+    message: noReceipt
   })
 )
 
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
-const Agreed = Schema.Boolean.annotate({ message: no_contact })
+const Agreed = Schema.Boolean.annotate({ message: noContact })
 
 /** The receipt of the credit disclosure, for the lines that have one. */
 const creditReceipt = (of: string) =>
@@ -50,11 +50,11 @@ export const fields = {
   credit_disclosure_receipt_id: dependsOnLines(creditReceipt("Some lines only"), creditReceiptOf),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
-      receipt_id: ReceiptReference.annotateKey({ messageMissingKey: not_asked }),
-      channels: Schema.Array(Schema.Literals(channels).annotate({ message: no_contact }))
-        .annotate({ message: no_contact })
+      receipt_id: ReceiptReference.annotateKey({ messageMissingKey: notAsked }),
+      channels: Schema.Array(Schema.Literals(channels).annotate({ message: noContact }))
+        .annotate({ message: noContact })
         .check(Schema.isMaxLength(3), Schema.isUnique())
-    }).annotate({ message: not_asked })
+    }).annotate({ message: notAsked })
   ),
   contact_channels: Schema.optionalKey(
     Schema.Struct({
@@ -63,10 +63,10 @@ export const fields = {
       phone: Schema.optionalKey(Agreed)
     })
   ),
-  quote_disclosure_version: Schema.optionalKey(Schema.String.annotate({ message: not_read })).annotateKey({
+  quote_disclosure_version: Schema.optionalKey(Schema.String.annotate({ message: notRead })).annotateKey({
     description: "Required without a key: the version of the quote disclosure that the person has read."
   }),
-  quote_disclosure_accepted: Schema.optionalKey(Schema.Boolean.annotate({ message: not_agreed })).annotateKey({
+  quote_disclosure_accepted: Schema.optionalKey(Schema.Boolean.annotate({ message: notAgreed })).annotateKey({
     description: "Required without a key: true once the person has agreed. An agent cannot agree for a person."
   })
 }
@@ -76,11 +76,11 @@ const Consents = Schema.Struct(fields)
 export type Consents = typeof Consents.Type
 
 /** The kinds of consent that a receipt can cover. */
-export const receipt_kinds = ["quote_consent", "credit_disclosure", "contact_consent"] as const
+export const receiptKinds = ["quote_consent", "credit_disclosure", "contact_consent"] as const
 
 /** A receipt that was sent with a start. */
 export interface SentReceipt {
-  readonly kind: (typeof receipt_kinds)[number]
+  readonly kind: (typeof receiptKinds)[number]
   readonly receipt: string
   /** The contact channels that it covers. */
   readonly channels: ReadonlyArray<string>
@@ -90,8 +90,8 @@ export interface SentReceipt {
 export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
   const sent: Array<SentReceipt> = []
-  const add = (kind: SentReceipt["kind"], receipt: string | undefined, agreed_channels: ReadonlyArray<string> = []) => {
-    if (receipt !== undefined) sent.push({ kind, receipt, channels: agreed_channels })
+  const add = (kind: SentReceipt["kind"], receipt: string | undefined, agreedChannels: ReadonlyArray<string> = []) => {
+    if (receipt !== undefined) sent.push({ kind, receipt, channels: agreedChannels })
   }
   add("quote_consent", consent_receipt_id)
   add("credit_disclosure", credit_disclosure_receipt_id)
@@ -123,10 +123,10 @@ const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray
       errors.push({ path, message: "Callers without an API key have no receipts. Ask the person." })
   }
   if (consents.quote_disclosure_version !== disclosure.version) {
-    errors.push({ path: "quote_disclosure_version", message: not_read })
+    errors.push({ path: "quote_disclosure_version", message: notRead })
   }
   if (consents.quote_disclosure_accepted !== true) {
-    errors.push({ path: "quote_disclosure_accepted", message: not_agreed })
+    errors.push({ path: "quote_disclosure_accepted", message: notAgreed })
   }
   return errors
 }
@@ -139,7 +139,7 @@ const notKeyless = (consents: Consents): ReadonlyArray<FieldError> =>
 const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError> => {
   const errors: Array<FieldError> = []
   if (consents.consent_receipt_id === undefined) {
-    errors.push({ path: "consent_receipt_id", message: not_asked })
+    errors.push({ path: "consent_receipt_id", message: notAsked })
   }
   if (consents.credit_disclosure_receipt_id !== undefined && !line.has_credit_disclosure) {
     errors.push({
@@ -168,17 +168,17 @@ const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
   const { contact_channels, contact_consent } = consents
   if (contact_channels === undefined) return []
   if (contact_consent === undefined) {
-    return [{ path: "contact_channels", message: no_contact }]
+    return [{ path: "contact_channels", message: noContact }]
   }
   return channels.flatMap((channel) =>
     contact_channels[channel] === true && !contact_consent.channels.includes(channel)
-      ? [{ path: `contact_channels.${channel}`, message: no_contact }]
+      ? [{ path: `contact_channels.${channel}`, message: noContact }]
       : []
   )
 }
 
 /** The fields that only the person can give. A refusal at one of these paths is about consent. */
-const given_by_person: ReadonlySet<string> = new Set([
+const givenByPerson: ReadonlySet<string> = new Set([
   "consent_receipt_id",
   "credit_disclosure_receipt_id",
   "contact_consent",
@@ -197,10 +197,10 @@ const given_by_person: ReadonlySet<string> = new Set([
  * If consent is among them, it comes first, and the retry action says to ask the person before sending again.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
-  const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
-  if (about_consent.length === 0) return ApiError.invalidInput(wrong)
-  const others = wrong.found.filter(({ path }) => !given_by_person.has(path))
-  const refusal = ApiError.invalidInput(joinWrongFields(about_consent, { found: others, more: wrong.more }))
+  const aboutConsent = wrong.found.filter(({ path }) => givenByPerson.has(path))
+  if (aboutConsent.length === 0) return ApiError.invalidInput(wrong)
+  const others = wrong.found.filter(({ path }) => !givenByPerson.has(path))
+  const refusal = ApiError.invalidInput(joinWrongFields(aboutConsent, { found: others, more: wrong.more }))
   return ApiError.make("invalid_input", {
     message: `${refusal.message} Only the person can consent: ask the person.`,
     field_errors: refusal.field_errors ?? [],
@@ -215,7 +215,7 @@ export const refused: ApiError.ApiError<"invalid_input"> = refuse(
 
 /** Refuses an otherwise valid start because the person has not been asked for agreement yet. */
 export const pending: ApiError.ApiError<"invalid_input"> = refuse(
-  joinWrongFields([{ path: "quote_disclosure_accepted", message: not_agreed }])
+  joinWrongFields([{ path: "quote_disclosure_accepted", message: notAgreed }])
 )
 
 /** Refuses a start because the person was asked and declined. Retries of the start are refused in the same way. */
@@ -225,7 +225,7 @@ export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("inval
 })
 
 /** How a person was asked: `elicitation`, in a form that the program showed; `argument`, by the caller, who says so. */
-export const asked_by = ["elicitation", "argument"] as const
+export const askedBy = ["elicitation", "argument"] as const
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({
@@ -238,7 +238,7 @@ export const QuoteConsent = Schema.Struct({
   text_sha256: Schema.String,
   locale: Schema.String,
   accepted_at: Timestamp,
-  asked_by: Schema.optionalKey(Schema.Literals(asked_by)).annotateKey({
+  asked_by: Schema.optionalKey(Schema.Literals(askedBy)).annotateKey({
     description:
       "How the person was asked: `elicitation`: the program showed the text and the person answered; `argument`: the caller says that the person agreed"
   })
@@ -252,7 +252,7 @@ export interface DisclosureKey {
 }
 
 /** The version of all disclosure texts. */
-export const disclosure_version = "2026-09-26"
+export const disclosureVersion = "2026-09-26"
 
 const byEnvironment: { readonly [E in Environment]: ReadonlyArray<string> } = {
   sandbox: ["sandbox_notice"],
@@ -268,7 +268,7 @@ export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArr
     "premium_whole_term",
     ...line.disclosures,
     ...byEnvironment[environment]
-  ].map((key) => ({ key, version: disclosure_version }))
+  ].map((key) => ({ key, version: disclosureVersion }))
 
 /** The text that a person must agree to when the caller has no key (api.md, Quote disclosure). */
 export const QuoteDisclosure = Schema.Struct({
@@ -281,10 +281,10 @@ export const QuoteDisclosure = Schema.Struct({
 export type QuoteDisclosure = typeof QuoteDisclosure.Type
 
 /** The key of the text that the person agrees to. */
-export const quote_disclosure_key = "who_receives_facts"
+export const quoteDisclosureKey = "who_receives_facts"
 
 /** The text that the person agrees to, in the current version. */
-export const quote_disclosure_text =
+export const quoteDisclosureText =
   "The facts you give are sent to the insurance carriers that serve your state, so that they can offer you a price. " +
   "A quote is an offer of a price and not coverage; the carrier sets the final price after its review. " +
   "Not every carrier is asked, and nothing here ranks or recommends one. " +
@@ -292,8 +292,8 @@ export const quote_disclosure_text =
 
 /** The quote disclosure, given the SHA-256 of its text in hex. */
 export const quoteDisclosure = (text_sha256: string): QuoteDisclosure => ({
-  version: disclosure_version,
-  text: quote_disclosure_text,
+  version: disclosureVersion,
+  text: quoteDisclosureText,
   text_sha256,
   locale: "en-US",
   covers: ["quote_request"]

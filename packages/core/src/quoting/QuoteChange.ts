@@ -6,7 +6,7 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { JobQueue, NewJob } from "../storage/Job.ts"
 import type { Ids } from "../wire/Ids.ts"
-import { day_ms, minute_ms } from "../wire/Timestamp.ts"
+import { dayMs, minuteMs } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 
 /** The parts that a step of quoting adds to a change. */
@@ -49,9 +49,9 @@ export interface NewQuoteVersion {
 }
 
 /** An offer is never refreshed sooner than this, whatever the carrier requests. */
-const min_refresh_ms = minute_ms
+const minRefreshMs = minuteMs
 /** An offer is never refreshed later than this, because a later time may not be a valid date. */
-const max_refresh_ms = 366 * day_ms
+const maxRefreshMs = 366 * dayMs
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
@@ -73,7 +73,7 @@ export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): 
             JobPayload.make(
               "refresh_quote",
               { quote_id: quote.id },
-              { due_at: at + Math.min(max_refresh_ms, Math.max(min_refresh_ms, offer.refresh_after_ms)), ...queue }
+              { due_at: at + Math.min(maxRefreshMs, Math.max(minRefreshMs, offer.refresh_after_ms)), ...queue }
             )
           ])
     ]

@@ -14,10 +14,10 @@ import { LineName } from "../lines/LineName.ts"
 import type { NewEvent, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
-import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
+import { fromMillis, secondMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /** How long a collection may last. In the sandbox it ends 60 s after the request's start. */
-export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
+export const collectMs = { sandbox: 59 * secondMs, live: 90 * secondMs } as const
 
 /**
  * The statuses of a quote request. The list is closed: within a revision none is added (api.md, Quote request
@@ -129,9 +129,9 @@ export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null 
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
 
 /** Whether this carrier of the request has not answered yet and still may. */
-export const isPending = (request: QuoteRequest, carrier_id: string): boolean =>
+export const isPending = (request: QuoteRequest, carrierId: string): boolean =>
   !isFinal(request) &&
-  request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")
+  request.carriers.some(({ carrier, outcome }) => carrier.id === carrierId && outcome === "pending")
 
 /** A new request, accepted and queued. Times in milliseconds of workspace time. */
 export const start = (options: {
@@ -224,8 +224,8 @@ export type AskOutcome =
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
 /** Records a carrier's answer; null if the carrier is not pending, because the answer came late or twice. */
-export const answer = (request: QuoteRequest, carrier_id: string, outcome: AskOutcome, at: number): Step | null => {
-  const pending = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
+export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOutcome, at: number): Step | null => {
+  const pending = request.carriers.find((result) => result.carrier.id === carrierId && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
   const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []
   const answered: CarrierResult = {

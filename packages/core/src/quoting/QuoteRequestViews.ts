@@ -8,12 +8,12 @@ import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
 
 /** How long a read of a quote request may wait for a change, in seconds (api.md, Waiting). */
-export const max_wait_seconds = 20
+export const maxWaitSeconds = 20
 
 /** Input of a read: the quote request, and how long to wait for a change. */
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
-  wait_seconds: Schema.optionalKey(wholeNumber(0, max_wait_seconds)).annotateKey({
+  wait_seconds: Schema.optionalKey(wholeNumber(0, maxWaitSeconds)).annotateKey({
     description: "How long to wait for a change while the request is in progress; 20 by default"
   }),
   since_version: Schema.optionalKey(wholeNumber(0)).annotateKey({

@@ -12,8 +12,8 @@ import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../st
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { default_limit } from "../wire/Pagination.ts"
-import { second_ms, toMillis } from "../wire/Timestamp.ts"
+import { defaultLimit } from "../wire/Pagination.ts"
+import { secondMs, toMillis } from "../wire/Timestamp.ts"
 import * as Unasked from "./asking/Unasked.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
@@ -21,7 +21,7 @@ import {
   type CancelResult,
   type GetInput,
   type ListInput,
-  max_wait_seconds,
+  maxWaitSeconds,
   type QuoteRequestPage,
   type QuoteRequestWithQuotes
 } from "./QuoteRequestViews.ts"
@@ -100,7 +100,7 @@ const makeReads = Effect.gen(function* () {
       parent: stored.id,
       order: "oldest",
       after: null,
-      limit: max_quotes
+      limit: maxQuotes
     })
     const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
     return Json.object<QuoteRequestWithQuotes>({
@@ -114,26 +114,26 @@ const makeReads = Effect.gen(function* () {
     call: Call,
     id: string,
     base: number,
-    wait_ms: number,
+    waitMs: number,
     next: WaitForHint
   ) {
-    const until = (yield* Monotonic.millis) + wait_ms
+    const until = (yield* Monotonic.millis) + waitMs
     while (true) {
       const stored = yield* find(call, id)
-      const left_ms = until - (yield* Monotonic.millis)
-      if (left_ms <= 0 || !mayChange(stored, base)) return stored
-      const woken = yield* next(left_ms)
+      const leftMs = until - (yield* Monotonic.millis)
+      if (leftMs <= 0 || !mayChange(stored, base)) return stored
+      const woken = yield* next(leftMs)
       if (woken !== "changed") return yield* find(call, id)
     }
   })
 
   const get = Effect.fnUntraced(function* (call: Call, input: GetInput) {
-    const wait_ms = (input.wait_seconds ?? max_wait_seconds) * second_ms
+    const waitMs = (input.wait_seconds ?? maxWaitSeconds) * secondMs
     const first = yield* find(call, input.id)
     const base = input.since_version ?? first.version
-    if (wait_ms === 0 || !mayChange(first, base)) return yield* withQuotes(call, first)
+    if (waitMs === 0 || !mayChange(first, base)) return yield* withQuotes(call, first)
     const newest = yield* longPolls.listen({ workspace_id: call.caller.workspace_id, id: input.id }, (next) =>
-      waitFor(call, input.id, base, wait_ms, next)
+      waitFor(call, input.id, base, waitMs, next)
     )
     return yield* withQuotes(call, newest)
   })
@@ -146,7 +146,7 @@ const makeList = Effect.gen(function* () {
   const seal = yield* Seal
 
   return Effect.fnUntraced(function* (call: Call, input: ListInput) {
-    const { limit = default_limit, cursor, ...filters } = input
+    const { limit = defaultLimit, cursor, ...filters } = input
     const scope = { list: "quote_requests", workspace_id: call.caller.workspace_id, filters }
     const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({
@@ -161,10 +161,10 @@ const makeList = Effect.gen(function* () {
       ...(filters.created_before !== undefined && { created_before: toMillis(filters.created_before) }),
       ...(filters.updated_since !== undefined && { updated_since: toMillis(filters.updated_since) })
     })
-    const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+    const nextCursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
     return Json.object<QuoteRequestPage>({
       quote_requests: Json.array(page.records.map(QuoteRequest.kind.json)),
-      next_cursor: Json.encode(next_cursor)
+      next_cursor: Json.encode(nextCursor)
     })
   })
 })
@@ -176,8 +176,8 @@ const makeSteps = Effect.gen(function* () {
   const find = yield* makeFind
   const unasked = yield* Unasked.make
 
-  const changeOf = (workspace_id: WorkspaceId, step: QuoteRequest.Step, at: number) =>
-    Change.make(workspace_id, {
+  const changeOf = (workspaceId: WorkspaceId, step: QuoteRequest.Step, at: number) =>
+    Change.make(workspaceId, {
       writes: [QuoteRequest.toStored(step.request)],
       events: [QuoteRequest.requestEvent(ids, step, at)]
     })
@@ -219,13 +219,13 @@ const makeSteps = Effect.gen(function* () {
     const request = yield* load(job)
     if (request === null || !QuoteRequest.hasPending(request)) return yield* finish(job, null, at)
     if (request.environment === "sandbox") {
-      const carrier_ids = yield* unasked(job.workspace_id, request.id)
-      return yield* finish(job, QuoteRequest.close(request, at, carrier_ids), at)
+      const carrierIds = yield* unasked(job.workspace_id, request.id)
+      return yield* finish(job, QuoteRequest.close(request, at, carrierIds), at)
     }
     const { gave_way = false } = JobPayload.read(job, "close_request")
-    if (gave_way || at - job.due_at < late_ms) return yield* finish(job, QuoteRequest.close(request, at), at)
+    if (gave_way || at - job.due_at < lateMs) return yield* finish(job, QuoteRequest.close(request, at), at)
     const again = { quote_request_id: request.id, gave_way: true }
-    const jobs = [JobPayload.make("close_request", again, { due_at: at + give_way_ms, ordered: false })]
+    const jobs = [JobPayload.make("close_request", again, { due_at: at + giveWayMs, ordered: false })]
     yield* storage.commit(Change.make(job.workspace_id, { jobs, finishes: [job] }))
   })
 
@@ -236,11 +236,11 @@ const makeSteps = Effect.gen(function* () {
  * If the end of a live request runs this late, in milliseconds, its asks may be late as well. They run first, because
  * they know that their carriers were never asked.
  */
-const late_ms = 250
-const give_way_ms = second_ms
+const lateMs = 250
+const giveWayMs = secondMs
 
 /** More than the quotes that a request can have: at most ten per carrier. */
-const max_quotes = 1_000
+const maxQuotes = 1_000
 
 /** Whether a request can still reach a version above `base`. */
 const mayChange = (stored: Change.StoredRecord, base: number): boolean =>

@@ -12,7 +12,7 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { max_listed } from "../wire/FieldError.ts"
+import { maxListed } from "../wire/FieldError.ts"
 import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
@@ -46,8 +46,8 @@ export class QuoteStarts extends Context.Service<
 
         /** Decides with what is stored: the current workspace, and the record of the key. */
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
-          const workspace_id = before.caller.workspace_id
-          const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
+          const workspaceId = before.caller.workspace_id
+          const call: Call = { ...before, moment: yield* workspaces.moment(workspaceId) }
           const stored = yield* storage.get(Start.requestKeyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
@@ -130,7 +130,7 @@ const makeCheck = Effect.gen(function* () {
   const seal = yield* Seal
   // A host's carriers do not change while it runs.
   const needs = needsOfAll(yield* CarrierAdapters, lines.keys())
-  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
+  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
 
   return ({ caller, moment }: Call, input: Start.StartInput) =>
     Result.flatMap(find(lines, input.line), (line) =>
@@ -142,7 +142,7 @@ const makeCheck = Effect.gen(function* () {
  * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry: the
  * key need not be read, and a large body need not be hashed.
  */
-const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_listed
+const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > maxListed
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {
@@ -155,12 +155,12 @@ const usedOtherwise = Effect.fail(
 /** A scenario's refusal of the first attempt with a key, and of attempts before its wait is over. */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
-  const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
-  if (code === null || left_ms <= 0) return null
+  const leftMs = (kept?.refused_at ?? now) + Scenario.refusedMs - now
+  if (code === null || leftMs <= 0) return null
   const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is temporarily unavailable"
   return ApiError.make(code, {
     message: `${what}: the scenario plays it for the first attempt of a request_key.`,
-    retry_after_seconds: Math.ceil(left_ms / 1_000)
+    retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }
 
@@ -214,7 +214,7 @@ const makeAccept = Effect.gen(function* () {
 const makeRecords = Effect.gen(function* () {
   const seal = yield* Seal
   const ids = yield* Ids
-  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
+  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
 
   /** The consent that the service itself records for a caller without a key. */
   const consentOf = ({ moment, person }: Call, input: Start.StartInput): Consent.QuoteConsent => ({
@@ -222,7 +222,7 @@ const makeRecords = Effect.gen(function* () {
     kind: "quote_disclosure",
     recorded_by: "service",
     line: input.line,
-    disclosure_key: Consent.quote_disclosure_key,
+    disclosure_key: Consent.quoteDisclosureKey,
     disclosure_version: disclosure.version,
     text_sha256: disclosure.text_sha256,
     locale: disclosure.locale,
@@ -262,7 +262,7 @@ const makeRecords = Effect.gen(function* () {
 })
 
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
-  scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
+  scenario === "waits_in_queue" ? Scenario.queueMs.waits_in_queue : Scenario.queueMs[caller.environment]
 
 /** Answers starts: the first one with a key, and its retries. */
 const makeAnswers = Effect.gen(function* () {

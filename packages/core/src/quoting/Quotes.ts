@@ -81,14 +81,14 @@ export class Quotes extends Context.Service<
 
       /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be rebuilt. */
       const freshLink = Effect.fnUntraced(function* (
-        workspace_id: WorkspaceId,
+        workspaceId: WorkspaceId,
         quote: Quote.Quote,
         { carrier_id, offer_ref }: Quote.OfferRecord,
         now: number
       ) {
-        const request = yield* loading.request(workspace_id, quote.quote_request_id)
+        const request = yield* loading.request(workspaceId, quote.quote_request_id)
         if (request === null) return null
-        const pending = yield* loading.pending(workspace_id, request, {
+        const pending = yield* loading.pending(workspaceId, request, {
           carrier_id,
           attempt: 1,
           now,
@@ -110,9 +110,9 @@ export class Quotes extends Context.Service<
         const quote = Json.decode(Quote.newestAt(stored.value, now).json)
         if (quote.status === "inactive") return deadLink(quote)
         if (quote.environment === "sandbox") return sandboxPage
-        const stored_offer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
-        if (Option.isNone(stored_offer)) return unknownLink
-        const offer = Quote.offerKind.value(stored_offer.value)
+        const storedOffer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
+        if (Option.isNone(storedOffer)) return unknownLink
+        const offer = Quote.offerKind.value(storedOffer.value)
         const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
         const url = fresh === null ? offer.handoff_url : fresh.url
         return url === null ? unknownLink : { _tag: "redirect" as const, url }

@@ -109,7 +109,7 @@ export const storedApplication = (record: ApplicationRecord, at: number): Stored
  * person.
  */
 export const KeptReceipt = Schema.Struct({
-  kind: Schema.Literals(Consent.receipt_kinds),
+  kind: Schema.Literals(Consent.receiptKinds),
   /** The contact channels that it covers. */
   channels: Schema.Array(Schema.String),
   mac: Schema.String
@@ -129,7 +129,7 @@ export type ConsentRecord = typeof ConsentRecord.Type
 export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 
 /** The purpose of a receipt's keyed hash, which only its own workspace can compare. */
-export const purposeOfReceipt = (workspace_id: WorkspaceId): string => `receipt ${workspace_id}`
+export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
 
 /** Consents in storage, by the ids of their applications, and listed by their receipts. */
 export const consentKind = Kind.make({
@@ -252,7 +252,7 @@ const placeholders = (lines: LineSet) => ({
 })
 
 /** Fields that can be checked only if the line is known. */
-const line_dependent = ["application", "scenario", "credit_disclosure_receipt_id"]
+const lineDependent = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
@@ -267,7 +267,7 @@ export const validateRest = (
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels cannot be checked without the consent that covers them.
   if (names.has("contact_consent")) names.add("contact_channels")
-  if (names.has("line")) for (const name of line_dependent) names.add(name)
+  if (names.has("line")) for (const name of lineDependent) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
   // Only known fields are checked, because there may be thousands of others.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
@@ -278,7 +278,7 @@ export const validateRest = (
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
   if (Option.isNone(rest) || line === undefined) return joinWrongFields()
   const facts = line.read(rest.value.application, dayOf(moment.now))
-  const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosure_version })
+  const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosureVersion })
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 

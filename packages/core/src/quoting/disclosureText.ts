@@ -1,11 +1,11 @@
-import { type DisclosureKey, disclosure_version, quote_disclosure_key, quote_disclosure_text } from "./Consent.ts"
+import { type DisclosureKey, disclosureVersion, quoteDisclosureKey, quoteDisclosureText } from "./Consent.ts"
 
 /** The texts of the disclosures of the standard lines, in the version of `Consent.disclosure_version`. */
 const texts: Readonly<Record<string, string>> = {
   quote_not_coverage:
     "A quote is an offer of a price, not coverage. The carrier sets the final price after its review.",
   not_market_comparison: "Not every carrier is asked, and nothing here ranks or recommends one.",
-  [quote_disclosure_key]: quote_disclosure_text,
+  [quoteDisclosureKey]: quoteDisclosureText,
   premium_whole_term: "The premium is for the whole term, however it is billed.",
   renters_not_flood_quake: "Renters insurance usually does not cover flood or earthquake damage.",
   auto_state_minimum: "Each state sets minimum liability limits; they may not be enough to cover a serious accident.",
@@ -28,7 +28,7 @@ export const disclosureText = (key: string): string | null => (Object.hasOwn(tex
 
 /** The quote disclosure in its current version: the text that a person must agree to before a start without a key. */
 export const quoteDisclosure: DisclosureKey & { readonly text: string } = {
-  key: quote_disclosure_key,
-  version: disclosure_version,
-  text: quote_disclosure_text
+  key: quoteDisclosureKey,
+  version: disclosureVersion,
+  text: quoteDisclosureText
 }

@@ -1,4 +1,4 @@
-import { premium_cap } from "../carriers/Offer.ts"
+import { premiumCap } from "../carriers/Offer.ts"
 
 /*
  * The arithmetic of rate plans. Amounts are whole cents. A factor is a whole number of ten-thousandths, because a
@@ -17,13 +17,13 @@ const units: { readonly [R in Rounding]: number } = { cent: 1, dollar: 100 }
 /**
  * The highest amount in cents. Larger ones are cut to it, so that every product stays exact; no offer may cost as much.
  */
-export const highest_amount = premium_cap
+export const highestAmount = premiumCap
 
 /** Multiplies an amount by a factor in ten-thousandths and rounds. Amounts are multiplied only with this function. */
 export const mul = (cents: number, factor: number, rounding: Rounding = "cent"): number => {
   const unit = units[rounding]
   const product = Math.floor((cents * factor + 5_000 * unit) / (neutral * unit)) * unit
-  return Math.min(highest_amount, product)
+  return Math.min(highestAmount, product)
 }
 
 /** The price of a number of months, from that of twelve. */

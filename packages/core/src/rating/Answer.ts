@@ -1,6 +1,6 @@
 import type { Decline } from "../carriers/Carrier.ts"
 import type { RatedApplication } from "../lines/Line.ts"
-import { highest_amount } from "./Amount.ts"
+import { highestAmount } from "./Amount.ts"
 import type { RatePlan } from "./Plan.ts"
 import { type Note, type Premium, premiumOf } from "./Premium.ts"
 import { type Ratings, ratings } from "./ratings.ts"
@@ -35,8 +35,8 @@ interface Pricing {
 
 /** The price of a risk by a plan, whatever its underwriting rules say. */
 export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
-  const includes_fees = known.get(plan.line)?.line.premium_includes_fees ?? false
-  return { kind: "priced", risk, premium: premiumOf(plan, risk, includes_fees, note) }
+  const includesFees = known.get(plan.line)?.line.premium_includes_fees ?? false
+  return { kind: "priced", risk, premium: premiumOf(plan, risk, includesFees, note) }
 }
 
 /** The answer of a plan: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
@@ -44,6 +44,6 @@ export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pr
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined
   const priced = priceOf(plan, risk, pricing)
-  const highest = plan.maximum_cents ?? highest_amount - 1
+  const highest = plan.maximum_cents ?? highestAmount - 1
   return priced.premium.cents <= highest ? priced : { kind: "declined", reason: "risk_outside_guidelines" }
 }

@@ -6,7 +6,7 @@ import { LineName } from "../lines/LineName.ts"
 import { standard } from "../lines/Lines.ts"
 import { stateCodes } from "../lines/State.ts"
 import { textUpTo, wholeNumber } from "../wire/Input.ts"
-import { highest_amount, neutral, roundings } from "./Amount.ts"
+import { highestAmount, neutral, roundings } from "./Amount.ts"
 
 /*
  * The file format of rate plans. `check` in RatePlan.ts finds what this Schema cannot express. Unknown members are
@@ -14,20 +14,20 @@ import { highest_amount, neutral, roundings } from "./Amount.ts"
  */
 
 /** The highest factor. A larger one is a typing mistake. */
-export const highest_factor = 100
+export const highestFactor = 100
 /** The highest base rate, addition and fee, in cents: $100,000. */
-export const highest_rate = 10_000_000
+export const highestRate = 10_000_000
 
 const isFactor = (value: number): boolean =>
-  value > 0 && value <= highest_factor && Math.abs(value * neutral - Math.round(value * neutral)) < 1e-6
+  value > 0 && value <= highestFactor && Math.abs(value * neutral - Math.round(value * neutral)) < 1e-6
 
 const FactorValue = Schema.Finite.check(
   Schema.makeFilter(isFactor, {
-    expected: `a factor above 0 and at most ${highest_factor}, with up to four decimals`,
-    toJsonSchema: () => ({ exclusiveMinimum: 0, maximum: highest_factor })
+    expected: `a factor above 0 and at most ${highestFactor}, with up to four decimals`,
+    toJsonSchema: () => ({ exclusiveMinimum: 0, maximum: highestFactor })
   })
 )
-const Cents = wholeNumber(0, highest_rate)
+const Cents = wholeNumber(0, highestRate)
 const Name = Schema.String.check(
   Schema.isPattern(/^[a-z][a-z0-9_]{0,59}$/u, { expected: "a name of lower-case letters, digits and underscores" })
 )
@@ -170,7 +170,7 @@ const Example = Schema.Struct({
   application: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "The facts, as a caller sends them in `application`"
   }),
-  premium_cents: Schema.optionalKey(wholeNumber(1, highest_amount)),
+  premium_cents: Schema.optionalKey(wholeNumber(1, highestAmount)),
   declined: Schema.optionalKey(Schema.Literals(declineReasons)),
   steps: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Int).annotate({ description: "Intermediate amounts in cents, by step" })
@@ -207,9 +207,9 @@ export const RatePlan = Schema.Struct({
   minimum_each_cents: Schema.optionalKey(
     Cents.annotate({ description: "The lowest price of one subject for twelve months" })
   ),
-  minimum_cents: wholeNumber(1, highest_rate).annotate({ description: "The lowest premium of a policy for its term" }),
+  minimum_cents: wholeNumber(1, highestRate).annotate({ description: "The lowest premium of a policy for its term" }),
   maximum_cents: Schema.optionalKey(
-    wholeNumber(1, highest_amount - 1).annotate({ description: "A higher premium is declined" })
+    wholeNumber(1, highestAmount - 1).annotate({ description: "A higher premium is declined" })
   ),
   terms: Schema.Struct({
     months: Schema.Literals([1, 6, 12]),

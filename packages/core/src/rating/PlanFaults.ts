@@ -1,8 +1,8 @@
 import type { FieldError } from "../wire/ApiError.ts"
 import type { BrokenRule } from "../wire/BrokenRule.ts"
 
-const max_listed = 100
-const max_path = 200
+const maxListed = 100
+const maxPath = 200
 
 /** Collects faults, in the order in which they are found: a hundred in full, the rest as a number. */
 export class PlanFaults {
@@ -11,7 +11,7 @@ export class PlanFaults {
 
   /** Adds a fault. */
   add(path: string, message: string): void {
-    if (this.#listed.length < max_listed) this.#listed.push({ path: path.slice(0, max_path), message })
+    if (this.#listed.length < maxListed) this.#listed.push({ path: path.slice(0, maxPath), message })
     else this.#more += 1
   }
 

@@ -28,7 +28,7 @@ const silent: Note = () => {}
  * after each. Then come the additions, the minimum of each subject, the sum, the factor for paying in full, the term,
  * the minimum of the policy, and the fees, if premiums of the line include them.
  */
-export const premiumOf = (plan: RatePlan, risk: Risk, includes_fees: boolean, note: Note = silent): Premium => {
+export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, note: Note = silent): Premium => {
   const { minimum_cents, terms } = plan
   const step = (name: string, cents: number): number => {
     note(name, cents)
@@ -42,7 +42,7 @@ export const premiumOf = (plan: RatePlan, risk: Risk, includes_fees: boolean, no
   const term = step("term", ofMonths(paid, terms.months, plan.rounding))
   const raised = step("minimum", Math.max(minimum_cents, term))
   const fees = feesOf(plan.fees ?? [], risk)
-  return { cents: includes_fees ? step("fees", raised + sumOf(fees.map(({ cents }) => cents))) : raised, fees }
+  return { cents: includesFees ? step("fees", raised + sumOf(fees.map(({ cents }) => cents))) : raised, fees }
 }
 
 const sumOf = (amounts: ReadonlyArray<number>): number => amounts.reduce((sum, amount) => sum + amount, 0)

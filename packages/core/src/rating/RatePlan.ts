@@ -11,7 +11,7 @@ import { PlanFaults } from "./PlanFaults.ts"
 import type { Rating } from "./Rating.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
-export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Plan.ts"
+export { format, highestFactor as highest_factor, highestRate as highest_rate, RatePlan, type Table } from "./Plan.ts"
 
 /** A fault of a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
 export type Fault = BrokenRule

@@ -6,7 +6,7 @@ import type { Step } from "./Premium.ts"
 import type { Risk } from "./Variable.ts"
 
 /** The most steps that a message lists. */
-const max_steps_listed = 40
+const maxStepsListed = 40
 
 /** Checks that the plan prices each worked example to the cent, or declines it as expected. */
 export const checkExamples = (context: Context): void => {
@@ -84,10 +84,10 @@ const listOf = (steps: ReadonlyArray<Step>): string => {
     const next = steps[index + 1]
     return cover === null || next === undefined || coverOf(next) !== cover
   }
-  const shown = steps.length <= max_steps_listed ? steps : steps.filter(isLast)
-  const rest = shown.length > max_steps_listed ? ` and ${shown.length - max_steps_listed} more` : ""
+  const shown = steps.length <= maxStepsListed ? steps : steps.filter(isLast)
+  const rest = shown.length > maxStepsListed ? ` and ${shown.length - maxStepsListed} more` : ""
   return `${shown
-    .slice(0, max_steps_listed)
+    .slice(0, maxStepsListed)
     .map(({ cents, step }) => `${step} ${cents}`)
     .join(", ")}${rest}`
 }

@@ -9,7 +9,7 @@ import {
   statesOf,
   variableAt
 } from "./checkTables.ts"
-import { offer_ref_place } from "./offer.ts"
+import { offerRefPlace } from "./offer.ts"
 import type { Factor, TableFactor, Where } from "./Plan.ts"
 import type { CoverageSetting } from "./Rating.ts"
 
@@ -209,10 +209,10 @@ const checkCoverage = (context: Context): void => {
 const checkHandoff = ({ faults, plan }: Context): void => {
   if (plan.handoff === undefined) return
   const { hosts, url } = plan.handoff
-  const read = HttpAddress.read(url.replaceAll(offer_ref_place, "1"))
+  const read = HttpAddress.read(url.replaceAll(offerRefPlace, "1"))
   faults.require(
     Result.isSuccess(read) && read.success.protocol === "https:" && hosts.includes(read.success.hostname),
     "handoff.url",
-    `Must be an https URL of one of the hosts, with no placeholder but ${offer_ref_place}.`
+    `Must be an https URL of one of the hosts, with no placeholder but ${offerRefPlace}.`
   )
 }

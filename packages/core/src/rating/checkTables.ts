@@ -16,7 +16,7 @@ export interface Context {
 export type Scope = keyof Variables
 
 /** A table lists the values of a number one by one only if there are no more than this. */
-const max_listed_numbers = 200
+const maxListedNumbers = 200
 
 /**
  * The variable of this name. Null if the line has none, or if it is not about one of these scopes; then adds the fault.
@@ -32,7 +32,7 @@ export const variableAt = (
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined
     if (variable === undefined) continue
     if (scopes.includes(scope)) return variable
-    faults.add(path, wrong_scope[scope])
+    faults.add(path, wrongScope[scope])
     return null
   }
   const names = scopes.flatMap((scope) => Object.keys(rating.variables[scope]))
@@ -40,7 +40,7 @@ export const variableAt = (
   return null
 }
 
-const wrong_scope: { readonly [S in Scope]: string } = {
+const wrongScope: { readonly [S in Scope]: string } = {
   policy: "Must not be about the whole policy.",
   subject: "Must not be about one of several subjects.",
   driver: "Is about a driver: use it inside mean_of_drivers."
@@ -122,7 +122,7 @@ const checkValues = (
   for (const value of listed ?? numbersOf(domain)) {
     faults.require(Object.hasOwn(values, keyOf(value)), `${path}.${keyOf(value)}`, "Is missing.")
   }
-  if (domain.kind === "number" && domain.maximum - domain.minimum > max_listed_numbers) {
+  if (domain.kind === "number" && domain.maximum - domain.minimum > maxListedNumbers) {
     faults.add(
       path,
       `Must use bands or points, not values: ${name} can be any number from ${domain.minimum} to ${domain.maximum}.`
@@ -131,7 +131,7 @@ const checkValues = (
 }
 
 const numbersOf = (domain: Domain): ReadonlyArray<number> =>
-  domain.kind === "number" && domain.maximum - domain.minimum <= max_listed_numbers
+  domain.kind === "number" && domain.maximum - domain.minimum <= maxListedNumbers
     ? Array.from({ length: domain.maximum - domain.minimum + 1 }, (_, index) => domain.minimum + index)
     : []
 

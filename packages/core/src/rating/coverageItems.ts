@@ -30,9 +30,9 @@ export const plain = (code: string, included: boolean): CoverageItem => ({
 })
 
 /** A cover with a limit and a deductible, in whole US dollars; null means no limit. */
-export const limitedAbove = (code: string, limit_usd: number | null, deductible_usd: number): CoverageItem => ({
+export const limitedAbove = (code: string, limitUsd: number | null, deductibleUsd: number): CoverageItem => ({
   code,
-  limit: limit_usd === null ? null : dollars(limit_usd),
-  deductible: dollars(deductible_usd),
+  limit: limitUsd === null ? null : dollars(limitUsd),
+  deductible: dollars(deductibleUsd),
   included: true
 })

@@ -1,12 +1,12 @@
 import type { CarrierAsk, CarrierOffer } from "../carriers/Carrier.ts"
 import type { Assumption } from "../lines/Application.ts"
 import { cents } from "../wire/Money.ts"
-import { day_ms, fromMillis } from "../wire/Timestamp.ts"
+import { dayMs, fromMillis } from "../wire/Timestamp.ts"
 import type { Priced } from "./Answer.ts"
 import type { RatePlan } from "./Plan.ts"
 
 /** The place of the offer's reference in the address of a plan's page. */
-export const offer_ref_place = "{offer_ref}"
+export const offerRefPlace = "{offer_ref}"
 
 /** The carrier's own reference for its one offer. It reveals nothing about the person or the risk. */
 export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1`
@@ -18,7 +18,7 @@ const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assum
 ]
 
 /** The offer of a plan for an ask, made at `answered_at`: milliseconds of workspace time. */
-export const offerOf = (plan: RatePlan, priced: Priced, ask: CarrierAsk, answered_at: number): CarrierOffer => {
+export const offerOf = (plan: RatePlan, priced: Priced, ask: CarrierAsk, answeredAt: number): CarrierOffer => {
   const { premium, risk } = priced
   const offer_ref = offerRefOf(ask)
   return {
@@ -31,8 +31,8 @@ export const offerOf = (plan: RatePlan, priced: Priced, ask: CarrierAsk, answere
     conditions: [...risk.conditions, ...(plan.conditions ?? [])],
     subjects: risk.subjects.map(({ coverages, subject }) => ({ ...subject, coverages })),
     assumptions: merged(ask.assumptions, risk.assumptions),
-    expires_at: fromMillis(answered_at + plan.terms.valid_days * day_ms),
+    expires_at: fromMillis(answeredAt + plan.terms.valid_days * dayMs),
     evidence_label: plan.evidence_label ?? `Price from the carrier's rates as of ${plan.reviewed_on}`,
-    handoff_url: plan.handoff?.url.replaceAll(offer_ref_place, encodeURIComponent(offer_ref)) ?? null
+    handoff_url: plan.handoff?.url.replaceAll(offerRefPlace, encodeURIComponent(offer_ref)) ?? null
   }
 }

@@ -11,7 +11,7 @@ import type {
 import { checker } from "../wire/Argument.ts"
 import { ruleText } from "../wire/BrokenRule.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import { answerOf, riskOf } from "./Answer.ts"
 import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, Options, type RatePlan, read } from "./RatePlan.ts"
@@ -87,11 +87,11 @@ export const carrierOf = (
     lines: Object.fromEntries(plans.map((plan) => [plan.line, lineOf(plan)])),
     handoff_hosts: [...new Set(plans.flatMap(({ handoff }) => handoff?.hosts ?? []))],
     ask: (ask) => Effect.sync(() => reply(ask)),
-    refresh: (ask, offer_ref) =>
+    refresh: (ask, offerRef) =>
       Effect.sync((): CarrierRefresh => {
         const again = reply(ask)
         const [offer] = again.kind === "offers" ? again.offers : []
-        return offer?.offer_ref === offer_ref ? { kind: "offer", reason: "rechecked", offer } : { kind: "withdrawn" }
+        return offer?.offer_ref === offerRef ? { kind: "offer", reason: "rechecked", offer } : { kind: "withdrawn" }
       })
   }
 }
@@ -102,7 +102,7 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
   uses_credit: false,
   mode: "sync",
   idempotent: true,
-  attempt_timeout_ms: 5 * second_ms,
+  attempt_timeout_ms: 5 * secondMs,
   typical_ms: 1,
   hedge_after_ms: null,
   // No other system is called, so none can be overloaded.

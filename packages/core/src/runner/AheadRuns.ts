@@ -11,11 +11,11 @@ import * as JobPayload from "./JobPayload.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** How many jobs are claimed at once. */
-const max_claimed = 100
+const maxClaimed = 100
 /** How many jobs one change runs at most: those claimed, and those that they create in between. */
-const max_batch = 200
+const maxBatch = 200
 /** About how many bytes one change stores at most, unless a single job stores more. */
-const max_batch_bytes = 4_000_000
+const maxBatchBytes = 4_000_000
 
 /**
  * Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`).
@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id: workspace_id } = workspace
         const now = yield* Clock.currentTimeMillis
-        const query = { now, lease_ms: WorkLoop.lease_ms, limit: max_claimed, workspace_id, ahead_ms }
+        const query = { now, lease_ms: WorkLoop.leaseMs, limit: maxClaimed, workspace_id, ahead_ms }
         const { busy, jobs } = yield* storage.claim(query)
         const left = new Set(jobs)
         const done = (job: ClaimedJob) => left.delete(job)
@@ -75,7 +75,7 @@ export const make = Effect.gen(function* () {
         // It keeps its lease, like a job that fails when it is due. The expired lease counts as a try.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
-        const last = jobs.length === max_claimed ? jobs.at(-1) : undefined
+        const last = jobs.length === maxClaimed ? jobs.at(-1) : undefined
         const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
         const run = Effect.gen(function* () {
           // Read after the claim: while its jobs are leased, no other host begins a collection.
@@ -147,16 +147,16 @@ const runBatches = Effect.fnUntraced(
     const written = new Set<string>()
     let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
     let batch: Array<JobBatch.Entry> = []
-    let batch_bytes = 0
+    let batchBytes = 0
     let inBatch = new Set<string>()
     // Lists sort by id, so ids of events have to follow their order.
-    let last_event_id = ""
+    let lastEventId = ""
 
     const flush = Effect.gen(function* () {
       if (Array.isArrayNonEmpty(batch)) yield* commit(batch)
       turns = JobBatch.claimedBefore(turns, JobBatch.nextCreated(batch))
       batch = []
-      batch_bytes = 0
+      batchBytes = 0
       inBatch = new Set()
     })
     while (turns[0] !== undefined) {
@@ -164,17 +164,17 @@ const runBatches = Effect.fnUntraced(
       const isOutdated =
         prepared === null ||
         [...prepared.reads].some((name) => written.has(name)) ||
-        prepared.change?.events.some(({ id }) => id < last_event_id)
+        prepared.change?.events.some(({ id }) => id < lastEventId)
       const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
       const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
       const bytes = change === null ? 0 : bytesOf(change)
-      const isFull = batch.length === max_batch || batch_bytes + bytes > max_batch_bytes
+      const isFull = batch.length === maxBatch || batchBytes + bytes > maxBatchBytes
       if (batch.length > 0 && (change === null || writesAgain || isFull)) yield* flush
       else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
       else {
         batch.push({ job, created, change })
-        batch_bytes += bytes
-        last_event_id = change.events.at(-1)?.id ?? last_event_id
+        batchBytes += bytes
+        lastEventId = change.events.at(-1)?.id ?? lastEventId
         for (const write of change.writes) {
           const name = JobBatch.nameOf(write)
           known.set(name, Option.some(write))

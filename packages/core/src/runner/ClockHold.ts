@@ -1,5 +1,5 @@
-import { max_wait_ms } from "../carriers/CallTime.ts"
-import { max_attempt_ms } from "../carriers/Carrier.ts"
+import { maxWaitMs } from "../carriers/CallTime.ts"
+import { maxAttemptMs } from "../carriers/Carrier.ts"
 import type { JobLane, NewJob } from "../storage/Job.ts"
 import type { LaneJob } from "../storage/Storage.ts"
 
@@ -26,5 +26,5 @@ export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, no
 
 const reachOf = ({ due_at, kind }: Pick<LaneJob, "kind" | "due_at">, now: number): number => {
   if (kind !== "refresh_quote") return now
-  return now > due_at + max_attempt_ms + max_wait_ms ? Number.POSITIVE_INFINITY : Math.max(now, due_at)
+  return now > due_at + maxAttemptMs + maxWaitMs ? Number.POSITIVE_INFINITY : Math.max(now, due_at)
 }

@@ -58,8 +58,8 @@ export const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray
  * The claimed jobs that may still run: those due no later than the first job that the batch has stored, at
  * `stored_due_at`.
  */
-export const claimedBefore = (turns: ReadonlyArray<Turn>, stored_due_at: number): ReadonlyArray<Turn> =>
-  turns.filter(({ created, job }) => created === null && job.due_at <= stored_due_at)
+export const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
+  turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
 
 /** A job of a batch with its change, in order. */
 export interface Entry extends Omit<Turn, "prepared"> {
@@ -89,9 +89,9 @@ export interface BatchChange extends Change.Change {
 }
 
 /** The changes of a batch as one. */
-export const together = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
+export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
-  const all = Change.make(workspace_id, {
+  const all = Change.make(workspaceId, {
     writes: changes.flatMap(({ writes }) => writes),
     expects: changes.flatMap(({ expects }) => expects),
     events: changes.flatMap(({ events }) => events),

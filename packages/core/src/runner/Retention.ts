@@ -10,7 +10,7 @@ import {
   type StorageUnavailable
 } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { day_ms, minute_ms } from "../wire/Timestamp.ts"
+import { dayMs, minuteMs } from "../wire/Timestamp.ts"
 
 /** How long records are kept, in days of workspace time by default. */
 export interface Periods {
@@ -47,15 +47,15 @@ export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/Rete
 })
 
 const batch = 1_000
-const every_ms = minute_ms
+const everyMs = minuteMs
 /** Each workspace is swept in one of this many minutes. */
-const slots_per_hour = 60
+const slotsPerHour = 60
 /** Records that are kept for minutes are swept once in this many minutes. */
-const brief_slots = 15
+const briefSlots = 15
 
 /** The slot of a workspace: the minute of the hour in which it is swept. Ids spread the workspaces over the hour. */
 const slotOf = (id: WorkspaceId): number =>
-  Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slots_per_hour, 0)
+  Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slotsPerHour, 0)
 
 /**
  * Makes the sweep of a slot, in a storage or in one of its cells. A slot that was missed, because the storage or cell
@@ -69,12 +69,12 @@ const sweeping = <E>(
   return Effect.fnUntraced(function* (slot: number) {
     missed.add(slot)
     const slots = new Set(missed)
-    const brief = new Set([...missed].map((one) => one % brief_slots))
+    const brief = new Set([...missed].map((one) => one % briefSlots))
     let after: WorkspaceId | null = null
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
       yield* Effect.forEach(
-        found.filter((id) => brief.has(slotOf(id) % brief_slots)),
+        found.filter((id) => brief.has(slotOf(id) % briefSlots)),
         (id) => sweep(id, slots.has(slotOf(id)) ? "everything" : "brief"),
         { discard: true }
       )
@@ -132,19 +132,18 @@ export class Retention extends Context.Service<
           }
         })
 
-        const sweepOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, what: "everything" | "brief") {
-          const real_now = yield* Clock.currentTimeMillis
+        const sweepOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, what: "everything" | "brief") {
+          const realNow = yield* Clock.currentTimeMillis
           // The directory has neither a clock nor a feed.
-          const isDirectory = workspace_id === directoryWorkspace
-          const now = isDirectory ? real_now : (yield* workspaces.moment(workspace_id)).now
-          if (!isDirectory && what === "everything")
-            yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+          const isDirectory = workspaceId === directoryWorkspace
+          const now = isDirectory ? realNow : (yield* workspaces.moment(workspaceId)).now
+          if (!isDirectory && what === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
           for (const { kept_for, name } of kinds.all) {
             if (kept_for === null || (what === "brief" && "period" in kept_for)) continue
-            const time = kept_for.clock === "real" ? real_now : now
-            const kept_ms =
-              "minutes" in kept_for ? kept_for.minutes * minute_ms : periods[`${kept_for.period}_days`] * day_ms
-            yield* sweepKind(workspace_id, name, time - kept_ms)
+            const time = kept_for.clock === "real" ? realNow : now
+            const keptMs =
+              "minutes" in kept_for ? kept_for.minutes * minuteMs : periods[`${kept_for.period}_days`] * dayMs
+            yield* sweepKind(workspaceId, name, time - keptMs)
           }
         })
 
@@ -164,7 +163,7 @@ export class Retention extends Context.Service<
 
         /** Whether this host is the first to begin this minute's sweep. */
         const claimsThisMinute = (now: number) => {
-          const window = { window_start: now - (now % every_ms), window_ms: every_ms }
+          const window = { window_start: now - (now % everyMs), window_ms: everyMs }
           const tally = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
           return Effect.map(storage.addCounts(now, [tally]), ([hosts = 1]) => hosts === 1)
         }
@@ -172,14 +171,14 @@ export class Retention extends Context.Service<
         const round = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           if (!(yield* claimsThisMinute(now))) return
-          const slot = Math.floor(now / every_ms) % slots_per_hour
+          const slot = Math.floor(now / everyMs) % slotsPerHour
           const sweepOne = ({ cell, sweep }: (typeof parts)[number]) =>
             Effect.catchTag(sweep(slot), "StorageUnavailable", () => logUnavailable(cell))
           yield* Effect.forEach(parts, sweepOne, { concurrency: "unbounded", discard: true })
         }).pipe(Effect.catchTag("StorageUnavailable", () => logUnavailable(null)))
-        const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
-        const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), every_ms)
-        return Retention.of({ sweep: (workspace_id) => sweepOf(workspace_id, "everything"), forever })
+        const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(everyMs - (now % everyMs)))
+        const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), everyMs)
+        return Retention.of({ sweep: (workspaceId) => sweepOf(workspaceId, "everything"), forever })
       })
     )
 

@@ -8,7 +8,7 @@ import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** The longest wait for another runner before looking again. */
-const max_peer_wait_ms = 250
+const maxPeerWaitMs = 250
 
 /** The result of one run of due work. */
 export interface Ran {
@@ -56,26 +56,26 @@ export class Runner extends Context.Service<
       const forever = yield* WorkLoop.make(catchUp)
 
       // Not interruptible between a claim and the run, so that every claimed job is run or released.
-      const claimAndRun = (workspace_id?: WorkspaceId) =>
+      const claimAndRun = (workspaceId?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.tap(claim(100, workspace_id), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
+          Effect.tap(claim(100, workspaceId), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
         )
       const catchUpBehind = (jobs: ReadonlyArray<ClaimedJob>) => {
         const job = jobs.findLast(({ ordered }) => ordered)
         return job === undefined ? Effect.succeed(0) : catchUp(job)
       }
 
-      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
-        const signal = yield* WorkLoop.wokenByJobs(storage, workspace_id)
+      const runDue = Effect.fnUntraced(function* (workspaceId?: WorkspaceId) {
+        const signal = yield* WorkLoop.wokenByJobs(storage, workspaceId)
         let jobs = 0
         while (true) {
-          const claimed = yield* claimAndRun(workspace_id)
+          const claimed = yield* claimAndRun(workspaceId)
           if (claimed.jobs.length > 0) {
             jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
           } else if (claimed.busy) {
             // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead runner may
             // have ended.
-            yield* signal.next(max_peer_wait_ms)
+            yield* signal.next(maxPeerWaitMs)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
             return ran
@@ -94,7 +94,7 @@ export class Runner extends Context.Service<
 }
 
 /** If an ordered job ran this many milliseconds late, others are probably waiting behind it. */
-const late_ms = 100
+const lateMs = 100
 
 /**
  * Runs the ordered jobs that are due behind a late one, many in one change, and returns how many. One at a time, each
@@ -108,7 +108,7 @@ const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof
     let jobs = 0
     while (true) {
       const { now, workspace } = yield* workspaces.moment(workspace_id)
-      if (now - due_at < late_ms) return jobs
+      if (now - due_at < lateMs) return jobs
       const ran = yield* runAhead(workspace, 0, Effect.succeed(now), storage.commit)
       if (ran.jobs === 0) return jobs
       jobs += ran.jobs

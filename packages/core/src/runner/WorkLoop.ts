@@ -6,7 +6,7 @@ import * as Supervise from "../concurrency/supervise.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import { Handlers } from "./Handlers.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
@@ -15,36 +15,36 @@ import type { JobHandler } from "./JobHandler.ts"
  */
 
 /** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
-export const lease_ms = 30 * second_ms
+export const leaseMs = 30 * secondMs
 /** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */
-export const max_expired_leases = 5
+export const maxExpiredLeases = 5
 /**
  * For this long after an outage of storage, leases may have expired because of it: two leases, one of them on another
  * host.
  */
-const outage_shadow_ms = 2 * lease_ms
+const outageShadowMs = 2 * leaseMs
 /** Storage is asked for work at least this often, even without hints. */
-export const poll_ms = second_ms
+export const pollMs = secondMs
 /** How many jobs run at once, without those that wait for a carrier or an endpoint. */
-const max_running = 128
+const maxRunning = 128
 /** How many jobs are claimed at once, including those that wait for a carrier or an endpoint. */
-const max_claimed = 2_000
+const maxClaimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
-const max_backoff_ms = 15 * second_ms
+const maxBackoffMs = 15 * secondMs
 /**
  * The pause before the next claim if due work was not handed out: another host holds it, or only a newer version can do
  * it.
  */
-const contended_pause_ms = 100
+const contendedPauseMs = 100
 /** How long a stop waits for running jobs. */
-const stop_ms = 5 * second_ms
+const stopMs = 5 * secondMs
 
 /** Claims jobs, runs a claimed job or several in turn, and releases those that were not done. */
 export const claiming = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
-  const release = yield* releasing(storage, { every_ms: poll_ms, lease_ms })
+  const release = yield* releasing(storage, { every_ms: pollMs, lease_ms: leaseMs })
   const outages = noteOutages()
 
   const momentOf = (job: ClaimedJob) =>
@@ -54,7 +54,7 @@ export const claiming = Effect.gen(function* () {
 
   const handle: JobHandler = (job, at) => {
     const handled = Effect.suspend(() => handlers.jobs[job.kind](job, at))
-    if (job.expired_leases < max_expired_leases) return retryOnConflict(handled)
+    if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
     // An outage is not the job's fault: the job is retried, and given up only if its leases expire without an outage as
     // well.
     const abandoned = Effect.suspend(() => handlers.abandon(job, at))
@@ -74,7 +74,7 @@ export const claiming = Effect.gen(function* () {
 
   const claim = (limit: number, workspace_id?: WorkspaceId) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
+      storage.claim({ now, lease_ms: leaseMs, limit, ...(workspace_id !== undefined && { workspace_id }) })
     ).pipe(outages.noted)
 
   return { claim, handle, run, runSequentially: sequential(release), release }
@@ -82,13 +82,13 @@ export const claiming = Effect.gen(function* () {
 
 /** Notes when storage was unavailable, and whether that was recent. */
 const noteOutages = () => {
-  let last_at = Number.NEGATIVE_INFINITY
+  let lastAt = Number.NEGATIVE_INFINITY
   const note = Effect.map(Clock.currentTimeMillis, (now) => {
-    last_at = now
+    lastAt = now
   })
   return {
     noted: <A, R>(effect: Effect.Effect<A, StorageUnavailable, R>) => Effect.tapError(effect, () => note),
-    isRecent: Effect.map(Clock.currentTimeMillis, (now) => now - last_at < outage_shadow_ms)
+    isRecent: Effect.map(Clock.currentTimeMillis, (now) => now - lastAt < outageShadowMs)
   }
 }
 
@@ -141,31 +141,31 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
 
     const round = Effect.gen(function* () {
       yield* backOff.pause
-      const room = Math.min(max_running - (running.size - waiting.count()), max_claimed - running.size)
+      const room = Math.min(maxRunning - (running.size - waiting.count()), maxClaimed - running.size)
       isFull = room <= 0
-      const asked_at = yield* Clock.currentTimeMillis
+      const askedAt = yield* Clock.currentTimeMillis
       const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
       if (room > 0) yield* measure(claimed, running.size - waiting.count())
       isFull = claimed.jobs.length >= room
       for (const group of concurrentGroups(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
-      const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
-      const isLeft = next_due_at <= asked_at
+      const nextDueAt = claimed.next_due_at ?? Number.POSITIVE_INFINITY
+      const isLeft = nextDueAt <= askedAt
       if (isLeft && claimed.jobs.length > 0) return
       const now = yield* Clock.currentTimeMillis
-      yield* signal.next(isLeft ? contended_pause_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
+      yield* signal.next(isLeft ? contendedPauseMs : Math.min(pollMs, Math.max(0, nextDueAt - now)))
     }).pipe(Effect.provideService(Slot, waiting.slot))
 
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
-      Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(poll_ms))
+      Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(pollMs))
     )
     // Registered before the loop, so it runs after the loop was interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
-        yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
+        yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stopMs)
         yield* Effect.ignore(storage.release([...running]))
       })
     )
-    yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, poll_ms))
+    yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, pollMs))
   })
 })
 
@@ -184,7 +184,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "n
   const now = yield* Clock.currentTimeMillis
   yield* Metric.update(claimedJobs, claimed.jobs.length)
   yield* Metric.update(runningJobs, running)
-  yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / second_ms)
+  yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / secondMs)
 })
 
 /** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever one begins to wait. */
@@ -219,13 +219,13 @@ const countWaiting = (left: () => void) => {
  */
 const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
-  let pause_ms = poll_ms
+  let pauseMs = pollMs
   const lost = Effect.sync(() => {
     isLost = true
     begin()
   })
   const done = Effect.sync(() => {
-    pause_ms = poll_ms
+    pauseMs = pollMs
   })
   return {
     watching: <R>(job: Effect.Effect<boolean, StorageUnavailable, R>) =>
@@ -236,9 +236,9 @@ const backOffWhenUnavailable = (begin: () => void) => {
     pause: Effect.suspend(() => {
       if (!isLost) return Effect.void
       isLost = false
-      const this_ms = pause_ms
-      pause_ms = Math.min(max_backoff_ms, 2 * pause_ms)
-      return Effect.sleep(this_ms)
+      const thisMs = pauseMs
+      pauseMs = Math.min(maxBackoffMs, 2 * pauseMs)
+      return Effect.sleep(thisMs)
     })
   }
 }
@@ -252,12 +252,12 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
 /** A signal that wakes when jobs of a workspace (or of any) were stored or finished. */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  workspace_id: WorkspaceId | undefined
+  workspaceId: WorkspaceId | undefined
 ) {
   const signal = Signal.make()
   yield* storage.watch((hint) => {
     if (hint.about === "everything") signal.wake()
-    if (hint.about === "jobs" && (workspace_id ?? hint.workspace_id) === hint.workspace_id) signal.wake()
+    if (hint.about === "jobs" && (workspaceId ?? hint.workspace_id) === hint.workspace_id) signal.wake()
   })
   return signal
 })

@@ -6,7 +6,7 @@ import { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import * as HeldClock from "./HeldClock.ts"
 import { isHeld } from "./HeldClock.ts"
 import type { Progress } from "./Progress.ts"
@@ -59,9 +59,9 @@ const makeMoves = Effect.gen(function* () {
     function* (seen: Workspace, target: Goal, at: number) {
       const { workspace } = yield* workspaces.moment(seen.id)
       if (isEnded(workspace, target) || workspace.clock_offset_ms !== seen.clock_offset_ms) return
-      const real_now = yield* Clock.currentTimeMillis
-      const moved = movedTo(workspace, target, at, real_now)
-      yield* commit(storage, { ...changeOf(moved), none_due_before: timeOf(moved, real_now) })
+      const realNow = yield* Clock.currentTimeMillis
+      const moved = movedTo(workspace, target, at, realNow)
+      yield* commit(storage, { ...changeOf(moved), none_due_before: timeOf(moved, realNow) })
     },
     Effect.catchTag("VersionConflict", () => Effect.void)
   )
@@ -141,11 +141,11 @@ export const make = Effect.gen(function* () {
       yield* Ref.update(progress, addJobs(jobs))
       const { workspace: seen } = yield* workspaces.moment(id)
       if (isEnded(seen, target)) return
-      const real_now = yield* Clock.currentTimeMillis
-      const pause_ms = pauseOf(hold, next_due_at === null ? Number.POSITIVE_INFINITY : next_due_at - real_now)
-      const isWoken = yield* signal.next(pause_ms)
-      const stoodStill = (yield* Clock.currentTimeMillis) === real_now
-      if (!isWoken && stoodStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pause_ms)
+      const realNow = yield* Clock.currentTimeMillis
+      const pauseMs = pauseOf(hold, next_due_at === null ? Number.POSITIVE_INFINITY : next_due_at - realNow)
+      const isWoken = yield* signal.next(pauseMs)
+      const stoodStill = (yield* Clock.currentTimeMillis) === realNow
+      if (!isWoken && stoodStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pauseMs)
     }
   })
 
@@ -164,21 +164,21 @@ const isEnded = (workspace: Workspace, target: Goal): boolean =>
  * The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the
  * target.
  */
-const movedTo = (workspace: Workspace, target: Goal, due_at: number, real_now: number): Workspace => {
-  const reach = Math.max(workspace.clock_offset_ms, due_at - real_now)
+const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: number): Workspace => {
+  const reach = Math.max(workspace.clock_offset_ms, dueAt - realNow)
   return {
     ...workspace,
     version: workspace.version + 1,
     clock_offset_ms: Math.min(target.clock_target_ms, reach),
-    clock_moved_at: real_now
+    clock_moved_at: realNow
   }
 }
 
 /** The longest wait before looking again at what holds the clock, because hints can be lost. */
-const look_again_ms = second_ms
+const lookAgainMs = secondMs
 
 /** How long to wait before looking again: until the next call or ordered job is due. In milliseconds of real time. */
-const pauseOf = ({ first_due_at, now }: HeldClock.Hold, ordered_in_ms: number): number => {
-  const call_in_ms = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY
-  return Math.max(1, Math.min(look_again_ms, call_in_ms, ordered_in_ms))
+const pauseOf = ({ first_due_at, now }: HeldClock.Hold, orderedInMs: number): number => {
+  const callInMs = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY
+  return Math.max(1, Math.min(lookAgainMs, callInMs, orderedInMs))
 }

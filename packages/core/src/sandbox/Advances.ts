@@ -7,7 +7,7 @@ import { wokenByJobs } from "../runner/WorkLoop.ts"
 import { Storage } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import * as Advance from "./Advance.ts"
 import * as Progress from "./Progress.ts"
 
@@ -21,35 +21,35 @@ export const make = Effect.gen(function* () {
   // moves.
   const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
-  /** Logs the progress of an advance: not before `first_ms`, and then at most every ten seconds. */
+  /** Logs the progress of an advance: not before `firstMs`, and then at most every ten seconds. */
   const logging = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     progress: Ref.Ref<Progress.Progress>,
     message: string,
-    first_ms: number
+    firstMs: number
   ) {
-    let due_at = (yield* Clock.currentTimeMillis) + first_ms
+    let dueAt = (yield* Clock.currentTimeMillis) + firstMs
     return Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      if (now < due_at) return
-      due_at = now + log_every_ms
+      if (now < dueAt) return
+      dueAt = now + logEveryMs
       const fields = Progress.fields(yield* Ref.get(progress), yield* Monotonic.millis)
       yield* Effect.annotateLogs(Effect.logInfo(message), { workspace_id, ...fields })
     })
   })
 
   const toTarget = Effect.fnUntraced(function* (
-    workspace_id: WorkspaceId,
+    workspaceId: WorkspaceId,
     target: Advance.Goal,
     progress: Ref.Ref<Progress.Progress>
   ) {
-    const signal = yield* wokenByJobs(storage, workspace_id)
-    const step = inTurn(workspace_id, advance.step(workspace_id, target, progress))
-    const log = yield* logging(workspace_id, progress, "The clock of a sandbox is still advancing", log_every_ms)
+    const signal = yield* wokenByJobs(storage, workspaceId)
+    const step = inTurn(workspaceId, advance.step(workspaceId, target, progress))
+    const log = yield* logging(workspaceId, progress, "The clock of a sandbox is still advancing", logEveryMs)
     const waiting = "The clock of a sandbox waits for carriers, which answer in real time"
-    const logWait = yield* logging(workspace_id, progress, waiting, log_wait_after_ms)
+    const logWait = yield* logging(workspaceId, progress, waiting, logWaitAfterMs)
     for (let done = yield* step; done !== "reached"; done = yield* step) {
-      if (done === "held") yield* advance.whileHeld(workspace_id, target, signal, progress, logWait)
+      if (done === "held") yield* advance.whileHeld(workspaceId, target, signal, progress, logWait)
       yield* log
     }
   }, Effect.scoped)
@@ -59,15 +59,15 @@ export const make = Effect.gen(function* () {
    *
    * Refuses with `conflict` (`wait`) if that takes too long, and reports the progress.
    */
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, key: string | null, seconds: number) {
+  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, key: string | null, seconds: number) {
     const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
     const all = Effect.gen(function* () {
-      const target = yield* advance.accept(workspace_id, key, seconds)
-      yield* toTarget(workspace_id, target, progress)
-      yield* retention.sweep(workspace_id)
-      return (yield* workspaces.moment(workspace_id)).workspace
+      const target = yield* advance.accept(workspaceId, key, seconds)
+      yield* toTarget(workspaceId, target, progress)
+      yield* retention.sweep(workspaceId)
+      return (yield* workspaces.moment(workspaceId)).workspace
     })
-    return yield* Effect.timeoutOrElse(all, { duration: longest_advance_ms, orElse: () => stillAdvancing(progress) })
+    return yield* Effect.timeoutOrElse(all, { duration: longestAdvanceMs, orElse: () => stillAdvancing(progress) })
   })
 })
 
@@ -75,13 +75,13 @@ export const make = Effect.gen(function* () {
  * How long an advance may take before it is refused. Longer than a lease, so that it can take over work of a dead host;
  * shorter than the timeouts of callers and proxies.
  */
-const longest_advance_ms = 45 * second_ms
+const longestAdvanceMs = 45 * secondMs
 
 /** How often a long advance is logged. */
-const log_every_ms = 10 * second_ms
+const logEveryMs = 10 * secondMs
 
 /** An advance that carriers delay by less than this is not logged, such as one in a test whose clock stands still. */
-const log_wait_after_ms = second_ms
+const logWaitAfterMs = secondMs
 
 const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<Progress.Progress>) {
   const sentences = Progress.sentences(yield* Ref.get(progress), yield* Monotonic.millis)

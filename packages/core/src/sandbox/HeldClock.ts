@@ -22,7 +22,7 @@ export interface Hold {
 export const isHeld = ({ now, reach }: Hold): boolean => reach <= now
 
 /** How many calls are looked at. If there are more, the clock is not moved beyond the last of them. */
-const max_calls = 100
+const maxCalls = 100
 
 /** A call that a request still waits for. The carrier is null if an offer is refreshed. */
 interface AwaitedCall {
@@ -51,16 +51,16 @@ export const make = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
-    const jobs = yield* storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: max_calls })
+    const jobs = yield* storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: maxCalls })
     const found = yield* Effect.forEach(jobs, (job) => awaited(workspace_id, job), { concurrency: "unbounded" })
     const calls = found.filter((call) => call !== null)
     const { now } = yield* workspaces.moment(workspace_id)
-    const seen_until = jobs.length < max_calls ? Number.POSITIVE_INFINITY : Math.max(now, jobs.at(-1)?.due_at ?? now)
+    const seenUntil = jobs.length < maxCalls ? Number.POSITIVE_INFINITY : Math.max(now, jobs.at(-1)?.due_at ?? now)
     const carriers = new Map(calls.flatMap(({ carrier }) => (carrier === null ? [] : [[carrier.id, carrier]])))
     const hold: Hold = {
       now,
       reach: Math.min(
-        seen_until,
+        seenUntil,
         ClockHold.reach(
           calls.map(({ job }) => job),
           now

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { declineReasons, Question } from "../carriers/Carrier.ts"
 import { fictionalPlans } from "../rating/fictionalPlans.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import lineup from "./data/lineup.json" with { type: "json" }
 import type { Part } from "./script.ts"
 
@@ -56,7 +56,7 @@ const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, 
   return new Map(
     sorted.map(([id, latency], position) => [
       id,
-      { line, position, count: sorted.length, latency_ms: latency * second_ms }
+      { line, position, count: sorted.length, latency_ms: latency * secondMs }
     ])
   )
 }
@@ -64,7 +64,7 @@ const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, 
 const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
 
 /** A carrier's place in the scenarios of a line; undefined if it does not offer the line. */
-export const partOf = (carrier_id: string, line: string): Part | undefined => parts.get(line)?.get(carrier_id)
+export const partOf = (carrierId: string, line: string): Part | undefined => parts.get(line)?.get(carrierId)
 
 /** Every fictional carrier once, ordered by line, then by latency. */
 export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).flatMap(

@@ -1,5 +1,5 @@
 import type { CarrierName } from "../carriers/Carrier.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 
 /** How far a call has advanced the clock of a sandbox. Times in milliseconds. */
 export interface Progress {
@@ -24,10 +24,10 @@ export const begin = (began_at: number): Progress => ({
 })
 
 const leftSeconds = ({ clock_offset_ms, clock_target_ms }: Progress): number =>
-  Math.max(0, Math.ceil((clock_target_ms - clock_offset_ms) / second_ms))
+  Math.max(0, Math.ceil((clock_target_ms - clock_offset_ms) / secondMs))
 
-const jobsPerSecond = ({ began_at, jobs }: Progress, now_ms: number): number =>
-  Math.round((10 * jobs) / Math.max(1, (now_ms - began_at) / second_ms)) / 10
+const jobsPerSecond = ({ began_at, jobs }: Progress, nowMs: number): number =>
+  Math.round((10 * jobs) / Math.max(1, (nowMs - began_at) / secondMs)) / 10
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
@@ -37,17 +37,17 @@ const secondsAreLeft = (seconds: number): string =>
   seconds === 1 ? "1 second is left" : `${numeral(seconds)} seconds are left`
 
 /** The progress as sentences: what is left, how fast it goes, and whom it waits for. */
-export const sentences = (progress: Progress, now_ms: number): string => {
+export const sentences = (progress: Progress, nowMs: number): string => {
   const left = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
-  const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, now_ms))} a second.`
+  const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} a second.`
   const names = progress.carriers.map(({ id, name }) => `${name} (${id})`)
   return [left, pace, ...(names.length === 0 ? [] : [`It waits for the answers of ${names.join(", ")}.`])].join(" ")
 }
 
 /** The progress as fields of a log line. */
-export const fields = (progress: Progress, now_ms: number) => ({
+export const fields = (progress: Progress, nowMs: number) => ({
   left_seconds: leftSeconds(progress),
   jobs: progress.jobs,
-  jobs_per_second: jobsPerSecond(progress, now_ms),
+  jobs_per_second: jobsPerSecond(progress, nowMs),
   carrier_ids: progress.carriers.map(({ id }) => id)
 })

@@ -58,10 +58,10 @@ export class Sandbox extends Context.Service<
           workspace: Workspace,
           more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
         ) =>
-          Effect.map(Clock.currentTimeMillis, (real_now) =>
+          Effect.map(Clock.currentTimeMillis, (realNow) =>
             Json.encode<ControlResult>({
               control,
-              workspace: viewOf(workspace, real_now),
+              workspace: viewOf(workspace, realNow),
               replay: null,
               removed: null,
               ...more
@@ -69,9 +69,9 @@ export class Sandbox extends Context.Service<
           )
 
         const replayEvents = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
-          const workspace_id = call.caller.workspace_id
-          const { id, deliveries } = yield* replay(workspace_id, code, call.idempotency_key)
-          const { workspace } = yield* workspaces.moment(workspace_id)
+          const workspaceId = call.caller.workspace_id
+          const { id, deliveries } = yield* replay(workspaceId, code, call.idempotency_key)
+          const { workspace } = yield* workspaces.moment(workspaceId)
           const { notice, recovery } = descriptions[code]
           return yield* answer("replay_events", workspace, {
             replay: { id, scenarioCode: code, notice, recovery, deliveries }
@@ -91,24 +91,24 @@ export class Sandbox extends Context.Service<
         })
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
-          const workspace_id = call.caller.workspace_id
-          const expiry = yield* forcedExpiry.accept(workspace_id, call.idempotency_key)
-          yield* forcedExpiry.expireQuotes(workspace_id, expiry)
-          const { workspace } = yield* workspaces.moment(workspace_id)
+          const workspaceId = call.caller.workspace_id
+          const expiry = yield* forcedExpiry.accept(workspaceId, call.idempotency_key)
+          yield* forcedExpiry.expireQuotes(workspaceId, expiry)
+          const { workspace } = yield* workspaces.moment(workspaceId)
           return yield* answer("force_expiry", workspace)
         })
 
         const reset = Effect.fnUntraced(function* (call: Call) {
-          const workspace_id = call.caller.workspace_id
-          const accepted = yield* resets.accept(workspace_id, call.idempotency_key)
-          const erased = yield* resets.finish(workspace_id, accepted)
-          const { workspace } = yield* workspaces.moment(workspace_id)
+          const workspaceId = call.caller.workspace_id
+          const accepted = yield* resets.accept(workspaceId, call.idempotency_key)
+          const erased = yield* resets.finish(workspaceId, accepted)
+          const { workspace } = yield* workspaces.moment(workspaceId)
           return yield* answer("reset", workspace, { removed: removedOf(erased) })
         })
 
         return Sandbox.of({
           get: (call) =>
-            Effect.map(Clock.currentTimeMillis, (real_now) => Json.encode(viewOf(call.moment.workspace, real_now))),
+            Effect.map(Clock.currentTimeMillis, (realNow) => Json.encode(viewOf(call.moment.workspace, realNow))),
           selectScenario,
           advanceTime,
           forceExpiry,

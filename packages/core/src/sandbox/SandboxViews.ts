@@ -46,12 +46,12 @@ export const ScenarioList = Schema.Struct({
 export type ScenarioList = typeof ScenarioList.Type
 
 /** A workspace's view at a moment of real time, in milliseconds. */
-export const viewOf = (workspace: Workspace, real_now: number): SandboxWorkspace => ({
+export const viewOf = (workspace: Workspace, realNow: number): SandboxWorkspace => ({
   partner_id: workspace.organization_id,
   environment: "sandbox",
   active_scenario: workspace.active_scenario,
   clock_offset_seconds: Math.floor(workspace.clock_offset_ms / 1_000),
-  workspace_time: fromMillis(timeOf(workspace, real_now)),
+  workspace_time: fromMillis(timeOf(workspace, realNow)),
   quotes_expired_at: workspace.quotes_expired_at === null ? null : fromMillis(workspace.quotes_expired_at),
   reset_count: workspace.reset_count,
   scenario_catalog_version: catalogue.scenario_catalog_version

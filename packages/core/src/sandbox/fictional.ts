@@ -10,7 +10,7 @@ import { carrierOf } from "../rating/ratePlanCarrier.ts"
 import type { Risk } from "../rating/Variable.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { cents } from "../wire/Money.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 import { fictionalOffer } from "./fictionalOffer.ts"
 import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, partOf, playedLine } from "./Lineup.ts"
 import {
@@ -18,14 +18,14 @@ import {
   ignoresRules,
   type Part,
   pollAfter,
-  price_update_factor,
+  priceUpdateFactor,
   type Script,
   scriptOf,
-  start_ms
+  startMs
 } from "./script.ts"
 
-const attempt_timeout_ms = 15 * second_ms
-const retry_after_ms = 10 * second_ms
+const attemptTimeoutMs = 15 * secondMs
+const retryAfterMs = 10 * secondMs
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
@@ -50,7 +50,7 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   const risk = riskOf(plan, ask, dayOf(ask.requested_at))
   if (risk === null) return null
   const script = scriptOf(ask.scenario, part)
-  const origin = ask.asked_at - start_ms
+  const origin = ask.asked_at - startMs
   const ready_at = script.at_ms === null ? null : origin + script.at_ms
   return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
@@ -74,7 +74,7 @@ const answer = (play: Play): CarrierReply => {
       return { kind: "question", questions: line.questions }
     case "error":
     case "silent":
-      return { kind: "unavailable", reason: "carrier_error", retry_after_ms }
+      return { kind: "unavailable", reason: "carrier_error", retry_after_ms: retryAfterMs }
     case "rules": {
       const decision = answerOf(plan, risk, dayOf(ask.requested_at))
       return decision.kind === "declined" ? decision : offers(play)
@@ -87,13 +87,13 @@ const answer = (play: Play): CarrierReply => {
 /** Whether the carrier answers the ask directly. Errors are always direct answers. */
 const answersDirectly = ({ carrier, script }: Play): boolean => {
   if (script.act === "error") return true
-  return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - start_ms <= attempt_timeout_ms
+  return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - startMs <= attemptTimeoutMs
 }
 
 const polled = (play: Play): CarrierReply => {
-  const left_ms = play.ready_at === null ? null : play.ready_at - play.ask.now
-  if (left_ms !== null && left_ms <= 0) return answer(play)
-  return { kind: "pending", ref: play.ask.idempotency_key, poll_after_ms: pollAfter(left_ms) }
+  const leftMs = play.ready_at === null ? null : play.ready_at - play.ask.now
+  if (leftMs !== null && leftMs <= 0) return answer(play)
+  return { kind: "pending", ref: play.ask.idempotency_key, poll_after_ms: pollAfter(leftMs) }
 }
 
 const asked = (play: Play): CarrierReply => {
@@ -107,20 +107,20 @@ const asked = (play: Play): CarrierReply => {
 /** How long a try takes. It takes no time if the carrier only accepts the ask, or is polled. */
 const latency = (play: Play | null): number => {
   if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
-  return Math.max(0, (play.script.at_ms ?? 0) - start_ms)
+  return Math.max(0, (play.script.at_ms ?? 0) - startMs)
 }
 
 /** A refreshed offer: unchanged, unless the scenario changes it. */
-const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
+const refreshed = (play: Play, offerRef: string): CarrierRefresh => {
   const { ask, part, plan, risk } = play
-  if (offer_ref !== offerRefOf(ask)) return { kind: "withdrawn" }
+  if (offerRef !== offerRefOf(ask)) return { kind: "withdrawn" }
   const offer = fictionalOffer(plan, risk, part, ask, play.ready_at ?? ask.now)
   const change = changeOf(ask.scenario, part)
   if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
     return { kind: "offer", reason: "rechecked", offer }
   }
   if (change.kind === "withdrawn") return { kind: "withdrawn" }
-  const premium = cents(mul(offer.premium.amount_minor, price_update_factor))
+  const premium = cents(mul(offer.premium.amount_minor, priceUpdateFactor))
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
@@ -132,7 +132,18 @@ const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): Car
       const { mode, uses_credit } = carrier
       return part === undefined
         ? []
-        : [[name, { ...line, mode, uses_credit, attempt_timeout_ms, typical_ms: part.latency_ms - start_ms }]]
+        : [
+            [
+              name,
+              {
+                ...line,
+                mode,
+                uses_credit,
+                attempt_timeout_ms: attemptTimeoutMs,
+                typical_ms: part.latency_ms - startMs
+              }
+            ]
+          ]
     })
   )
 
@@ -149,10 +160,10 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
     ask: (ask) => Effect.sync(() => reply(ask, asked)),
     poll: (ask) => Effect.sync(() => reply(ask, polled)),
     callback: (callback) => callbacks.read(carrier.id, callback),
-    refresh: (ask, offer_ref) =>
+    refresh: (ask, offerRef) =>
       Effect.sync(() => {
         const play = playOf(carrier, ask)
-        return play === null ? { kind: "withdrawn" } : refreshed(play, offer_ref)
+        return play === null ? { kind: "withdrawn" } : refreshed(play, offerRef)
       }),
     simulation: {
       latency_ms: (ask) => latency(playOf(carrier, ask)),

@@ -5,14 +5,14 @@ import type { RatePlan } from "../rating/RatePlan.ts"
 import type { Risk } from "../rating/Variable.ts"
 import { cents } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
-import { expires_soon_ms, type Part } from "./script.ts"
+import { expiresSoonMs, type Part } from "./script.ts"
 
-const expiry = (ask: CarrierAsk, answered_at: number): Partial<CarrierOffer> => {
+const expiry = (ask: CarrierAsk, answeredAt: number): Partial<CarrierOffer> => {
   if (ask.scenario === "expiry_unknown") return { expires_at: null }
-  return ask.scenario === "quote_expires_soon" ? { expires_at: fromMillis(answered_at + expires_soon_ms) } : {}
+  return ask.scenario === "quote_expires_soon" ? { expires_at: fromMillis(answeredAt + expiresSoonMs) } : {}
 }
 
-const no_price = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
+const noPrice = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
 
 /** Values that are in no documented list, so that clients can test that they tolerate them. */
 const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
@@ -35,9 +35,9 @@ export const fictionalOffer = (
   risk: Risk,
   part: Part,
   ask: CarrierAsk,
-  answered_at: number
+  answeredAt: number
 ): CarrierOffer => {
-  const offer = { ...offerOf(plan, priceOf(plan, risk), ask, answered_at), ...expiry(ask, answered_at) }
-  if (ask.scenario === "price_unknown" && part.position === 0) return { ...offer, ...no_price }
+  const offer = { ...offerOf(plan, priceOf(plan, risk), ask, answeredAt), ...expiry(ask, answeredAt) }
+  if (ask.scenario === "price_unknown" && part.position === 0) return { ...offer, ...noPrice }
   return ask.scenario === "unknown_values" ? withUnknownValues(offer) : offer
 }

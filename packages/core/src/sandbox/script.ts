@@ -1,5 +1,5 @@
 import type { ScenarioName } from "../carriers/Scenario.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
 /*
  * What fictional carriers do in the named scenarios. All times count from the origin: one second before the carrier is
@@ -7,7 +7,7 @@ import { minute_ms, second_ms } from "../wire/Timestamp.ts"
  */
 
 /** How long after the origin carriers are asked. */
-export const start_ms = second_ms
+export const startMs = secondMs
 
 /** How a carrier behaves in one ask. `rules`: its underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
@@ -30,38 +30,38 @@ export interface Script {
   readonly at_ms: number | null
 }
 
-const slow_first_ms = 25 * second_ms
-const slow_span_ms = 33 * second_ms
-const late_ms = 90 * second_ms
+const slowFirstMs = 25 * secondMs
+const slowSpanMs = 33 * secondMs
+const lateMs = 90 * secondMs
 
 /** Spreads the answers evenly from 25 to 58 seconds, on whole seconds. */
 const slowly = ({ position, count }: Part): number => {
-  const share = Math.floor((slow_span_ms * position) / Math.max(1, count - 1))
-  return slow_first_ms + share - (share % second_ms)
+  const share = Math.floor((slowSpanMs * position) / Math.max(1, count - 1))
+  return slowFirstMs + share - (share % secondMs)
 }
 
 // If a line has more carriers than this, one of them declines while another is silent.
-const few_carriers = 3
+const fewCarriers = 3
 
 const silent: Script = { act: "silent", at_ms: null }
 
 /** How a carrier behaves in a scenario; without a scenario its own rules decide. */
 export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
-  const is_first = part.position === 0
-  const is_last = part.position === part.count - 1
+  const isFirst = part.position === 0
+  const isLast = part.position === part.count - 1
   const at = (act: Act): Script => ({ act, at_ms: part.latency_ms })
   switch (scenario) {
     case null:
       return at("rules")
     case "single_quote":
-      return at(is_first ? "quote" : "decline")
+      return at(isFirst ? "quote" : "decline")
     case "zero_quotes":
       return at("decline")
     case "some_carriers_silent":
-      if (is_last) return silent
-      return at(part.count > few_carriers && part.position === 2 ? "decline" : "quote")
+      if (isLast) return silent
+      return at(part.count > fewCarriers && part.position === 2 ? "decline" : "quote")
     case "incomplete_no_quotes":
-      return is_first ? at("decline") : silent
+      return isFirst ? at("decline") : silent
     case "all_carriers_silent":
       return silent
     case "all_carriers_error":
@@ -71,7 +71,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
     case "action_required":
       return at(part.position === 1 ? "question" : "quote")
     case "late_answer":
-      return is_last ? { act: "quote", at_ms: late_ms } : at("quote")
+      return isLast ? { act: "quote", at_ms: lateMs } : at("quote")
     // These act before carriers are asked, or change the content of an offer.
     case "quotes_ready":
     case "cannot_start":
@@ -99,27 +99,27 @@ export const changeOf = (
 ): { readonly kind: "price_updated" | "withdrawn"; readonly at_ms: number } | null => {
   const changes = scenario === "price_update" || scenario === "quote_withdrawn"
   if (!changes || part.position !== 0) return null
-  return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minute_ms }
+  return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 
 /** The factor by which a price rises when it changes, in ten-thousandths: 4.5 %. */
-export const price_update_factor = 10_450
+export const priceUpdateFactor = 10_450
 
 /** How long an offer is valid in the scenario `quote_expires_soon`. */
-export const expires_soon_ms = 2 * minute_ms
+export const expiresSoonMs = 2 * minuteMs
 
-const longest_poll_ms = 10 * second_ms
-const shortest_poll_ms = 2 * second_ms
+const longestPollMs = 10 * secondMs
+const shortestPollMs = 2 * secondMs
 
 /**
  * How long to wait before the next poll of an answer that is ready in `left_ms` (null: never).
  *
  * Waits are two to ten seconds, and the last one ends when the answer is ready.
  */
-export const pollAfter = (left_ms: number | null): number => {
-  if (left_ms === null || left_ms >= longest_poll_ms + shortest_poll_ms) return longest_poll_ms
-  if (left_ms > longest_poll_ms) return left_ms - shortest_poll_ms
-  return Math.max(shortest_poll_ms, left_ms)
+export const pollAfter = (leftMs: number | null): number => {
+  if (leftMs === null || leftMs >= longestPollMs + shortestPollMs) return longestPollMs
+  if (leftMs > longestPollMs) return leftMs - shortestPollMs
+  return Math.max(shortestPollMs, leftMs)
 }
 
 /** Whether carriers are asked in this scenario even if their rules on states and credit say no. */

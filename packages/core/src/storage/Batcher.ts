@@ -56,7 +56,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
-  const now_ms = () => Monotonic.millisOf(clock)
+  const nowMs = () => Monotonic.millisOf(clock)
   const unavailable = Exit.fail(options.unavailable)
   const queues = new Map<string, Array<Waiting<A, B, E>>>()
   let closed = false
@@ -86,7 +86,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
       // Yields once, so that items of the same turn of the event loop share the batch.
       yield* Effect.yieldNow
       while (queue.length > 0) {
-        giveUp(takeLate(queue, now_ms() - max_wait_ms))
+        giveUp(takeLate(queue, nowMs() - max_wait_ms))
         const batch = takeBatch(queue, options)
         if (batch.length > 0) yield* sendBatch(batch)
       }
@@ -109,7 +109,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
         item,
         ...(locksOf?.(item) ?? noLocks),
         size: size?.of(item) ?? 0,
-        since_ms: now_ms(),
+        since_ms: nowMs(),
         resume
       }
       queue.push(waiting)
@@ -135,8 +135,8 @@ const answerOf = <B, E>(
 }
 
 /** Removes the items of a queue that have waited since `since_ms` or longer. A queue is ordered by waiting time. */
-const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, since_ms: number): ReadonlyArray<Waiting<A, B, E>> => {
-  const first = queue.findIndex((waiting) => waiting.since_ms > since_ms)
+const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, sinceMs: number): ReadonlyArray<Waiting<A, B, E>> => {
+  const first = queue.findIndex((waiting) => waiting.since_ms > sinceMs)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
 
@@ -149,16 +149,16 @@ const takeBatch = <A, B, E>(
   const left: Array<Waiting<A, B, E>> = []
   const locked = new Set<string>()
   const isFree = (name: string) => !locked.has(name)
-  let taken_size = 0
+  let takenSize = 0
   for (const waiting of queue) {
-    const isSmall = size === undefined || batch.length === 0 || taken_size + waiting.size <= size.max
+    const isSmall = size === undefined || batch.length === 0 || takenSize + waiting.size <= size.max
     const isUnlocked = waiting.exclusive.every(isFree) && waiting.shared.every(isFree)
     // An item that stays keeps its names locked, so that no item with the same exclusive name overtakes it. An item
     // with a shared name can be overtaken by a later one that has the name exclusively.
     for (const name of waiting.exclusive) locked.add(name)
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)
-      taken_size += waiting.size
+      takenSize += waiting.size
     } else left.push(waiting)
   }
   queue.splice(0, queue.length, ...left)

@@ -40,7 +40,7 @@ export type Mark = typeof Mark.Type
 export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
 
 /** The id of a mark. */
-export const mark_id = "this"
+export const markId = "this"
 
 /** The cell that a workspace lives in. */
 export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })

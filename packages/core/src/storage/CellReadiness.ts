@@ -9,14 +9,14 @@ export interface CellReadiness {
 }
 
 /** How long a cell may take to answer whether it is ready, in milliseconds. */
-const answer_ms = 1_000
+const answerMs = 1_000
 
 /** Checks all cells at the same time. A cell that does not answer within a second is not ready. */
 export const ask = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlyArray<CellReadiness>> =>
   Effect.forEach(
     cells,
     ({ name, ready }) =>
-      Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answer_ms), (answer) => ({
+      Effect.map(Effect.timeoutOption(Effect.isSuccess(ready), answerMs), (answer) => ({
         name,
         ready: Option.getOrElse(answer, () => false)
       })),

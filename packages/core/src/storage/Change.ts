@@ -107,13 +107,13 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
 })
 
 /** About how many bytes a row has besides its text. */
-const row_bytes = 200
+const rowBytes = 200
 
 /** About how many bytes a change stores. */
 export const bytesOf = ({ writes, events, jobs }: Change): number =>
-  writes.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
-  events.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
-  jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
+  writes.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
+  events.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
+  jobs.reduce((sum, { payload }) => sum + payload.length + rowBytes, 0)
 
 /** Says that something has changed: a reason to look, never a guarantee. */
 export type Hint =

@@ -63,10 +63,10 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
 }
 
 /** How many calls may wait at once in one process. Further calls are answered without waiting. */
-export const max_waiting = 20_000
+export const maxWaiting = 20_000
 
 /** Hints can be lost, so waiting calls look again at least this often. */
-export const poll_ms = 5_000
+export const pollMs = 5_000
 
 /**
  * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`:
@@ -139,17 +139,17 @@ export class LongPolls extends Context.Service<
         Effect.acquireUseRelease(
           Effect.sync(() => {
             // When the process is full, new callers do not wait, and those that already wait continue.
-            const isCrowded = count >= max_waiting
+            const isCrowded = count >= maxWaiting
             return { isCrowded, listener: join(subject) }
           }),
           ({ isCrowded, listener }) =>
-            body((at_most_ms) =>
+            body((atMostMs) =>
               Effect.suspend(() => {
                 if (stopping) return Effect.succeed<WakeReason>("stopping")
                 if (isCrowded) return Effect.succeed<WakeReason>("crowded")
-                const looksAgain = at_most_ms > poll_ms
+                const looksAgain = atMostMs > pollMs
                 return Effect.map(
-                  listener.next(Math.min(at_most_ms, poll_ms)),
+                  listener.next(Math.min(atMostMs, pollMs)),
                   (woken): WakeReason => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
                 )
               })

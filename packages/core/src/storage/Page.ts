@@ -47,4 +47,4 @@ export interface FeedPage {
 }
 
 /** How many records a page may scan before it ends early, whatever its filters. */
-export const page_scan_records = 10_000
+export const pageScanRecords = 10_000

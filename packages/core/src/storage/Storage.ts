@@ -234,13 +234,13 @@ export const commit = (
  * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than any
  * contention needs. A decision that still conflicts would conflict forever, which is a defect.
  */
-const max_tries = 100
+const maxTries = 100
 
 /** Runs a decision. As long as it conflicts, runs it again with the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
   // Most decisions succeed at once, so the schedule is only made for the others.
   onConflict(decision, () =>
-    onConflict(Effect.retry(decision, { times: max_tries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
+    onConflict(Effect.retry(decision, { times: maxTries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
   )
 
 const isConflict = (error: unknown) => error instanceof VersionConflict

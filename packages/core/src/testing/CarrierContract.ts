@@ -170,13 +170,13 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     )
   }
   const { begun } = count
-  yield* passing(Effect.sleep(after_end_ms))
+  yield* passing(Effect.sleep(afterEndMs))
   if (count.begun > begun)
     yield* broken("ask returned, but then sent another request. Stop everything when it is aborted.")
 })
 
 /** How long an ask that has ended is watched. */
-const after_end_ms = 10_000
+const afterEndMs = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
   Effect.provideService(
@@ -221,18 +221,18 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
 })
 
 /** How much of a log is searched. */
-const max_log_lines = 1_000
+const maxLogLines = 1_000
 
 /** Everything that a call says to others than the carrier. */
-const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeout_ms: number) {
+const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeoutMs: number) {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, fiber, message }) => {
     const annotations = canonical(fiber.getRef(References.CurrentLogAnnotations))
-    if (lines.length < max_log_lines) lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
+    if (lines.length < maxLogLines) lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
   })
   const exit = yield* beside(call).pipe(
     Effect.provideService(References.CurrentLoggers, new Set([logger])),
-    Effect.timeoutOption(timeout_ms),
+    Effect.timeoutOption(timeoutMs),
     Effect.exit
   )
   const reply = Exit.isSuccess(exit) ? exit.value : null

@@ -44,7 +44,7 @@ export const Exchange = Schema.Struct({
 export type Exchange = typeof Exchange.Type
 
 /** At most this many exchanges are recorded. */
-export const max_exchanges = 1_000
+export const maxExchanges = 1_000
 
 /** A cassette as plain JSON, in the order in which the requests were sent. */
 export const Cassette = Schema.Struct({
@@ -53,7 +53,7 @@ export const Cassette = Schema.Struct({
   recorded_at: OffsetDateTime,
   /** The values of the connection that are no secrets, so that a replay asks as the recording did. */
   connection: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(max_exchanges))
+  exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(maxExchanges))
 }).annotate({ identifier: "Cassette" })
 export type Cassette = typeof Cassette.Type
 
@@ -81,11 +81,11 @@ const findWrong = Input.findings(Cassette)
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
   const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
-  throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, max_told)].join(" ") })
+  throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, maxTold)].join(" ") })
 }
 
 /** How many mistakes, requests or fields a message tells. */
-const max_told = 5
+const maxTold = 5
 
 /** The text of a cassette's file: JSON with indentation, so that a review shows what has changed. */
 export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, null, 2)}\n`
@@ -105,7 +105,7 @@ export interface Recording {
  * adapter declares in `redact`, and without secrets.
  *
  * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. A recording
- * with more than `max_exchanges`, or with an answer that cannot be kept, is refused, because it could not be played back. Of the
+ * with more than `maxExchanges`, or with an answer that cannot be kept, is refused, because it could not be played back. Of the
  * connection, only values that the adapter declares as `string` are recorded.
  *
  * @example
@@ -118,9 +118,9 @@ export const record = (
   adapter: Redaction.Declared,
   connection: ConnectionValues = {}
 ): Effect.Effect<Recording> =>
-  Effect.map(Clock.currentTimeMillis, (recorded_at) => {
+  Effect.map(Clock.currentTimeMillis, (recordedAt) => {
     const shown = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
-    const list = new RecordedTransport.HttpList(max_exchanges)
+    const list = new RecordedTransport.HttpList(maxExchanges)
     const recorder = RecordedTransport.make(transport, list.add)
     return {
       transport: HttpClient.transform(recorder, (call, request) =>
@@ -132,13 +132,13 @@ export const record = (
         const redaction = Redaction.redactionOf(adapter, connection, SentSecrets.ofAll(list.exchanges))
         const [told] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
         if (told !== undefined) return Effect.fail(secretInConnection(told))
-        if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: too_many }))
+        if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: tooMany }))
         const exchanges = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
         const lost = exchanges.find(({ response }) => response.body === null)
         if (lost !== undefined) return Effect.fail(unplayable(lost, list.exchanges))
         return Effect.succeed({
           version: 1,
-          recorded_at: fromMillis(recorded_at),
+          recorded_at: fromMillis(recordedAt),
           ...(shown.length > 0 && { connection: Object.fromEntries(shown) }),
           exchanges
         })
@@ -146,7 +146,7 @@ export const record = (
     }
   })
 
-const too_many = `The adapter has sent more than ${max_exchanges} requests, which is the most that a cassette holds. Record fewer asks.`
+const tooMany = `The adapter has sent more than ${maxExchanges} requests, which is the most that a cassette holds. Record fewer asks.`
 
 const unplayable = (
   { host, method, path }: Exchange,
@@ -160,18 +160,18 @@ const unplayable = (
   return new UnplayableRecording({ message })
 }
 
-const whyNotKept = (body: string | null, content_type: string | null): ReadonlyArray<string> => {
+const whyNotKept = (body: string | null, contentType: string | null): ReadonlyArray<string> => {
   if (body === null) {
     return [
-      `It has more than ${Redaction.max_read_characters} characters. Ask the carrier for less, or test without a cassette.`
+      `It has more than ${Redaction.maxReadCharacters} characters. Ask the carrier for less, or test without a cassette.`
     ]
   }
   const keep =
     "If it may be kept as it is, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
-  if (Redaction.isXml(body, content_type)) {
+  if (Redaction.isXml(body, contentType)) {
     return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }
-  if (Redaction.isForm(content_type)) return ["It is a form, whose values are never kept. Test without a cassette."]
+  if (Redaction.isForm(contentType)) return ["It is a form, whose values are never kept. Test without a cassette."]
   return Option.isSome(parseJson(body))
     ? ["It is nested too deep. Ask the carrier for less, or test without a cassette."]
     : [`It is neither JSON nor XML. ${keep}`]
@@ -189,11 +189,11 @@ const textOf = (body: Body): string => {
 }
 
 /** The redacted body as it is recorded. Null for `received`: it is too long, or no text. */
-const bodyOf = (received: string | null, content_type: string | null, redaction: Redaction.Redaction): Body => {
+const bodyOf = (received: string | null, contentType: string | null, redaction: Redaction.Redaction): Body => {
   if (received === "") return { text: received }
-  const kept = received === null ? null : Redaction.bodyOf(received, content_type, redaction)
+  const kept = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
   if (kept === null) return null
-  if (Redaction.isXml(received ?? "", content_type) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
+  if (Redaction.isXml(received ?? "", contentType) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
   return Option.match(parseJson(kept), { onNone: () => ({ text: kept }), onSome: ({ value: json }) => ({ json }) })
 }
 
@@ -258,7 +258,7 @@ export const replay = (
   const missing: Array<NotOnCassette> = []
   const refuse = (asked: Asked, why: string) => {
     const error = notOnCassette(asked, why)
-    if (missing.length < max_exchanges) missing.push(error)
+    if (missing.length < maxExchanges) missing.push(error)
     return Effect.die(error)
   }
   const transport = HttpClient.make((request, url) =>
@@ -272,7 +272,7 @@ export const replay = (
       const [found] = index < 0 ? [] : left.splice(index, 1)
       if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
       const { body, headers, status } = found.response
-      if (body === null) return refuse(asked, not_kept)
+      if (body === null) return refuse(asked, notKept)
       // Some statuses, such as 204, must have no body at all.
       const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers: inUtf8(headers) })
       return Effect.succeed(HttpClientResponse.fromWeb(request, response))
@@ -321,10 +321,10 @@ const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, aske
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
-    const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, max_told).join(", ")}`
+    const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
     return `The cassette expects a different body${where}. Give the facts of the recording, record it again, or add what changes at each run, such as a time, to redact.`
   }
-  const expected = left.slice(0, max_told).map(({ method, path }) => `${method} ${path}`)
+  const expected = left.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`
 }
 
@@ -344,7 +344,7 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<str
   )
 }
 
-const not_kept = "The cassette does not have its answer. Record it again."
+const notKept = "The cassette does not have its answer. Record it again."
 
 const notOnCassette = ({ host, method, path }: Asked, why: string): NotOnCassette =>
   new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${why}` })

@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import * as Signature from "../webhooks/Signature.ts"
-import { default_deadline_ms, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { defaultDeadlineMs, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
+import { secondMs } from "../wire/Timestamp.ts"
 
 /** How a receiver answers a delivery. It is data, so that any host can play it. */
 export type Respond =
@@ -145,7 +145,7 @@ export const make = (options: Options = {}): Receiver => {
 
   const handle = Effect.fnUntraced(function* (incoming: Incoming) {
     const mac = yield* Mac.Mac
-    const now_seconds = options.now_seconds?.() ?? Math.floor((yield* Clock.currentTimeMillis) / second_ms)
+    const now_seconds = options.now_seconds?.() ?? Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const verification = yield* Signature.verify(mac, { ...incoming, secrets, now_seconds })
     const text = typeof incoming.body === "string" ? incoming.body : new TextDecoder().decode(incoming.body)
     const event = Option.getOrNull(readEvent(text))
@@ -222,16 +222,16 @@ const makeLog = () => {
 export const layer = (receivers: Readonly<Record<string, Receiver>>): Layer.Layer<WebhookSender> =>
   Layer.succeed(WebhookSender, {
     lookUp: (url) => Effect.succeed(receivers[url] === undefined ? "refused" : "public"),
-    send: Effect.fnUntraced(function* ({ url, headers, body, deadline_ms = default_deadline_ms }) {
+    send: Effect.fnUntraced(function* ({ url, headers, body, deadline_ms = defaultDeadlineMs }) {
       const receiver = receivers[url]
       if (receiver === undefined) return outcome(null, 0, "refused_address")
       const respond = yield* receiver.handle({ headers, body })
-      const duration_ms = Math.min(durationOf(respond), deadline_ms)
-      yield* Effect.sleep(duration_ms)
+      const durationMs = Math.min(durationOf(respond), deadline_ms)
+      yield* Effect.sleep(durationMs)
       const status = "status" in respond ? respond.status : null
-      if (durationOf(respond) >= deadline_ms) return outcome(status, duration_ms, "timeout")
-      if (respond.does === "reset") return outcome(null, duration_ms, "connection_failed")
-      return outcome(status, duration_ms, respond.does === "garbage" ? "bad_response" : null)
+      if (durationOf(respond) >= deadline_ms) return outcome(status, durationMs, "timeout")
+      if (respond.does === "reset") return outcome(null, durationMs, "connection_failed")
+      return outcome(status, durationMs, respond.does === "garbage" ? "bad_response" : null)
     })
   })
 

@@ -79,12 +79,12 @@ const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number
 /** The expectations of a step, given what is stored now. */
 const expectsOf = (
   model: Model,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   expects: StepOf<"commit">["expects"]
 ): ReadonlyArray<Expectation> =>
   expects.map(({ kind, place, step }) => {
     const id = idOf(kind, place)
-    return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
+    return { kind, id, version: Math.max(0, (model.newest(workspaceId, kind, id)?.version ?? 0) + step) }
   })
 
 /** A refusal in the form of the model. */
@@ -103,7 +103,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
       recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
     ),
     expects: expectsOf(model, workspace_id, step.expects),
-    events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
+    events: step.events.map((occurredAt, index) => Sample.event(run.changes * 10 + index, occurredAt)),
     // Jobs are told apart by payload, because a storage's own numbers are known only after a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(

@@ -3,7 +3,7 @@ import * as Access from "../access/Access.ts"
 import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { Organization } from "../access/Directory.ts"
-import { key_bytes, SealKeys } from "../access/Seal.ts"
+import { keyBytes, SealKeys } from "../access/Seal.ts"
 import type { PersonsAnswer } from "../calls/Call.ts"
 import type * as FinishedCall from "../calls/FinishedCall.ts"
 import type * as Operation from "../calls/Operation.ts"
@@ -52,7 +52,7 @@ export interface WorldOptions {
 /** The seal keys with these numbers, newest first. They are not secret, but strong enough to be accepted. */
 export const sealKeys = (newest: number, ...older: ReadonlyArray<number>): Layer.Layer<SealKeys> => {
   const keyOf = (number: number) =>
-    Redacted.make(new TextEncoder().encode(`seal key ${number} of test worlds`.padEnd(key_bytes, ".")))
+    Redacted.make(new TextEncoder().encode(`seal key ${number} of test worlds`.padEnd(keyBytes, ".")))
   return Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] })
 }
 

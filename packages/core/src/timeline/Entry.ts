@@ -109,18 +109,18 @@ const rankOf = (entry: Entry): number =>
 
 /** The entries that follow from the carrier results of the request itself. */
 export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
-  const collected_at = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
-  const ended_at = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
+  const collectedAt = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
+  const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
   return carriers.flatMap((result): ReadonlyArray<Entry> => {
     const { answered_at, asked_at, missing_facts, outcome, reason } = result
     const of = { carrier_id: result.carrier.id }
     if (outcome === "not_asked")
-      return [{ at: collected_at, what: "not_asked", details: { ...of, reason, missing_facts } }]
+      return [{ at: collectedAt, what: "not_asked", details: { ...of, reason, missing_facts } }]
     const asked: ReadonlyArray<Entry> = asked_at === null ? [] : [{ at: asked_at, what: "asked", details: of }]
     if (outcome === "pending") return asked
     const { message, quote_ids } = result
     const details = { ...of, outcome, reason, message, missing_facts, quote_ids }
-    return [...asked, { at: answered_at ?? ended_at, what: "outcome", details }]
+    return [...asked, { at: answered_at ?? endedAt, what: "outcome", details }]
   })
 }
 

@@ -3,7 +3,7 @@ import { Event } from "../events/Event.ts"
 import type { StoredEvent } from "../storage/Change.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
 /** The events that were found, and whether the search looked at all of them. */
 export interface Found {
@@ -12,10 +12,10 @@ export interface Found {
 }
 
 /** At most this many events are looked at. */
-const max_scanned = 5_000
-const page_size = 500
+const maxScanned = 5_000
+const pageSize = 500
 /** How much numbers and times can disagree about the order of events, if several hosts commit at once. */
-const disorder_ms = 2 * second_ms
+const disorderMs = 2 * secondMs
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
 
@@ -28,7 +28,7 @@ const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
 export const find = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "feed">,
   workspace_id: WorkspaceId,
-  resource_ids: ReadonlySet<string>,
+  resourceIds: ReadonlySet<string>,
   times: ReadonlyArray<number>
 ) {
   const firstAfter = (after: number) =>
@@ -57,17 +57,17 @@ export const find = Effect.fnUntraced(function* (
   let scanned = 0
   for (const { from, until } of windows(times)) {
     let after = yield* seek(from)
-    while (scanned < max_scanned) {
-      const page = yield* storage.feed({ workspace_id, after, limit: page_size })
+    while (scanned < maxScanned) {
+      const page = yield* storage.feed({ workspace_id, after, limit: pageSize })
       const within = page.events.filter(({ occurred_at }) => occurred_at <= until)
       scanned += page.events.length
-      found.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
+      found.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resourceIds.has(resource.id)))
       const last = page.events.at(-1)
       if (last === undefined || within.length < page.events.length) break
       after = last.number
     }
   }
-  const result: Found = { found, isComplete: scanned < max_scanned }
+  const result: Found = { found, isComplete: scanned < maxScanned }
   return result
 })
 
@@ -76,8 +76,8 @@ const windows = (times: ReadonlyArray<number>) => {
   const merged: Array<{ from: number; until: number }> = []
   for (const time of times.toSorted((a, b) => a - b)) {
     const last = merged.at(-1)
-    if (last !== undefined && time - last.until <= minute_ms) last.until = time + disorder_ms
-    else merged.push({ from: time - disorder_ms, until: time + disorder_ms })
+    if (last !== undefined && time - last.until <= minuteMs) last.until = time + disorderMs
+    else merged.push({ from: time - disorderMs, until: time + disorderMs })
   }
   return merged
 }

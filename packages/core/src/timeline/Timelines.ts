@@ -45,25 +45,25 @@ export class Timelines extends Context.Service<
   )
 }
 
-const default_limit = 200
-const max_limit = 1_000
+const defaultLimit = 200
+const maxLimit = 1_000
 /** How many workspaces one page of the search has. */
-const max_workspaces = 100
+const maxWorkspaces = 100
 /** How many calls before the start of a request to look at: those that were in progress at the same time. */
-const max_calls = 500
+const maxCalls = 500
 /** At most this many quotes of a request, versions of a quote, and deliveries of an event. */
-const max_quotes = 200
-const max_versions = 20
-const max_deliveries = 20
-const max_exchanges = 500
-const max_circuit_notes = 500
+const maxQuotes = 200
+const maxVersions = 20
+const maxDeliveries = 20
+const maxExchanges = 500
+const maxCircuitNotes = 500
 
 type Port = Storage["Service"]
 
 const read = Effect.fnUntraced(function* (
   storage: Port,
   id: string,
-  { after = 0, bodies = false, limit = default_limit }: TimelineOptions
+  { after = 0, bodies = false, limit = defaultLimit }: TimelineOptions
 ) {
   const found = yield* findRequest(storage, id)
   if (found === null) return yield* ApiError.make("not_found")
@@ -91,7 +91,7 @@ const read = Effect.fnUntraced(function* (
     event: events.isComplete,
     delivery: events.isComplete && deliveries.every((delivery) => delivery.isComplete)
   }
-  const end = after + Math.min(max_limit, Math.max(1, limit))
+  const end = after + Math.min(maxLimit, Math.max(1, limit))
   const page: Entry.Timeline = {
     quote_request_id: request.id,
     workspace_id,
@@ -109,7 +109,7 @@ const read = Effect.fnUntraced(function* (
 const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null
   do {
-    const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, max_workspaces)
+    const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
     const found = yield* Effect.forEach(
       workspaces,
       (candidate) => storage.get({ workspace_id: candidate, kind: QuoteRequest.kind.name, id }),
@@ -134,15 +134,15 @@ interface QuoteVersion {
 
 const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, parent: string) {
   const kind = Quote.kind.name
-  const page = yield* storage.page({ workspace_id, kind, parent, order: "oldest", after: null, limit: max_quotes })
+  const page = yield* storage.page({ workspace_id, kind, parent, order: "oldest", after: null, limit: maxQuotes })
   const versionOf = (record: StoredRecord): QuoteVersion => ({ quote: Quote.kind.value(record), at: record.updated_at })
   const versions = yield* Effect.forEach(page.records, (newest) =>
     Effect.forEach(
-      Array.from({ length: Math.min(max_versions, newest.version) - 1 }, (_, index) => index + 1),
+      Array.from({ length: Math.min(maxVersions, newest.version) - 1 }, (_, index) => index + 1),
       (version) => storage.get({ workspace_id, kind, id: newest.id, version })
     ).pipe(Effect.map((older) => [...older.flatMap(Option.toArray), newest].map(versionOf)))
   )
-  const isComplete = page.next === null && page.records.every(({ version }) => version <= max_versions)
+  const isComplete = page.next === null && page.records.every(({ version }) => version <= maxVersions)
   return { found: versions.flat(), isComplete }
 })
 
@@ -173,7 +173,7 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
       parent: request.application_id,
       order: "oldest",
       after: null,
-      limit: max_exchanges
+      limit: maxExchanges
     }),
     ({ next, records }) => ({
       found: records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies)),
@@ -189,7 +189,7 @@ const circuitsOf = (storage: Port, workspace_id: WorkspaceId, parent: string) =>
       parent,
       order: "oldest",
       after: null,
-      limit: max_circuit_notes
+      limit: maxCircuitNotes
     }),
     ({ next, records }) => ({
       found: records.map((record) => Entry.ofCircuit(CircuitNote.kind.value(record))),
@@ -205,7 +205,7 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
 /** The events of the request and its quotes, found by the moments at which their versions were stored. */
 const eventsOf = (
   storage: Port,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   request: QuoteRequest.QuoteRequest,
   quotes: ReadonlyArray<QuoteVersion>
 ) => {
@@ -215,7 +215,7 @@ const eventsOf = (
     request.updated_at,
     ...request.carriers.flatMap(({ answered_at, asked_at }) => [asked_at, answered_at])
   ].flatMap((time) => (time === null ? [] : [toMillis(time)]))
-  return FeedSearch.find(storage, workspace_id, ids, [...times, ...quotes.map(({ at }) => at)])
+  return FeedSearch.find(storage, workspaceId, ids, [...times, ...quotes.map(({ at }) => at)])
 }
 
 const ofEvent = ({ id, occurred_at, resource, type }: FeedSearch.Found["found"][number]): Entry.Entry => ({
@@ -232,7 +232,7 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
     kind: Delivery.kind.name,
     order: "oldest",
     after,
-    limit: max_deliveries
+    limit: maxDeliveries
   })
   const records = page.records.filter(({ id }) => id.startsWith(after))
   const found = records.map((record): Entry.Entry => {
@@ -257,7 +257,7 @@ const startOf = Effect.fnUntraced(function* (
     kind: FinishedCall.kind.name,
     order: "newest",
     after: `${prefixes.request}_${id.slice(prefixes.quote_request.length + 1)}`,
-    limit: max_calls,
+    limit: maxCalls,
     labels: FinishedCall.labels({ operation: "start_quote_request" })
   })
   const call = page.records.map(FinishedCall.kind.value).find(({ quote_request_id }) => quote_request_id === id)

@@ -9,22 +9,22 @@ import { BoundedMap } from "../concurrency/BoundedMap.ts"
  */
 
 /** The prefix of a signing secret. */
-const secret_prefix = "whsec_"
+const secretPrefix = "whsec_"
 /** The minimum length of a signing secret, in random bytes. */
-const min_secret_bytes = 24
+const minSecretBytes = 24
 /** The maximum length of a signing secret, in random bytes. */
-const max_secret_bytes = 64
+const maxSecretBytes = 64
 /** The length of the secrets that the service makes, in random bytes. */
-export const secret_bytes = 32
+export const secretBytes = 32
 /** The default prefix of the second set of headers. */
-export const default_header_prefix = "quotewire-"
+export const defaultHeaderPrefix = "quotewire-"
 /** How far a timestamp may be from the receiver's clock, in either direction. */
-export const tolerance_seconds = 300
+export const toleranceSeconds = 300
 
 /** Encodes random bytes as a signing secret. */
 export const makeSecret = (random: Uint8Array): string => {
   if (!isSecretLength(random.length)) throw new RangeError("A signing secret needs 24 to 64 random bytes")
-  return secret_prefix + Base64.encode(random)
+  return secretPrefix + Base64.encode(random)
 }
 
 /** Whether text is a signing secret. */
@@ -32,13 +32,13 @@ export const isSecret = (text: string): boolean => bytesOf(text) !== null
 
 /** The random bytes of a secret; null if the text is not a signing secret. */
 const bytesOf = (secret: string): Uint8Array | null => {
-  const bytes = Base64.decode(secret.slice(secret_prefix.length))
+  const bytes = Base64.decode(secret.slice(secretPrefix.length))
   const isWellFormed =
-    secret.startsWith(secret_prefix) && Result.isSuccess(bytes) && isSecretLength(bytes.success.length)
+    secret.startsWith(secretPrefix) && Result.isSuccess(bytes) && isSecretLength(bytes.success.length)
   return isWellFormed ? bytes.success : null
 }
 
-const isSecretLength = (bytes: number): boolean => bytes >= min_secret_bytes && bytes <= max_secret_bytes
+const isSecretLength = (bytes: number): boolean => bytes >= minSecretBytes && bytes <= maxSecretBytes
 
 /** A cache of parsed keys, by secret. */
 export type Keys = Map<string, Mac.Key>
@@ -66,11 +66,11 @@ export const sign = (
   mac: Mac.Mac["Service"],
   secrets: ReadonlyArray<string>,
   id: string,
-  timestamp_seconds: number,
+  timestampSeconds: number,
   body: string,
   keys?: Keys
 ): Effect.Effect<string> => {
-  const signed = encoder.encode(`${id}.${timestamp_seconds}.${body}`)
+  const signed = encoder.encode(`${id}.${timestampSeconds}.${body}`)
   return Effect.map(
     Effect.forEach(secrets, (secret) => entryOf(mac, secret, signed, keys)),
     (entries) => entries.join(" ")
@@ -108,20 +108,20 @@ export const headersOf = ({
   id,
   timestamp,
   signature,
-  prefix = default_header_prefix
+  prefix = defaultHeaderPrefix
 }: Signed): Readonly<Record<string, string>> => {
   const seconds = String(timestamp)
   return {
-    [`${standard_prefix}id`]: id,
-    [`${standard_prefix}timestamp`]: seconds,
-    [`${standard_prefix}signature`]: signature,
+    [`${standardPrefix}id`]: id,
+    [`${standardPrefix}timestamp`]: seconds,
+    [`${standardPrefix}signature`]: signature,
     [`${prefix}id`]: id,
     [`${prefix}timestamp`]: seconds,
     [`${prefix}signature`]: signature
   }
 }
 
-const standard_prefix = "webhook-"
+const standardPrefix = "webhook-"
 
 /** Headers as runtimes and frameworks provide them. Names are case-insensitive. */
 export type IncomingHeaders =
@@ -170,11 +170,11 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   }
   if (macKeys.length === 0) return distrust("unusable_secret")
   if (!isRaw(received.body)) return distrust("unusable_body")
-  const age_seconds = received.now_seconds - claim.timestamp
-  const tolerance = received.tolerance_seconds ?? tolerance_seconds
+  const ageSeconds = received.now_seconds - claim.timestamp
+  const tolerance = received.tolerance_seconds ?? toleranceSeconds
   // Negated, so that a clock that is NaN is refused.
-  if (!(age_seconds <= tolerance)) return distrust("timestamp_too_old")
-  if (!(age_seconds >= -tolerance)) return distrust("timestamp_too_new")
+  if (!(ageSeconds <= tolerance)) return distrust("timestamp_too_old")
+  if (!(ageSeconds >= -tolerance)) return distrust("timestamp_too_new")
   const signed = signedBytes(claim, received.body)
   let isGenuine = false
   for (const key of macKeys) {
@@ -212,7 +212,7 @@ const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
 
 /** The single value of a header. "" if it is missing; a blank, which is never valid, if it is repeated. */
 const headerOf = (headers: IncomingHeaders, name: string): string => {
-  const wanted = standard_prefix + name
+  const wanted = standardPrefix + name
   if (hasGet(headers)) return headers.get(wanted) ?? ""
   const values = Object.keys(headers)
     .filter((key) => key.toLowerCase() === wanted)

@@ -3,7 +3,7 @@ import { isAllowed, judgeAddress, type Policy } from "./PublicAddress.ts"
 export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "./PublicAddress.ts"
 
 /** The longest accepted URL, in characters. */
-const max_url_length = 2_048
+const maxUrlLength = 2_048
 
 /** A URL that webhooks may go to, judged by its text. */
 export interface WebhookUrl {
@@ -43,7 +43,7 @@ export type Verdict =
  * - Plain `http` is allowed only for addresses in the policy's networks and for `localhost`, never for other names.
  */
 export const judgeUrl = (text: string, policy: Policy): Verdict => {
-  if (text.length > max_url_length) return refused("too_long")
+  if (text.length > maxUrlLength) return refused("too_long")
   const [, scheme = "", authority = "", rest = "", fragment] =
     /^(https?):\/\/([^/?#]*)([^#]*)(#.*)?$/is.exec(text) ?? []
   if (scheme === "") return refused("scheme")
@@ -54,9 +54,9 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   const url = URL.parse(text)
   const [, host, port] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(authority) ?? []
   if (url === null || host === undefined || !isAsWritten(url, host, rest)) return refused("malformed")
-  if (port !== undefined && (Number(port) === 0 || blocked_ports.has(Number(port)))) return refused("port")
+  if (port !== undefined && (Number(port) === 0 || blockedPorts.has(Number(port)))) return refused("port")
   withoutDot(url)
-  return url.href.length > max_url_length ? refused("too_long") : judgeHost(url, isPlain, policy)
+  return url.href.length > maxUrlLength ? refused("too_long") : judgeHost(url, isPlain, policy)
 }
 
 /** An accepted URL as it is stored, shown and used. Text that is not a URL stays unchanged. */
@@ -119,10 +119,10 @@ const isHostName = (hostname: string): boolean =>
 
 /** Whether a name cannot have a public owner: a single label, or a special-use name. */
 const isSpecial = (hostname: string): boolean =>
-  !hostname.includes(".") || special_names.some((name) => hostname === name || hostname.endsWith(`.${name}`))
+  !hostname.includes(".") || specialNames.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 
 /** Special-use names (RFC 6761 and similar), names that collide with private networks, and Kubernetes names. */
-const special_names: ReadonlyArray<string> = [
+const specialNames: ReadonlyArray<string> = [
   "localhost",
   "localdomain",
   "local",
@@ -145,7 +145,7 @@ const special_names: ReadonlyArray<string> = [
 ]
 
 /** The ports that the Fetch standard blocks, because other protocols listen there. */
-const blocked_ports: ReadonlySet<number> = new Set([
+const blockedPorts: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
   540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,

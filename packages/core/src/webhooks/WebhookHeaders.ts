@@ -1,7 +1,7 @@
 import { Context } from "effect"
-import { default_header_prefix } from "./Signature.ts"
+import { defaultHeaderPrefix } from "./Signature.ts"
 
 /** The prefix of the second set of webhook headers. */
 export const WebhookHeaderPrefix = Context.Reference<string>("@quotewire/core/WebhookHeaderPrefix", {
-  defaultValue: () => default_header_prefix
+  defaultValue: () => defaultHeaderPrefix
 })

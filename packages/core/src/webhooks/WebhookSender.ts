@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
 /** How long an endpoint may take to confirm: connection, headers and body together. */
-export const default_deadline_ms = 15_000
+export const defaultDeadlineMs = 15_000
 
 /** A signed POST to send. */
 export interface WebhookRequest {

@@ -198,8 +198,8 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
 })
 
 /** Refuses an input with wrong fields: names the first hundred, and counts the others. */
-export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
-  const wrong = joinWrongFields(field_errors)
+export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
+  const wrong = joinWrongFields(fieldErrors)
   const count = countOf(wrong)
   return make("invalid_input", {
     message: count === 1 ? "One field is not valid." : `${capitalized(pluralize(count, "field"))} are not valid.`,
@@ -208,8 +208,8 @@ export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFiel
 }
 
 /** Refuses an application with missing facts: names the first hundred, and counts the others. */
-export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
-  const missing = joinWrongFields(field_errors)
+export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
+  const missing = joinWrongFields(fieldErrors)
   const count = countOf(missing)
   return make("needs_information", {
     message:
@@ -221,13 +221,13 @@ export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiEr
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The envelope of a refusal, as every host sends it. */
-export const envelope = (error: ApiError, request_id: string, docs_url: string): ErrorEnvelope => ({
+export const envelope = (error: ApiError, request_id: string, docsUrl: string): ErrorEnvelope => ({
   error: {
     code: error._tag,
     message: error.message,
     field_errors: error.field_errors,
     retry_action: { type: error.retry_action, summary: summaries[error.retry_action] },
-    doc_url: `${docs_url}/v1/errors/${error._tag}`
+    doc_url: `${docsUrl}/v1/errors/${error._tag}`
   },
   request_id
 })

@@ -1,6 +1,6 @@
 import { Data, Predicate, Schema } from "effect"
 import { ruleText } from "./BrokenRule.ts"
-import { isForeignSchema, other_copy } from "./EffectCopy.ts"
+import { isForeignSchema, otherCopy } from "./EffectCopy.ts"
 import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
@@ -19,7 +19,7 @@ export const Callable = Schema.declare(Predicate.isFunction, { message: "Must be
 /** A schema that a program passes, made by the same copy of Effect. */
 export const schemaThat = (message: string) =>
   Schema.declare(Schema.isSchema, { message }).check(
-    Schema.makeFilter((schema) => (isForeignSchema(schema) ? other_copy : undefined))
+    Schema.makeFilter((schema) => (isForeignSchema(schema) ? otherCopy : undefined))
   )
 
 /**

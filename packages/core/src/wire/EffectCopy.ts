@@ -7,12 +7,12 @@ import manifest from "effect/package.json" with { type: "json" }
  */
 
 /** The releases of Effect that this release is tested with: the range of `effect` in `peerDependencies`. */
-export const tested_range = "~4.1.0"
+export const testedRange = "~4.1.0"
 
-const tested = tested_range.replace(/^~(\d+\.\d+)\..*/, "$1.")
+const tested = testedRange.replace(/^~(\d+\.\d+)\..*/, "$1.")
 
 /** The message about a value that another copy of Effect made. */
-export const other_copy =
+export const otherCopy =
   "Comes from a second copy of effect. Your program and Quotewire must share one: run npm ls effect, and keep a single copy."
 
 const nodePrototype: object = Object.getPrototypeOf(Object.getPrototypeOf(Schema.String.ast))
@@ -31,7 +31,7 @@ export const isForeignLayer = (value: unknown): boolean => Layer.isLayer(value) 
 export class UnsupportedEffect extends Error {
   constructor(version: string) {
     super(
-      `Quotewire is tested with effect ${tested}x, and this program loads effect ${version}: install effect@${tested_range}.`
+      `Quotewire is tested with effect ${tested}x, and this program loads effect ${version}: install effect@${testedRange}.`
     )
     this.name = "UnsupportedEffect"
   }

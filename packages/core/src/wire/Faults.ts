@@ -9,7 +9,7 @@ import {
   SchemaParser,
   SchemaTransformation
 } from "effect"
-import { max_counted, max_listed } from "./FieldError.ts"
+import { maxCounted, maxListed } from "./FieldError.ts"
 
 /*
  * Finds the faults of a value, up to a bound. A decoder makes several objects for each fault, so a list of wrong items
@@ -32,7 +32,7 @@ export interface Found {
 type Source = "input" | "value"
 
 /** For a wrong value with more items and members than this, only the first fault is reported. */
-const max_members = 50_000
+const maxMembers = 50_000
 
 /**
  * Compiles a schema into a function that finds the faults of a wrong value that is not an input, about a hundred at
@@ -63,7 +63,7 @@ export const isLarge = (value: unknown): boolean => {
     if (!isListOrRecord(one)) continue
     // The members of a large object are counted before they are read, which takes longer.
     const members = Array.isArray(one) ? one.length : Object.keys(one).length
-    if (found.length + members > max_members) return true
+    if (found.length + members > maxMembers) return true
     for (const member of Object.values(one)) found.push(member)
   }
   return false
@@ -142,7 +142,7 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
 }
 
 /** How often a recursive schema is followed in one value, up to the first fault and for all faults. */
-const max_visits = { first: 20_000, all: 1_000 }
+const maxVisits = { first: 20_000, all: 1_000 }
 
 /** How many faults this decode still looks for, and how many it left out. */
 class Budget {
@@ -153,17 +153,17 @@ class Budget {
 
   /** Call before all faults of a value are looked for. */
   reset(): void {
-    this.items = max_listed
-    this.unknown_fields = max_listed
+    this.items = maxListed
+    this.unknown_fields = maxListed
     this.more = 0
-    this.visits = max_visits.all
+    this.visits = maxVisits.all
   }
 
   /** Call before a value is decoded up to its first fault. */
   resetForFirst(): void {
     this.items = Number.POSITIVE_INFINITY
     this.unknown_fields = Number.POSITIVE_INFINITY
-    this.visits = max_visits.first
+    this.visits = maxVisits.first
   }
 
   get is_spent(): boolean {
@@ -176,7 +176,7 @@ const originals = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
 /** The original of a rebuilt part of a schema, which issues of `decoder` and `finder` refer to. */
 export const originalOf = (ast: SchemaAST.AST): SchemaAST.AST => originals.get(ast) ?? ast
 
-const too_many_ways = { message: "Is nested too deeply: there are too many ways to read it." }
+const tooManyWays = { message: "Is nested too deeply: there are too many ways to read it." }
 
 const schemaOf = (ast: SchemaAST.AST) => Schema.make<Schema.Decoder<unknown>>(ast)
 
@@ -255,7 +255,7 @@ class Bounding {
       const decode = SchemaParser.decodeUnknownExit(schemaOf(this.rebuild(ast)))
       return (sent: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
         budget.visits -= 1
-        return budget.visits < 0 ? Exit.fail(new SchemaIssue.InvalidValue(too_many_ways)) : decode(sent, options)
+        return budget.visits < 0 ? Exit.fail(new SchemaIssue.InvalidValue(tooManyWays)) : decode(sent, options)
       }
     }
     return new SchemaAST.Declaration([], run)
@@ -323,7 +323,7 @@ class Bounding {
         // JSON writes an undefined item as null.
         const item = sent === undefined && this.#is_input ? null : sent
         if (budget.is_spent) {
-          if (isValid !== null && budget.more <= max_counted && !isValid(item)) budget.more += 1
+          if (isValid !== null && budget.more <= maxCounted && !isValid(item)) budget.more += 1
           return Exit.succeed(item)
         }
         const before = budget.items

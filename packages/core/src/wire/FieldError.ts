@@ -24,19 +24,19 @@ export interface WrongFields {
 }
 
 /** At most this many fields are listed in a refusal. */
-export const max_listed = 100
+export const maxListed = 100
 
 /**
  * Wrong fields are counted up to this number, because counting takes time for each. A higher count is reported as "more
  * than" this.
  */
-export const max_counted = 10_000
+export const maxCounted = 10_000
 
 /** Longer paths are cut, because the names in a path can be as long as a body. */
-const max_path = 256
+const maxPath = 256
 
 /** At most this many allowed values are listed in a refusal. Further fields are listed without theirs. */
-const max_allowed_values = 1_000
+const maxAllowedValues = 1_000
 
 /** Collects wrong fields: the first hundred in detail, the rest by number. */
 export const collector = () => {
@@ -44,7 +44,7 @@ export const collector = () => {
   let more = 0
   return {
     add: (error: () => FieldError): void => {
-      if (found.length < max_listed) found.push(error())
+      if (found.length < maxListed) found.push(error())
       else more += 1
     },
     all: (): WrongFields => ({ found, more })
@@ -63,12 +63,12 @@ export const countOf = ({ found, more }: WrongFields): number => found.length + 
 /** The fields that a refusal lists: the first hundred, and a last entry with an empty path that counts the rest. */
 export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
-  const entries = wrong.found.slice(0, max_listed).map(({ path, message, allowed_values }): FieldError => {
+  const entries = wrong.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
     values += allowed_values?.length ?? 0
     return {
       path: shortened(path),
       message,
-      ...(allowed_values !== undefined && values <= max_allowed_values && { allowed_values })
+      ...(allowed_values !== undefined && values <= maxAllowedValues && { allowed_values })
     }
   })
   const rest = countOf(wrong) - entries.length
@@ -77,8 +77,8 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
 
 /** "1 more wrong field", "3,912 more wrong fields", "more than 10,000 more wrong fields". */
 export const pluralize = (count: number, noun: string): string => {
-  const counted = Math.min(count, max_counted).toLocaleString("en-US")
-  return `${count > max_counted ? "more than " : ""}${counted} ${noun}${count === 1 ? "" : "s"}`
+  const counted = Math.min(count, maxCounted).toLocaleString("en-US")
+  return `${count > maxCounted ? "more than " : ""}${counted} ${noun}${count === 1 ? "" : "s"}`
 }
 
 /**
@@ -86,6 +86,6 @@ export const pluralize = (count: number, noun: string): string => {
  * models.
  */
 const shortened = (path: string): string => {
-  const shown = PlainText.escaped(path.slice(0, max_path + 1))
-  return shown.length <= max_path ? shown : `${shown.slice(0, max_path).replace(/[\ud800-\udbff]$/, "")}…`
+  const shown = PlainText.escaped(path.slice(0, maxPath + 1))
+  return shown.length <= maxPath ? shown : `${shown.slice(0, maxPath).replace(/[\ud800-\udbff]$/, "")}…`
 }

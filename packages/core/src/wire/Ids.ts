@@ -24,7 +24,7 @@ export const prefixes = {
 } as const
 
 /** The beginning of a test event's identifier, instead of a prefix and an underscore (api.md, Identifiers). */
-const test_event = "evt_test"
+const testEvent = "evt_test"
 
 const beginsWith = (start: string) =>
   Schema.String.check(
@@ -69,7 +69,7 @@ export type ReplayId = typeof ReplayId.Type
 export const SubscriptionId = prefixed(prefixes.subscription).pipe(Schema.brand("SubscriptionId"))
 export type SubscriptionId = typeof SubscriptionId.Type
 /** Identifier of a test event, `evt_test…`. */
-export const TestEventId = beginsWith(test_event).pipe(Schema.brand("TestEventId"))
+export const TestEventId = beginsWith(testEvent).pipe(Schema.brand("TestEventId"))
 export type TestEventId = typeof TestEventId.Type
 /** Identifier of a workspace, `wks_…`: one organization in one environment. */
 export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
@@ -119,7 +119,7 @@ export class Ids extends Context.Service<
         request: () => nominal.request(make(prefixes.request)),
         subscription: () => nominal.subscription(make(prefixes.subscription)),
         replay: () => nominal.replay(make(prefixes.replay)),
-        test_event: () => nominal.test_event(`${test_event}${next()}`),
+        test_event: () => nominal.test_event(`${testEvent}${next()}`),
         workspace: () => nominal.workspace(make(prefixes.workspace))
       })
     })

@@ -4,7 +4,7 @@ import * as Faults from "./Faults.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 
 /** The deepest nesting of objects and lists in an input. Deeper inputs are refused before anything reads them. */
-export const max_depth = 32
+export const maxDepth = 32
 
 /** One problem of an input. */
 export interface Finding {
@@ -58,7 +58,7 @@ export const checker = <A>(
     if (Result.isSuccess(quick) && isSafe && knowsAll(sent, quick.success)) return Result.succeed(quick.success)
     const unsafe = isSafe ? nothingWrong : unstorable(ownPart(sent, later), root)
     const found = unsafe.found.map(wrongField)
-    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
+    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === tooDeep)) {
       return Result.fail({ found, more: unsafe.more })
     }
     const decoded = decode(sent)
@@ -221,9 +221,9 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
   const own = textOf(ast?.annotations?.message)
   if (own !== null) return wrongAt(place, own)
-  const allowed_values = choicesOf(ast)
-  if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowed_values)
-  if (allowed_values.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowed_values)
+  const allowedValues = choicesOf(ast)
+  if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowedValues)
+  if (allowedValues.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowedValues)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
   const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
   // An optional field is described by the message of its schema, a whole sentence, or as `… | undefined`.
@@ -348,7 +348,7 @@ const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boole
 export const isStorable = (value: unknown, depth = 0): boolean => {
   if (typeof value === "string") return isSafeText(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"
-  if (depth >= max_depth) return false
+  if (depth >= maxDepth) return false
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) if (!isStorable(value[at], depth + 1)) return false
     return true
@@ -371,8 +371,8 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
     } else if (typeof value === "bigint") {
       add("Must be a plain number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
-      if (path.length - root.length >= max_depth) {
-        add(too_deep)
+      if (path.length - root.length >= maxDepth) {
+        add(tooDeep)
         return
       }
       for (const name of Object.keys(value)) {
@@ -389,6 +389,6 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
   return wrong.all()
 }
 
-const too_deep = `Must not be nested deeper than ${max_depth} levels.`
+const tooDeep = `Must not be nested deeper than ${maxDepth} levels.`
 
 const isSafeText = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

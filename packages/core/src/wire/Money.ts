@@ -12,8 +12,8 @@ export type Money = typeof Money.Type
 export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
 
 /** The highest amount in cents. Above it, a number of dollars does not hold every cent. */
-const max_cents = 1_000_000_000_000
-const max_text = 64
+const maxCents = 1_000_000_000_000
+const maxText = 64
 
 /** The most that floating-point arithmetic can move an amount away from a whole cent, in cents. */
 const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
@@ -26,7 +26,7 @@ const readCents = (minor: number): Result.Result<number, string> => {
   if (!Number.isFinite(minor)) return wrong("Must be a finite number.")
   const whole = Math.round(minor)
   if (whole < 0) return wrong("Must be at least 0.")
-  if (whole > max_cents) return wrong("Must be at most 10,000,000,000 dollars.")
+  if (whole > maxCents) return wrong("Must be at most 10,000,000,000 dollars.")
   if (Math.abs(minor - whole) > floatingError(whole)) {
     return wrong("Must be whole cents. Round a computed amount first, such as with Money.rounded.")
   }
@@ -41,7 +41,7 @@ const grouped = /^(\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/
 
 const readText = (text: string): Result.Result<number, string> => {
   if (typeof text !== "string") return wrong("Must be text.")
-  const said = text.length > max_text ? "" : text.trim()
+  const said = text.length > maxText ? "" : text.trim()
   if (/^[^\d]*[-(\u2212]|-$/.test(said)) return wrong("Must be at least 0.")
   const [, number = ""] = marked.exec(said) ?? []
   if (number === "" && /\p{L}|\p{Sc}/u.test(said)) return wrong("Must be US dollars, without another currency or word.")
@@ -65,7 +65,7 @@ const orThrow = (maker: string, read: Result.Result<number, string>): Money =>
  * Throws an `InvalidMoney` for any other fraction of a cent, and if the number is negative, not finite, or above ten
  * billion dollars.
  */
-export const cents = (amount_minor: number): Money => orThrow("Money.cents", readCents(amount_minor))
+export const cents = (amountMinor: number): Money => orThrow("Money.cents", readCents(amountMinor))
 
 /**
  * Money from US dollars, such as `180` or `1171.1`. It is exact to the cent.

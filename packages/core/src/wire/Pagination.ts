@@ -10,4 +10,4 @@ export const pageFields = {
 }
 
 /** The default page size. */
-export const default_limit = 10
+export const defaultLimit = 10

@@ -3,7 +3,7 @@ import { InvalidArgument } from "./Argument.ts"
 import * as HttpAddress from "./HttpAddress.ts"
 
 /** The address of a host that was not told its own: that of `quotewire dev` on this machine. */
-export const default_address = "http://127.0.0.1:8787"
+export const defaultAddress = "http://127.0.0.1:8787"
 
 /**
  * The address at which callers reach the host, without a trailing slash: the base of `/go/…` links.
@@ -12,7 +12,7 @@ export const default_address = "http://127.0.0.1:8787"
  * Provide it with `layer`, which checks the address.
  */
 export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/core/PublicUrl", {
-  defaultValue: () => Effect.succeed(default_address)
+  defaultValue: () => Effect.succeed(defaultAddress)
 })
 
 /** Provides a known address. Fails with the rule that the address breaks. */

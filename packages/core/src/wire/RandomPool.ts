@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 
-const block_bytes = 4_096
+const blockBytes = 4_096
 
 /** Draws random bytes from blocks of 4 KiB. Asking the platform for each 12-byte nonce would take 3 µs. */
 export const inBlocks = (random: SecureRandom.SecureRandom["Service"]): ((bytes: number) => Uint8Array) => {
@@ -9,7 +9,7 @@ export const inBlocks = (random: SecureRandom.SecureRandom["Service"]): ((bytes:
   let used = 0
   return (bytes) => {
     if (used + bytes > block.length) {
-      block = Effect.runSync(random.randomBytes(block_bytes))
+      block = Effect.runSync(random.randomBytes(blockBytes))
       used = 0
     }
     used += bytes

@@ -31,7 +31,7 @@ export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).ch
 export const toMillis = (timestamp: Timestamp): number => Date.parse(timestamp)
 
 // Durations in milliseconds.
-export const second_ms = 1_000
-export const minute_ms = 60 * second_ms
-export const hour_ms = 60 * minute_ms
-export const day_ms = 24 * hour_ms
+export const secondMs = 1_000
+export const minuteMs = 60 * secondMs
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs

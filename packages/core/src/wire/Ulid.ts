@@ -10,9 +10,9 @@ import { inBlocks } from "./RandomPool.ts"
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
-const time_digits = 10
-const random_digits = 16
-const max_time = 2 ** 48 - 1
+const timeDigits = 10
+const randomDigits = 16
+const maxTime = 2 ** 48 - 1
 
 /**
  * Makes a generator whose ULIDs each sort after the one before: in the same millisecond, or if the clock goes back, it
@@ -22,7 +22,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   const clock = yield* Clock.Clock
   const draw = inBlocks(yield* SecureRandom.SecureRandom)
   /** The characters, each as its place in the alphabet and as its code. */
-  const digits = new Uint8Array(time_digits + random_digits)
+  const digits = new Uint8Array(timeDigits + randomDigits)
   const codes = Array.from(digits, () => 0)
   let last = -1
 
@@ -33,22 +33,22 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
 
   const startAt = (millis: number): void => {
     last = millis
-    for (let at = 0; at < time_digits; at++) set(at, Math.floor(millis / 32 ** (time_digits - 1 - at)) % 32)
-    for (const [at, byte] of draw(random_digits).entries()) set(time_digits + at, byte % 32)
+    for (let at = 0; at < timeDigits; at++) set(at, Math.floor(millis / 32 ** (timeDigits - 1 - at)) % 32)
+    for (const [at, byte] of draw(randomDigits).entries()) set(timeDigits + at, byte % 32)
   }
 
   /** Adds 1 to the random digits. If all are at their end, the next millisecond begins. */
   const increment = (): void => {
-    for (let at = digits.length - 1; at >= time_digits; at--) {
+    for (let at = digits.length - 1; at >= timeDigits; at--) {
       const next = ((digits[at] ?? 0) + 1) % 32
       set(at, next)
       if (next !== 0) return
     }
-    startAt(Math.min(last + 1, max_time))
+    startAt(Math.min(last + 1, maxTime))
   }
 
   return () => {
-    const now = Math.min(Math.max(0, Math.trunc(clock.currentTimeMillisUnsafe())), max_time)
+    const now = Math.min(Math.max(0, Math.trunc(clock.currentTimeMillisUnsafe())), maxTime)
     if (now > last) startAt(now)
     else increment()
     return String.fromCharCode(...codes)

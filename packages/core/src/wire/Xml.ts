@@ -14,16 +14,16 @@ export type XmlElement = Xml.Element
 export class InvalidXml extends Data.TaggedError("InvalidXml")<{ readonly message: string }> {}
 
 /** The deepest nesting of elements. */
-export const max_depth = 64
+export const maxDepth = 64
 /** The most elements of a document. Each takes memory, however short it is written. */
-export const max_elements = 20_000
+export const maxElements = 20_000
 /** How much of a text is read at a time, in characters. */
-const chunk_characters = 16 * 1_024
+const chunkCharacters = 16 * 1_024
 
 /**
  * Reads a document as a tree. Comments and processing instructions are dropped, and CDATA is text like any other.
  *
- * Fails if it is not well-formed, has a DOCTYPE, uses entities of its own, or exceeds `max_elements` or `max_depth`.
+ * Fails if it is not well-formed, has a DOCTYPE, uses entities of its own, or exceeds `maxElements` or `maxDepth`.
  */
 export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
   let elements = 0
@@ -32,12 +32,12 @@ export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
       return Effect.fail(invalid("It has a DOCTYPE, which is not supported."))
     }
     elements += events.filter(({ _tag }) => _tag === "StartElement").length
-    return elements > max_elements
-      ? Effect.fail(invalid(`It has more than ${max_elements} elements.`))
+    return elements > maxElements
+      ? Effect.fail(invalid(`It has more than ${maxElements} elements.`))
       : Effect.succeed(events)
   }
   const tree = Stream.fromIterable(chunksOf(text)).pipe(
-    Stream.pipeThroughChannel(Xml.decodeString({ maxDepth: max_depth })),
+    Stream.pipeThroughChannel(Xml.decodeString({ maxDepth })),
     Stream.mapArrayEffect(allowed),
     Stream.pipeThroughChannel(Xml.elements(["*"])),
     Stream.runLast,
@@ -57,7 +57,7 @@ const placeOf = ({ column, line }: Xml.XmlError): string =>
   line === undefined ? "" : `, at line ${line}, column ${column}`
 
 function* chunksOf(text: string): Generator<string> {
-  for (let at = 0; at < text.length; at += chunk_characters) yield text.slice(at, at + chunk_characters)
+  for (let at = 0; at < text.length; at += chunkCharacters) yield text.slice(at, at + chunkCharacters)
 }
 
 /** Writes a document. Throws an `InvalidXml` if a name or a character is not allowed in XML. */

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { random_bytes, write } from "../../src/access/Directory.ts"
+import { randomBytes, write } from "../../src/access/Directory.ts"
 import { standardLimits } from "../../src/access/Limits.ts"
 import type * as FinishedCall from "../../src/calls/FinishedCall.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
@@ -16,10 +16,10 @@ const unknownPath: FinishedCall.Transport = {
   ...{ method: "GET", route: "*", status: null },
   ...{ user_agent: null, client_name: null, client_version: null }
 }
-const request_id = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
+const requestId = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 
 /** A key that is well formed and nobody's. */
-const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(random_bytes).fill(nth))
+const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(randomBytes).fill(nth))
 
 let lookUps = 0
 
@@ -33,11 +33,11 @@ describe("the allowance", () => {
         ...{ address: "127.0.0.1", keyless: false }
       })
       const misses = Effect.suspend(() =>
-        Pipeline.refuseUnrouted({ request_id, credentials: guess(), transport: unknownPath })
+        Pipeline.refuseUnrouted({ request_id: requestId, credentials: guess(), transport: unknownPath })
       )
       const notes = Effect.suspend(() =>
         Pipeline.logUnrouted({
-          request_id,
+          request_id: requestId,
           credentials: guess(),
           transport: { ...unknownPath, status: 405 },
           error_code: null
@@ -50,7 +50,7 @@ describe("the allowance", () => {
       }
       assert.strictEqual(lookUps, 60)
       assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
-      const identified = yield* Effect.flip(Pipeline.identify({ request_id, credentials: guess() }))
+      const identified = yield* Effect.flip(Pipeline.identify({ request_id: requestId, credentials: guess() }))
       assert.strictEqual(identified._tag, "rate_limited")
       assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       yield* notes
@@ -98,7 +98,11 @@ describe("the allowance", () => {
       // Who sends no key, or a wrong one, is told no more than before.
       for (const key of [null, "wrong"]) {
         const error = yield* Effect.flip(
-          Pipeline.refuseUnrouted({ request_id, credentials: { ...credentials, key }, transport: unknownPath })
+          Pipeline.refuseUnrouted({
+            request_id: requestId,
+            credentials: { ...credentials, key },
+            transport: unknownPath
+          })
         )
         assert.strictEqual(error._tag, "not_found")
       }

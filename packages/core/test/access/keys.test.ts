@@ -2,12 +2,12 @@ import { crc32 } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
-import { isWellFormed, random_bytes, write } from "../../src/access/Directory.ts"
+import { isWellFormed, randomBytes, write } from "../../src/access/Directory.ts"
 import { World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { list, pass, refusal, testInWorld } from "../quoting/support.ts"
 
-const bytes = (seed: number) => Uint8Array.from({ length: random_bytes }, (_, i) => (i * 7 + seed * 31) % 256)
+const bytes = (seed: number) => Uint8Array.from({ length: randomBytes }, (_, i) => (i * 7 + seed * 31) % 256)
 
 let lookups = 0
 
@@ -23,7 +23,7 @@ describe("an API key", () => {
   })
 
   it("ends with the CRC-32 of the text before it", () => {
-    const key = write("sandbox", "server", new Uint8Array(random_bytes))
+    const key = write("sandbox", "server", new Uint8Array(randomBytes))
     assert.strictEqual(key.slice(0, -6), `sandbox_server_${"0".repeat(32)}`)
     // Of another implementation (zlib's crc32 of the same text), in base 62 with digits, capitals, small letters.
     let crc = crc32(key.slice(0, -6))
@@ -48,7 +48,7 @@ describe("an API key", () => {
   })
 
   it("has unbiased characters, and is never made of too few random bytes", () => {
-    assert.throws(() => write("live", "server", new Uint8Array(random_bytes).fill(255)), RangeError)
+    assert.throws(() => write("live", "server", new Uint8Array(randomBytes).fill(255)), RangeError)
     const counts = new Map<string, number>()
     for (let seed = 0; seed < 256; seed++) {
       const secret = write("live", "server", bytes(seed)).slice("live_server_".length, -6)

@@ -24,9 +24,9 @@ import {
 const standard = { limits: standardLimits }
 
 /** Calls until a call is refused; how often it went well, and the refusal. */
-const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, at_most = 10_000) =>
+const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
   Effect.gen(function* () {
-    for (let passed = 0; passed <= at_most; passed++) {
+    for (let passed = 0; passed <= atMost; passed++) {
       const result = yield* Effect.result(call)
       if (result._tag === "Failure") return { passed, refused: result.failure }
     }

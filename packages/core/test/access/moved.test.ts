@@ -27,7 +27,7 @@ const layer = Seal.layer.pipe(
 
 const workspaceIds = ["1", "2"].map((end) => WorkspaceId.make(`wks_${end.padStart(26, "0")}`))
 const requestIds = ["1", "2"].map((end) => QuoteRequestId.make(`qreq_${end.padStart(26, "0")}`))
-const workspace_id = Schema.Literals(workspaceIds)
+const workspaceId = Schema.Literals(workspaceIds)
 const id = Schema.Literals(requestIds)
 
 const times = { created_at: 0, updated_at: 0 }
@@ -50,7 +50,7 @@ const copying = (storage: Storage["Service"]): Storage["Service"] => {
 describe("a row copied to another place", () => {
   const names = kinds.all.flatMap(({ name, sealed }) => (sealed ? [name] : []))
   const Place = Schema.Struct({
-    workspace_id,
+    workspace_id: workspaceId,
     kind: Schema.Literals(names),
     id: Schema.Literals(["a", "b", "a b", "a b 1"]),
     version: Schema.Literals([1, 2])
@@ -71,7 +71,7 @@ describe("a row copied to another place", () => {
       }).pipe(Effect.provide(layer))
   )
 
-  const Request = Schema.Struct({ workspace_id, id })
+  const Request = Schema.Struct({ workspace_id: workspaceId, id })
   it.effect.prop("does not work as the read handle of another request", [Request, Request], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
@@ -82,7 +82,11 @@ describe("a row copied to another place", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  const Record = Schema.Struct({ workspace_id, kind: Schema.Literals(["a", "b"]), id: Schema.Literals(["a", "b"]) })
+  const Record = Schema.Struct({
+    workspace_id: workspaceId,
+    kind: Schema.Literals(["a", "b"]),
+    id: Schema.Literals(["a", "b"])
+  })
   it.effect.prop("does not match as the fingerprint of another call", [Record, Record], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal

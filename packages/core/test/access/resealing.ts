@@ -78,9 +78,9 @@ export const stored = Effect.gen(function* () {
 })
 
 /** The bodies that hold text which a key has sealed. Texts are in base64, hashes in base64url of a fixed length. */
-export const sealedBy = (records: ReadonlyMap<string, Change.StoredRecord>, key_name: string) =>
+export const sealedBy = (records: ReadonlyMap<string, Change.StoredRecord>, keyName: string) =>
   [...records].flatMap(([place, { body }]) =>
-    body.startsWith(`${key_name}.`) || new RegExp(`"sealed":"${key_name}\\.`).test(body) ? [place] : []
+    body.startsWith(`${keyName}.`) || new RegExp(`"sealed":"${keyName}\\.`).test(body) ? [place] : []
   )
 
 /** Something of everything that is sealed, in a sandbox: quotes with several versions, a rotated signing secret, a report. */
@@ -91,17 +91,17 @@ export const furnish = Effect.gen(function* () {
   yield* runDue
 })
 
-const at_once = { concurrency: 20 }
+const atOnce = { concurrency: 20 }
 
 /** All that a caller can see of it. */
 export const visible = Effect.gen(function* () {
   const { call } = yield* World
   const { quote_requests } = yield* list({ limit: 100 })
-  const requests = yield* Effect.forEach(quote_requests, ({ id }) => read(id), at_once)
+  const requests = yield* Effect.forEach(quote_requests, ({ id }) => read(id), atOnce)
   const quotes = yield* Effect.forEach(
     requests.flatMap(({ quotes }) => quotes),
     ({ id, version }) => Effect.forEach([...Array(version).keys()], (index) => getQuote(id, index + 1)),
-    at_once
+    atOnce
   )
   assert.isAbove(quotes.filter(({ length }) => length > 1).length, 0)
   return JSON.stringify({

@@ -87,11 +87,11 @@ describe("a revoked key", () => {
       const access = yield* Access
       const elsewhere = yield* otherHost
       const { key, key_id } = yield* newKey
-      const looked_up_at = yield* Clock.currentTimeMillis
+      const lookedUpAt = yield* Clock.currentTimeMillis
       yield* elsewhere(key)
       yield* access.revokeKey(key_id)
       yield* pass(30_000)
-      yield* TestClock.setTime(looked_up_at)
+      yield* TestClock.setTime(lookedUpAt)
       assert.strictEqual((yield* Effect.flip(elsewhere(key)))._tag, "authentication_failed")
     })
   )

@@ -377,7 +377,7 @@ describe("facts that were altered in storage", () => {
       }
       const logged: Array<unknown> = []
       const logger = Logger.layer([Logger.make(({ message }) => logged.push(message))])
-      const quote_request = yield* Effect.gen(function* () {
+      const quoteRequest = yield* Effect.gen(function* () {
         const access = yield* Access
         const { id } = yield* access.createOrganization("A test")
         const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
@@ -386,7 +386,7 @@ describe("facts that were altered in storage", () => {
         yield* runDue
         return (yield* call(operations.getQuoteRequest, key, { id: started.id, wait_seconds: 0 })).quote_request
       }).pipe(Effect.provide(service(altering, sealKeys(oldKey))), Effect.provide(logger))
-      assert.strictEqual(quote_request.status_details.reason, "could_not_start")
+      assert.strictEqual(quoteRequest.status_details.reason, "could_not_start")
       assert.include(JSON.stringify(logged), "Sealed text was altered")
       assert.notInclude(JSON.stringify(logged), "10001")
     }).pipe(Effect.provide(MemoryStorage.layer))

@@ -72,7 +72,7 @@ describe("sealing again with the newest key", () => {
           })
         return {
           ...storage,
-          rewrite: (workspace_id, rewrites) => step(storage.rewrite(workspace_id, rewrites)),
+          rewrite: (workspaceId, rewrites) => step(storage.rewrite(workspaceId, rewrites)),
           commit: (change) => step(storage.commit(change))
         }
       }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { max_depth, reader, wholeNumber } from "../../src/wire/Input.ts"
+import { maxDepth, reader, wholeNumber } from "../../src/wire/Input.ts"
 
 const Thing = Schema.Struct({
   name: Schema.String,
@@ -125,8 +125,8 @@ describe("an input", () => {
 
   it("must not be nested deeper than 32 levels, and a deeper one is refused without walking it", () => {
     for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
-      assert.isTrue(Result.isSuccess(read({ name: "n", anything: nested(max_depth - 1, wrap) })))
-      assert.lengthOf(errorsOf({ name: "n", anything: nested(max_depth, wrap) }), 1)
+      assert.isTrue(Result.isSuccess(read({ name: "n", anything: nested(maxDepth - 1, wrap) })))
+      assert.lengthOf(errorsOf({ name: "n", anything: nested(maxDepth, wrap) }), 1)
       assert.lengthOf(errorsOf({ name: "n", anything: nested(20_000, wrap) }), 1)
     }
   })

@@ -113,8 +113,8 @@ describe("the request log", () => {
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
-      const quote_id = (yield* read(id)).quotes[0]?.id ?? ""
-      yield* getQuote(quote_id)
+      const quoteId = (yield* read(id)).quotes[0]?.id ?? ""
+      yield* getQuote(quoteId)
       yield* cancel(id)
       yield* refusal(getQuote("Ada Lovelace"))
       yield* refusal(read("Ada Lovelace"))
@@ -127,7 +127,7 @@ describe("the request log", () => {
           ["get_quote_request", "/v1/quote-requests/{id}", null, null],
           ["get_quote", "/v1/quotes/{id}", null, null],
           ["cancel_quote_request", "/v1/quote-requests/{id}/cancel", id, null],
-          ["get_quote", "/v1/quotes/{id}", id, quote_id],
+          ["get_quote", "/v1/quotes/{id}", id, quoteId],
           ["get_quote_request", "/v1/quote-requests/{id}", id, null],
           ["advance_time", "/v1/sandbox/time", null, null],
           ["start_quote_request", "/v1/quote-requests", id, null]

@@ -6,7 +6,7 @@ import { kind, type Mailbox, Mailboxes } from "../../src/calls/Mailboxes.ts"
 import { kinds } from "../../src/kinds.ts"
 import * as Quotewire from "../../src/layer.ts"
 import { Retention } from "../../src/runner/Retention.ts"
-import { LongPolls, max_waiting } from "../../src/storage/Hints.ts"
+import { LongPolls, maxWaiting } from "../../src/storage/Hints.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { pass, testInWorld } from "../quoting/support.ts"
@@ -37,7 +37,7 @@ const anotherHost = Effect.map(
   Context.get(Mailboxes)
 )
 
-const minutes_ms = 10 * 60_000
+const minutesMs = 10 * 60_000
 
 /** Waits until somebody waits for a message. */
 const isListening = Effect.gen(function* () {
@@ -50,7 +50,7 @@ describe("a mailbox", () => {
     "brings a message from one host to another that waits, and keeps nothing of it",
     Effect.gen(function* () {
       const box = yield* mailbox("one")
-      const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutes_ms))
+      const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutesMs))
       yield* isListening
       yield* (yield* anotherHost).send(box, "a fact")
       assert.strictEqual(yield* Fiber.join(waiting), "a fact")
@@ -65,7 +65,7 @@ describe("a mailbox", () => {
       const box = yield* mailbox("two")
       yield* send(box, "first")
       yield* send(box, "second")
-      assert.strictEqual(yield* receive(box, minutes_ms), "first")
+      assert.strictEqual(yield* receive(box, minutesMs), "first")
       yield* send(box, "third")
       assert.deepStrictEqual(yield* held(box), { text: null })
     })
@@ -76,12 +76,12 @@ describe("a mailbox", () => {
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")
-      const waiting = yield* Effect.forkChild(receive(late, minutes_ms))
+      const waiting = yield* Effect.forkChild(receive(late, minutesMs))
       yield* isListening
-      yield* TestClock.adjust(minutes_ms)
+      yield* TestClock.adjust(minutesMs)
       assert.isNull(yield* Fiber.join(waiting))
       const left = yield* mailbox("left")
-      const leaving = yield* Effect.forkChild(receive(left, minutes_ms))
+      const leaving = yield* Effect.forkChild(receive(left, minutesMs))
       yield* isListening
       yield* Fiber.interrupt(leaving)
       for (const box of [late, left]) {
@@ -96,7 +96,7 @@ describe("a mailbox", () => {
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("poll")
-      const waiting = yield* Effect.forkChild(receive(box, minutes_ms))
+      const waiting = yield* Effect.forkChild(receive(box, minutesMs))
       yield* isListening
       state.isDown = true
       yield* TestClock.adjust("20 seconds")
@@ -124,7 +124,7 @@ describe("a mailbox", () => {
     "gives up when the process is about to stop",
     Effect.gen(function* () {
       const { receive } = yield* Mailboxes
-      const waiting = yield* Effect.forkChild(receive(yield* mailbox("stop"), minutes_ms))
+      const waiting = yield* Effect.forkChild(receive(yield* mailbox("stop"), minutesMs))
       yield* isListening
       yield* (yield* LongPolls).stop
       assert.isNull(yield* Fiber.join(waiting))
@@ -136,17 +136,17 @@ describe("a mailbox", () => {
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const early = yield* mailbox("early")
-      const waiting = yield* Effect.forkChild(receive(early, minutes_ms))
+      const waiting = yield* Effect.forkChild(receive(early, minutesMs))
       yield* isListening
       const longPolls = yield* LongPolls
       const crowd = yield* Effect.forkChild(
         Effect.all(
-          Array.from({ length: max_waiting }, () => longPolls.listen({ ...early, id: "crowd" }, () => Effect.never)),
+          Array.from({ length: maxWaiting }, () => longPolls.listen({ ...early, id: "crowd" }, () => Effect.never)),
           { concurrency: "unbounded" }
         )
       )
-      while ((yield* longPolls.count) <= max_waiting) yield* Effect.yieldNow
-      assert.isNull(yield* receive(yield* mailbox("late"), minutes_ms))
+      while ((yield* longPolls.count) <= maxWaiting) yield* Effect.yieldNow
+      assert.isNull(yield* receive(yield* mailbox("late"), minutesMs))
       yield* TestClock.adjust("10 seconds")
       yield* send(early, "at last")
       assert.strictEqual(yield* Fiber.join(waiting), "at last")
@@ -164,7 +164,7 @@ describe("a mailbox", () => {
       for (let minutes = 0; minutes < 60; minutes += 7) {
         const [orphan, left] = [yield* mailbox(`orphan ${minutes}`), yield* mailbox(`left ${minutes}`)]
         yield* send(orphan, "a fact")
-        const waiting = yield* Effect.forkChild(receive(left, minutes_ms))
+        const waiting = yield* Effect.forkChild(receive(left, minutesMs))
         yield* isListening
         yield* Fiber.interrupt(waiting)
         assert.deepStrictEqual([yield* held(orphan), yield* held(left)], [{ text: "a fact" }, { text: null }])

@@ -8,13 +8,13 @@ import { sealKeys } from "../../src/testing/World.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 
 // That of a world, whose storage it shares.
-const seal_keys = sealKeys(0)
+const sharedKeys = sealKeys(0)
 
 /** Runs a body on a release of the core that serves these revisions, from the storage that all releases share. */
 export const release = (served: Served) => {
   const core = layer.pipe(
     Layer.provide(WebhookSender.layerOff),
-    Layer.provide(Layer.mergeAll(seal_keys, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
+    Layer.provide(Layer.mergeAll(sharedKeys, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(ServedRevisions, served))
   )

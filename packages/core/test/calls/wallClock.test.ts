@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Mailboxes } from "../../src/calls/Mailboxes.ts"
 import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
 import { World } from "../../src/testing/World.ts"
-import { second_ms } from "../../src/wire/Timestamp.ts"
+import { secondMs } from "../../src/wire/Timestamp.ts"
 import { all, onRecord } from "../carriers/onRecord.ts"
 import { carriers, slow } from "../quoting/carriers.ts"
 import { beginning, type InWorld, live, pass, read, start, startOf, work, world } from "../quoting/support.ts"
@@ -15,9 +15,9 @@ const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>)
   it.effect.each([-20, 20])(`${name}: by %i s`, (seconds) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
-      let ahead_ms = 0
+      let aheadMs = 0
       const clock = yield* Clock.Clock
-      const millis = () => clock.currentTimeMillisUnsafe() + ahead_ms
+      const millis = () => clock.currentTimeMillisUnsafe() + aheadMs
       const jumping: Clock.Clock = {
         ...clock,
         currentTimeMillisUnsafe: millis,
@@ -26,9 +26,9 @@ const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>)
         currentTimeNanos: Effect.sync(() => BigInt(millis()) * 1_000_000n)
       }
       const jump = () => {
-        ahead_ms += seconds * second_ms
+        aheadMs += seconds * secondMs
       }
-      const acme = slow("acme", 4 * second_ms)
+      const acme = slow("acme", 4 * secondMs)
       const surroundings = Layer.succeed(ExchangeRecording, all)
       const layer = world({ ...carriers(acme), surroundings })
       yield* body(jump).pipe(Effect.scoped, Effect.provide(layer), Effect.provideService(Clock.Clock, jumping))
@@ -41,15 +41,15 @@ describe("a wall clock that is set while something runs", () => {
       yield* work
       const { id } = yield* start({}, live)
       const waiting = yield* Effect.forkChild(read(id, live, { wait_seconds: 7, since_version: 3 }))
-      yield* pass(second_ms)
+      yield* pass(secondMs)
       jump()
-      yield* pass(3 * second_ms)
+      yield* pass(3 * secondMs)
       const [exchange] = yield* onRecord()
-      assert.strictEqual(exchange?.duration_ms, 4 * second_ms)
-      yield* pass(4 * second_ms)
+      assert.strictEqual(exchange?.duration_ms, 4 * secondMs)
+      yield* pass(4 * secondMs)
       const [entry] = (yield* requests({ operation: "get_quote_request" }, live)).requests
       assert.isDefined(waiting.pollUnsafe())
-      assert.strictEqual(entry?.duration_ms, 4 * second_ms)
+      assert.strictEqual(entry?.duration_ms, 4 * secondMs)
     })
   )
 
@@ -59,13 +59,13 @@ describe("a wall clock that is set while something runs", () => {
       const { id } = yield* start(startOf({ scenario: "waits_in_queue" }))
       const poll = yield* Effect.forkChild(read(id, {}, { wait_seconds: 7 }))
       const box = { workspace_id: organization.workspaces.sandbox, name: "one" }
-      const message = yield* Effect.forkChild((yield* Mailboxes).receive(box, 7 * second_ms))
-      yield* pass(second_ms)
+      const message = yield* Effect.forkChild((yield* Mailboxes).receive(box, 7 * secondMs))
+      yield* pass(secondMs)
       jump()
-      yield* pass(5 * second_ms)
+      yield* pass(5 * secondMs)
       assert.isUndefined(poll.pollUnsafe())
       assert.isUndefined(message.pollUnsafe())
-      yield* pass(second_ms)
+      yield* pass(secondMs)
       assert.strictEqual((yield* Fiber.join(poll)).quote_request.id, id)
       assert.isNull(yield* Fiber.join(message))
     })

@@ -93,11 +93,11 @@ describe("a token", () => {
         (got) => (isToken(got) ? Deferred.await(token) : json({})),
         (http, requests) =>
           Effect.gen(function* () {
-            const given_up = yield* Effect.forkChild(http.effect.get("/a"))
+            const givenUp = yield* Effect.forkChild(http.effect.get("/a"))
             yield* TestClock.adjust(1)
             const waiting = yield* Effect.forkChild(http.effect.get("/b"))
             yield* TestClock.adjust(1)
-            yield* Fiber.interrupt(given_up)
+            yield* Fiber.interrupt(givenUp)
             yield* Deferred.succeed(token, json({ access_token: "t1" }))
             assert.strictEqual((yield* Fiber.join(waiting)).status, 200)
             assert.lengthOf(tokenRequests(requests), 1)

@@ -104,7 +104,7 @@ describe("a circuit that changes", () => {
       yield* work
       const harmless = yield* startMany(19)
       const opened = yield* startMany(1)
-      const kept_out = yield* startMany(1)
+      const keptOut = yield* startMany(1)
       yield* pass(60_000)
       const tried = yield* startMany(1)
       yield* pass(60_000)
@@ -116,7 +116,7 @@ describe("a circuit that changes", () => {
         circuit: "opened",
         why: "20 of 20 asks failed: carrier_error 15, timeout 5"
       })
-      assert.deepStrictEqual(yield* told(kept_out), [{ ...opening, circuit: "kept_out" }])
+      assert.deepStrictEqual(yield* told(keptOut), [{ ...opening, circuit: "kept_out" }])
       assert.include((yield* told(tried))[0] ?? assert.fail(), { circuit: "stays_open", since: opening.since })
       assert.include((yield* told(closed))[0] ?? assert.fail(), {
         circuit: "closed",

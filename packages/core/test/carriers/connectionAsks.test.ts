@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { carriers, offer, offers, polled, prompt, unavailable } from "../quoting/carriers.ts"
 import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
-import { appointing, carrier_id, fields, given, remove, set } from "./support.ts"
+import { appointing, carrierId, fields, given, remove, set } from "./support.ts"
 
 /** Starts a live request, lets its carriers answer, and tells what became of them. */
 const ask = Effect.gen(function* () {
@@ -76,7 +76,7 @@ describe("an ask", () => {
   }
 
   {
-    const carrier = prompt(carrier_id, unavailable("carrier_error"), { rest: { connection: fields } })
+    const carrier = prompt(carrierId, unavailable("carrier_error"), { rest: { connection: fields } })
     testInWorld(
       "is not repeated when the connection was removed",
       Effect.gen(function* () {
@@ -87,14 +87,14 @@ describe("an ask", () => {
         yield* remove
         yield* pass(2_000)
         assert.lengthOf(carrier.asks, 1)
-        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} no_answer timeout`])
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} no_answer timeout`])
       }),
       carriers(carrier)
     )
   }
 
   {
-    const carrier = polled(carrier_id, 1)
+    const carrier = polled(carrierId, 1)
     const adapter = { ...carrier.adapter, connection: fields }
     testInWorld(
       "that was accepted is polled again when the connection is back",
@@ -109,7 +109,7 @@ describe("an ask", () => {
         yield* set(given)
         yield* pass(10_000)
         assert.lengthOf(carrier.polls, 1)
-        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} quoted`])
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} quoted`])
       }),
       { carriers: [adapter] }
     )
@@ -117,7 +117,7 @@ describe("an ask", () => {
 
   {
     let refreshed = 0
-    const carrier = prompt(carrier_id, offers(offer({ refresh_after_ms: 60_000 })), {
+    const carrier = prompt(carrierId, offers(offer({ refresh_after_ms: 60_000 })), {
       rest: {
         connection: fields,
         refresh: () =>
@@ -137,7 +137,7 @@ describe("an ask", () => {
         yield* remove
         yield* pass(61_000)
         assert.strictEqual(refreshed, 0)
-        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} quoted`])
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} quoted`])
       }),
       carriers(carrier)
     )

@@ -5,7 +5,7 @@ import { Connections } from "../../src/carriers/Connections.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { carriers, prompt } from "../quoting/carriers.ts"
 import { beginning, type InWorld, pass, pathsOf, reset, testInWorld } from "../quoting/support.ts"
-import { appointing, carrier_id, given, list, logOf, place, refusal, remove, set, test } from "./support.ts"
+import { appointing, carrierId, given, list, logOf, place, refusal, remove, set, test } from "./support.ts"
 
 const none = OrganizationId.make(`org_${"0".repeat(26)}`)
 
@@ -36,7 +36,7 @@ describe("setting a connection", () => {
         assert.notMatch(JSON.stringify([error.message, error.field_errors]), /Zq7x|4711/)
       }
       assert.deepStrictEqual((yield* refusal(set(given, { carrier_id: "other" }))).field_errors, [
-        { path: "carrier_id", message: "There is no such carrier.", allowed_values: [carrier_id] }
+        { path: "carrier_id", message: "There is no such carrier.", allowed_values: [carrierId] }
       ])
       assert.strictEqual((yield* refusal(set(given, { organization_id: none }))).code, "not_found")
       assert.deepStrictEqual(yield* list, [])
@@ -54,7 +54,7 @@ describe("a connection", () => {
       const summary = {
         organization_id,
         environment: "live",
-        carrier_id,
+        carrier_id: carrierId,
         state: "usable",
         values: { producer_code: "PROD-4711", api_key: null },
         set_at: beginning,

@@ -61,12 +61,12 @@ describe("the record of a body", () => {
   const nested = fc.tuple(fc.nat(30_000), fc.array(fc.constantFrom(["[", "]"], ['{"name":', "}"]), { minLength: 1 }))
   it("is made at any depth, with the body or a note that it was left out", () => {
     fc.assert(
-      fc.property(nested, fc.boolean(), ([levels, parts], keeps_text) => {
+      fc.property(nested, fc.boolean(), ([levels, parts], keepsText) => {
         const at = (level: number) => parts[level % parts.length] ?? ["[", "]"]
         const opened = Array.from({ length: levels }, (_, level) => at(level)[0]).join("")
         const closed = Array.from({ length: levels }, (_, level) => at(levels - 1 - level)[1]).join("")
         const text = `${opened}"Ada"${closed}`
-        const redaction = redactionOf({ redact: ["*.name", "name"], keeps_text_bodies: keeps_text }, { key: "Ada-Ada" })
+        const redaction = redactionOf({ redact: ["*.name", "name"], keeps_text_bodies: keepsText }, { key: "Ada-Ada" })
         const { kept } = recorded(
           { headers: {}, content_type: "application/json", body: { bytes: null, text } },
           redaction

@@ -64,7 +64,7 @@ const answering = (...answers: ReadonlyArray<Response | undefined>) => {
   return { requests, client, through }
 }
 
-const only_carrier = (adapter: CarrierAdapter) => ({ carriers: [adapter] })
+const onlyCarrier = (adapter: CarrierAdapter) => ({ carriers: [adapter] })
 
 describe("a defined carrier", () => {
   const server = answering(
@@ -100,7 +100,7 @@ describe("a defined carrier", () => {
         ])
       })
     ),
-    only_carrier(acme)
+    onlyCarrier(acme)
   )
 
   const notifier = defineCarrier({
@@ -132,7 +132,7 @@ describe("a defined carrier", () => {
         assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 declined risk_outside_guidelines"])
       })
     ),
-    only_carrier(notifier)
+    onlyCarrier(notifier)
   )
 
   testInWorld(
@@ -144,7 +144,7 @@ describe("a defined carrier", () => {
       yield* pass(10)
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 declined property_not_eligible"])
     }),
-    only_carrier(acme)
+    onlyCarrier(acme)
   )
 })
 
@@ -166,7 +166,7 @@ describe("what a defined carrier's functions return", () => {
         yield* pass(500)
         assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 quoted"])
       }),
-      only_carrier(adapter)
+      onlyCarrier(adapter)
     )
   }
 
@@ -178,7 +178,7 @@ describe("what a defined carrier's functions return", () => {
       const line = only(lines, "A carrier's answer breaks the rules and was dropped")
       assert.include(String(line.annotations.broken_rules), "offers.0.offer_ref")
     }),
-    only_carrier(broken)
+    onlyCarrier(broken)
   )
 })
 
@@ -215,7 +215,7 @@ describe("an error in a defined carrier", () => {
           })
         })
       ),
-      only_carrier(failing)
+      onlyCarrier(failing)
     )
   }
 
@@ -235,7 +235,7 @@ describe("an error in a defined carrier", () => {
       assert.notInclude(JSON.stringify(lines), "10001")
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer carrier_error"])
     }),
-    only_carrier(crashing)
+    onlyCarrier(crashing)
   )
 
   const signals: Array<AbortSignal> = []
@@ -264,7 +264,7 @@ describe("an error in a defined carrier", () => {
       )
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer timeout"])
     }),
-    only_carrier(slow)
+    onlyCarrier(slow)
   )
 })
 
@@ -353,6 +353,6 @@ describe("the facts of a defined carrier", () => {
       yield* pass(10)
       for (const { id } of ids) assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 quoted"])
     }),
-    only_carrier(several)
+    onlyCarrier(several)
   )
 })

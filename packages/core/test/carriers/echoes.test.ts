@@ -16,7 +16,7 @@ import { Storage } from "../../src/storage/Storage.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"
 import { World } from "../../src/testing/World.ts"
 import { Timelines } from "../../src/timeline/Timelines.ts"
-import { second_ms } from "../../src/wire/Timestamp.ts"
+import { secondMs } from "../../src/wire/Timestamp.ts"
 import { callbackOf, callingBack, carrier, declined, offer, offers } from "../quoting/carriers.ts"
 import { live, pass, read } from "../quoting/support.ts"
 import * as fakeCarrier from "./fakeCarrier.ts"
@@ -102,7 +102,7 @@ describe("a secret that a carrier repeats", () => {
         const client = yield* CarrierTransport
         const request = HttpClientRequest.bearerToken(HttpClientRequest.get("https://api.acme.example/"), token)
         const response = yield* client.execute(request)
-        yield* Effect.ignore(Effect.timeout(Stream.runDrain(response.stream), second_ms))
+        yield* Effect.ignore(Effect.timeout(Stream.runDrain(response.stream), secondMs))
         return declined
       }).pipe(Effect.orDie),
     { rest: { keeps_text_bodies: true } }
@@ -110,7 +110,7 @@ describe("a secret that a carrier repeats", () => {
   testRecorded(
     "is not kept if it is split between the chunks of a stream, or cut off with it",
     Effect.gen(function* () {
-      yield* ask(2 * second_ms)
+      yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
       assert.strictEqual(exchange?.http[0]?.response?.body, "It is [redacted]. It is [redacted]")
     }),
@@ -181,7 +181,7 @@ describe("a secret that a carrier repeats", () => {
       assumptions: [{ path: all, value: all, source: all, label: all }],
       evidence_label: all,
       handoff_url,
-      refresh_after_ms: 60 * second_ms,
+      refresh_after_ms: 60 * secondMs,
       extra_actions: [{ type: "call_agent", hint: all }]
     })
     const offering = carrier(
@@ -207,7 +207,7 @@ describe("a secret that a carrier repeats", () => {
         const { quotes } = yield* read(id, live)
         assert.include(JSON.stringify(quotes), "[redacted]")
         holdsNone(quotes)
-        yield* pass(61 * second_ms)
+        yield* pass(61 * secondMs)
         const refreshed = (yield* read(id, live)).quotes
         assert.deepStrictEqual(
           refreshed.map(({ version }) => version),

@@ -25,12 +25,12 @@ const takenFor = (millis: number) => {
 }
 
 /** Sends requests side by side while the connection is taken, with a carrier that takes so long to answer each. */
-const sent = (taken_ms: number, answer_ms: number, { count = 1, timeout_ms = 1_000 } = {}) =>
+const sent = (takenMs: number, answerMs: number, { count = 1, timeout_ms = 1_000 } = {}) =>
   FakeCarrier.withClient(
-    () => Effect.as(Effect.sleep(answer_ms), FakeCarrier.status(204)),
+    () => Effect.as(Effect.sleep(answerMs), FakeCarrier.status(204)),
     (http, requests) =>
       Effect.gen(function* () {
-        const { connections, hold } = takenFor(taken_ms)
+        const { connections, hold } = takenFor(takenMs)
         yield* hold
         yield* Effect.yieldNow
         const began = yield* Clock.currentTimeMillis

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
-import { day_ms, fromMillis } from "../../src/wire/Timestamp.ts"
+import { dayMs, fromMillis } from "../../src/wire/Timestamp.ts"
 import { type Character, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { logOf, only } from "../quoting/log.ts"
 import { beginning, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
@@ -33,9 +33,9 @@ describe("the link at the click", () => {
   {
     const clicks: Array<string> = []
     const fresh = giving(
-      (ask, offer_ref) =>
+      (ask, offerRef) =>
         Effect.sync(() => {
-          clicks.push(`${offer_ref} ${ask.idempotency_key}`)
+          clicks.push(`${offerRef} ${ask.idempotency_key}`)
           return `https://carrier.example/resume?session=${clicks.length}`
         }),
       null
@@ -45,7 +45,7 @@ describe("the link at the click", () => {
       Effect.gen(function* () {
         const { token } = yield* quoted
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=1")
-        yield* pass(day_ms)
+        yield* pass(dayMs)
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=2")
         const key = fresh.asks[0]?.ask.idempotency_key
         assert.deepStrictEqual(clicks, [`offer-1 ${key}`, `offer-1 ${key}`])

@@ -5,7 +5,7 @@ import * as AnswerRules from "../../src/carriers/AnswerRules.ts"
 import { type CarrierReply, declineReasons } from "../../src/carriers/Carrier.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
-import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { logOfRequest, only } from "../quoting/log.ts"
 import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
@@ -94,7 +94,7 @@ describe("undefined counts as absent in", () => {
   }
 
   {
-    const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minute_ms }]), {
+    const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minuteMs }]), {
       rest: {
         refresh: () =>
           Effect.succeed(
@@ -113,7 +113,7 @@ describe("undefined counts as absent in", () => {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
-        yield* pass(minute_ms)
+        yield* pass(minuteMs)
         const [quote] = (yield* read(id, live)).quotes
         assert.strictEqual(quote?.version, 2)
       }),
@@ -191,7 +191,7 @@ describe("a wait in fractions of a millisecond", () => {
   }
 
   for (const millis of [9e15, 1e300]) {
-    const scripted = prompt("own", offers(offer({ refresh_after_ms: minute_ms, expires_at: null })), {
+    const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
       rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
     })
     testInWorld(
@@ -200,7 +200,7 @@ describe("a wait in fractions of a millisecond", () => {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
-        yield* pass(minute_ms)
+        yield* pass(minuteMs)
         const { quotes } = yield* read(id, live)
         assert.deepStrictEqual(
           quotes.map(({ status, version }) => [status, version]),

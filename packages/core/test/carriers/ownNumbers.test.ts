@@ -6,7 +6,7 @@ import * as Quotewire from "../../src/layer.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
 import { sealKeys } from "../../src/testing/World.ts"
-import { day_ms, minute_ms } from "../../src/wire/Timestamp.ts"
+import { dayMs, minuteMs } from "../../src/wire/Timestamp.ts"
 import {
   callbackOf,
   callingBack,
@@ -113,7 +113,7 @@ describe("a callback with the carrier's own number", () => {
       "that names nothing is asked for again for a minute, and unknown from then on",
       Effect.gen(function* () {
         assert.strictEqual(yield* hear("A-9"), again)
-        yield* pass(minute_ms - 1)
+        yield* pass(minuteMs - 1)
         assert.strictEqual(yield* hear("A-9"), again)
         yield* pass(1)
         assert.strictEqual(yield* hear("A-9"), "unknown")
@@ -246,12 +246,12 @@ describe("a callback with the carrier's own number", () => {
           const found = yield* rows
           counts.push(found.length - before.length)
           assert.notInclude(JSON.stringify(found), "anna")
-          yield* pass(minute_ms)
+          yield* pass(minuteMs)
         }
         assert.isAbove(counts[0] ?? 0, 0)
         assert.strictEqual(counts[3], counts[0])
         assert.isBelow(counts[3] ?? 0, 400)
-        yield* pass(60 * minute_ms)
+        yield* pass(60 * minuteMs)
         assert.lengthOf(yield* rows, before.length)
       }),
       carriers(scripted)
@@ -311,10 +311,10 @@ describe("a callback with the carrier's own number", () => {
         yield* start({}, live)
         yield* runDue
         assert.strictEqual(yield* kept, 1)
-        yield* pass(394 * day_ms)
+        yield* pass(394 * dayMs)
         yield* retention.sweep(directoryWorkspace)
         assert.strictEqual(yield* kept, 1)
-        yield* pass(2 * day_ms)
+        yield* pass(2 * dayMs)
         yield* retention.sweep(directoryWorkspace)
         assert.strictEqual(yield* kept, 0)
       }),

@@ -8,7 +8,7 @@ import { carrier, carriers, offers, prompt, type ScriptedCarrier } from "../quot
 import { beginning, live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
 import * as FakeCarrier from "./fakeCarrier.ts"
 
-const busy = (retry_after_ms: number): CarrierReply => Reply.unavailable("rate_limited", retry_after_ms)
+const busy = (retryAfterMs: number): CarrierReply => Reply.unavailable("rate_limited", retryAfterMs)
 
 /** When a carrier was asked, in seconds since the start. */
 const secondsOf = ({ asks }: ScriptedCarrier) => asks.map(({ at }) => (at - beginning) / 1_000)

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { Carriers } from "../../src/quoting/asking/Carriers.ts"
-import { minute_ms, second_ms } from "../../src/wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
 import {
   callbackOf,
   callingBack,
@@ -149,15 +149,15 @@ describe("an exchange with a carrier", () => {
   )
 
   const hanging = carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/")), {
-    attempt_timeout_ms: second_ms,
+    attempt_timeout_ms: secondMs,
     idempotent: false
   })
   testRecorded(
     "that runs out of time shows which HTTP exchange was aborted, and how long it took",
     Effect.gen(function* () {
-      yield* ask(2 * second_ms)
+      yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
-      assert.deepInclude(exchange, { outcome: "unavailable", reason: "timeout", duration_ms: second_ms })
+      assert.deepInclude(exchange, { outcome: "unavailable", reason: "timeout", duration_ms: secondMs })
       assert.deepInclude(exchange?.http[0], { status: null, error: "aborted", response: null })
     }),
     hanging,
@@ -251,7 +251,7 @@ describe("every exchange is on record:", () => {
   testRecorded(
     "each try of an ask",
     Effect.gen(function* () {
-      yield* ask(10 * second_ms)
+      yield* ask(10 * secondMs)
       assert.deepStrictEqual(
         (yield* onRecord()).map(({ attempt, outcome, reason }) => [attempt, outcome, reason]),
         [
@@ -266,7 +266,7 @@ describe("every exchange is on record:", () => {
   testRecorded(
     "polls, also those that failed",
     Effect.gen(function* () {
-      yield* ask(30 * second_ms)
+      yield* ask(30 * secondMs)
       assert.deepStrictEqual(
         (yield* onRecord()).map(({ exchange, outcome }) => `${exchange} ${outcome}`),
         ["ask pending", "poll pending", "poll offers"]
@@ -302,28 +302,28 @@ describe("every exchange is on record:", () => {
   testRecorded(
     "refreshes",
     Effect.gen(function* () {
-      yield* ask(2 * minute_ms)
+      yield* ask(2 * minuteMs)
       assert.deepStrictEqual(
         (yield* onRecord()).map(({ exchange, outcome }) => `${exchange} ${outcome}`),
         ["ask offers", "refresh withdrawn"]
       )
     }),
-    prompt("acme", offers(offer({ refresh_after_ms: minute_ms })), {
+    prompt("acme", offers(offer({ refresh_after_ms: minuteMs })), {
       rest: { refresh: () => Effect.succeed({ kind: "withdrawn" }) }
     })
   )
 
-  const endless = prompt("acme", offers(offer({ refresh_after_ms: minute_ms })), {
+  const endless = prompt("acme", offers(offer({ refresh_after_ms: minuteMs })), {
     rest: {
       refresh: () =>
-        Effect.succeed({ kind: "offer", reason: "rechecked", offer: offer({ refresh_after_ms: minute_ms }) })
+        Effect.succeed({ kind: "offer", reason: "rechecked", offer: offer({ refresh_after_ms: minuteMs }) })
     }
   })
   testRecorded(
     "but of an offer that is refreshed again and again, only the first ones",
     Effect.gen(function* () {
       yield* ask()
-      for (let i = 0; i < 150; i++) yield* pass(minute_ms)
+      for (let i = 0; i < 150; i++) yield* pass(minuteMs)
       const found = yield* onRecord()
       assert.isAbove(found.length, 50)
       assert.isBelow(found.length, 120)

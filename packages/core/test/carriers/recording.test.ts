@@ -6,7 +6,7 @@ import { type CarrierExchange, ExchangeRecording } from "../../src/carriers/reco
 import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
-import { day_ms, minute_ms, second_ms } from "../../src/wire/Timestamp.ts"
+import { dayMs, minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
 import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
@@ -39,7 +39,7 @@ describe("the setting", () => {
     Effect.gen(function* () {
       yield* ask()
       yield* start({})
-      yield* pass(2 * second_ms)
+      yield* pass(2 * secondMs)
       assert.lengthOf(yield* onRecord("live"), 0)
       assert.lengthOf(yield* onRecord("sandbox"), 1)
     }),
@@ -51,7 +51,7 @@ describe("the setting", () => {
     Effect.gen(function* () {
       yield* work
       yield* start({})
-      yield* pass(minute_ms)
+      yield* pass(minuteMs)
       assert.lengthOf(yield* onRecord("sandbox"), 0)
     })
   )
@@ -65,10 +65,10 @@ describe("what is on record is erased", () => {
       yield* runDue
       const { organization } = yield* World
       const retention = yield* Retention
-      yield* pass(6 * day_ms)
+      yield* pass(6 * dayMs)
       yield* retention.sweep(organization.workspaces.live)
       assert.lengthOf(yield* onRecord(), 1)
-      yield* pass(2 * day_ms)
+      yield* pass(2 * dayMs)
       yield* retention.sweep(organization.workspaces.live)
       assert.lengthOf(yield* onRecord(), 0)
     }),
@@ -80,17 +80,17 @@ describe("what is on record is erased", () => {
     Effect.gen(function* () {
       yield* start({}, live)
       yield* runDue
-      yield* pass(30 * day_ms)
+      yield* pass(30 * dayMs)
       yield* runDue
       const { organization } = yield* World
       const retention = yield* Retention
-      const workspace_id = organization.workspaces.live
+      const workspaceId = organization.workspaces.live
       assert.isTrue((yield* onRecord()).some(({ exchange }) => exchange === "refresh"))
-      yield* pass(3 * day_ms)
-      yield* retention.sweep(workspace_id)
+      yield* pass(3 * dayMs)
+      yield* retention.sweep(workspaceId)
       assert.lengthOf(yield* onRecord(), 0)
     }),
-    prompt("acme", offers(offer({ expires_at: "2027-11-01T00:00:00.000Z", refresh_after_ms: 29 * day_ms })), {
+    prompt("acme", offers(offer({ expires_at: "2027-11-01T00:00:00.000Z", refresh_after_ms: 29 * dayMs })), {
       rest: {
         refresh: () =>
           Effect.succeed({
@@ -107,7 +107,7 @@ describe("what is on record is erased", () => {
     Effect.gen(function* () {
       yield* work
       yield* start({})
-      yield* pass(2 * second_ms)
+      yield* pass(2 * secondMs)
       assert.lengthOf(yield* onRecord("sandbox"), 1)
       yield* reset()
       assert.lengthOf(yield* onRecord("sandbox"), 0)
@@ -190,7 +190,7 @@ describe("an exchange that cannot be recorded", () => {
   testInWorld(
     "does not stop the answer",
     Effect.gen(function* () {
-      const id = yield* ask(30 * second_ms)
+      const id = yield* ask(30 * secondMs)
       assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
     }),
     {
@@ -221,7 +221,7 @@ describe("the metrics of carriers", () => {
     "count exchanges by carrier, line, environment, outcome and reason, and time them",
     apart(
       Effect.gen(function* () {
-        yield* ask(10 * second_ms)
+        yield* ask(10 * secondMs)
         assert.includeMembers(yield* measured, [
           "quotewire_carrier_exchanges_total ask acme renters live unavailable timeout: 1",
           "quotewire_carrier_exchanges_total ask other renters live declined prior_claims: 1",
@@ -229,7 +229,7 @@ describe("the metrics of carriers", () => {
         ])
       })
     ),
-    [silent("acme", { attempt_timeout_ms: second_ms, idempotent: false }), prompt("other", declined)]
+    [silent("acme", { attempt_timeout_ms: secondMs, idempotent: false }), prompt("other", declined)]
   )
 })
 

@@ -10,7 +10,7 @@ import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { sealKeys, World } from "../../src/testing/World.ts"
 import { beginning, live, outcomes, read, runDue, start } from "../quoting/support.ts"
-import { appointing, carrier_id, fields, given, logOf, remove, set, test } from "./support.ts"
+import { appointing, carrierId, fields, given, logOf, remove, set, test } from "./support.ts"
 
 /** A storage that keeps the texts that it is given, as a database does, and notes them. */
 const writing = (storage: Storage["Service"], texts: Array<string> = []): Storage["Service"] => ({
@@ -56,7 +56,7 @@ describe("a stored connection", () => {
           yield* test
           const { id } = yield* start({}, live)
           yield* runDue
-          assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} quoted`])
+          assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} quoted`])
           yield* remove
         }),
         host
@@ -74,7 +74,7 @@ describe("a stored connection", () => {
       const here = yield* hostOn(storage, appointing().adapter)
       const elsewhere = yield* hostOn(storage, appointing().adapter)
       const { organization } = Context.get(here, World)
-      const used = Connections.use(({ of }) => of(organization.workspaces.live, carrier_id))
+      const used = Connections.use(({ of }) => of(organization.workspaces.live, carrierId))
       const pair = Effect.all([Effect.provideContext(used, here), Effect.provideContext(used, elsewhere)])
       assert.deepStrictEqual(yield* pair, [null, null])
       yield* Effect.provideContext(set(given), here)
@@ -98,7 +98,7 @@ describe("a stored connection", () => {
       const seen = yield* Effect.provideContext(
         Effect.gen(function* () {
           const { list, of } = yield* Connections
-          const used = yield* of(organization.workspaces.live, carrier_id)
+          const used = yield* of(organization.workspaces.live, carrierId)
           return { used, states: (yield* list(organization.id)).map(({ state }) => state) }
         }),
         after
@@ -117,7 +117,7 @@ describe("a connection whose seal key is gone", () => {
       const first = yield* hostOn(storage, appointing().adapter, sealKeys(1, 2))
       yield* Effect.provideContext(set(given), first)
       const { organization, keys } = Context.get(first, World)
-      const place = { organization_id: organization.id, environment: "live", carrier_id } as const
+      const place = { organization_id: organization.id, environment: "live", carrier_id: carrierId } as const
       const asked = Effect.gen(function* () {
         const { id } = yield* start({}, { key: keys.live.server })
         yield* runDue
@@ -133,10 +133,7 @@ describe("a connection whose seal key is gone", () => {
         })
       ).pipe(Effect.provideContext(last))
       assert.lengthOf(lines, 1, lines.join())
-      assert.match(
-        String(lines[0]),
-        new RegExp(`this host does not have[\\s\\S]*${organization.id} live ${carrier_id}`)
-      )
+      assert.match(String(lines[0]), new RegExp(`this host does not have[\\s\\S]*${organization.id} live ${carrierId}`))
       yield* Effect.provideContext(
         Effect.gen(function* () {
           const connections = yield* Connections
@@ -147,7 +144,7 @@ describe("a connection whose seal key is gone", () => {
               state,
               values
             ]),
-            [[carrier_id, "unreadable", {}]]
+            [[carrierId, "unreadable", {}]]
           )
           assert.strictEqual((yield* connections.test(place)).outcome, "failed")
           yield* connections.set({ ...place, values: given })

@@ -12,17 +12,17 @@ import type { InWorld } from "../quoting/support.ts"
 
 export const fields: ConnectionFields = { producer_code: "string", api_key: "secret" }
 export const given = { producer_code: "PROD-4711", api_key: "Zq7xSecretZq7x" }
-export const carrier_id = "naic:12345"
+export const carrierId = "naic:12345"
 
 /** A carrier that asks for a producer code and a key. */
 export const appointing = (rest: Partial<CarrierAdapter> = {}, character: Character = {}) =>
-  prompt(carrier_id, offers(), { ...character, rest: { connection: fields, ...rest } })
+  prompt(carrierId, offers(), { ...character, rest: { connection: fields, ...rest } })
 
 /** The connection of the world's organization to the carrier, in live. */
 export const place = Effect.map(World, ({ organization }) => ({
   organization_id: organization.id,
   environment: "live" as const,
-  carrier_id
+  carrier_id: carrierId
 }))
 
 /** The refusal of a call. */

@@ -12,13 +12,13 @@ import { firstOf, withClient } from "./fakeCarrier.ts"
  * XML as a format of requests and answers.
  */
 
-const answered = (text: string | Uint8Array<ArrayBuffer>, content_type = "application/xml") =>
-  new Response(text, { headers: { "content-type": content_type } })
+const answered = (text: string | Uint8Array<ArrayBuffer>, contentType = "application/xml") =>
+  new Response(text, { headers: { "content-type": contentType } })
 
 /** What a schema reads in an answer. */
-const read = <A>(text: string | Uint8Array<ArrayBuffer>, schema: Schema.Decoder<A>, content_type?: string) =>
+const read = <A>(text: string | Uint8Array<ArrayBuffer>, schema: Schema.Decoder<A>, contentType?: string) =>
   withClient(
-    () => answered(text, content_type),
+    () => answered(text, contentType),
     (http) => Effect.flatMap(http.effect.get("/quote"), (answer) => answer.xml(schema))
   )
 

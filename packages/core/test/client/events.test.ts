@@ -8,12 +8,12 @@ const page = (next_cursor: string, ...ids: ReadonlyArray<string>): Step => ({
 })
 
 /** Goes through a feed, and notes each event with the cursor that is to be stored after it. */
-const reading = (feed: EventFeed, at_most = Number.POSITIVE_INFINITY) => {
+const reading = (feed: EventFeed, atMost = Number.POSITIVE_INFINITY) => {
   const note: { readonly seen: Array<string>; ended?: unknown } = { seen: [] }
   const read = async () => {
     for await (const { id } of feed) {
       note.seen.push(`${id} ${feed.cursor}`)
-      if (note.seen.length >= at_most) break
+      if (note.seen.length >= atMost) break
     }
   }
   read().then(

@@ -19,8 +19,8 @@ import {
  */
 
 const standard = (check: (client: Client) => unknown) => expectTypeOf(check).toBeFunction()
-const consent_receipt_id = "receipt-0001"
-const keys = { request_key: "first", consent_receipt_id } as const
+const consentReceiptId = "receipt-0001"
+const keys = { request_key: "first", consent_receipt_id: consentReceiptId } as const
 
 describe("the types of a start", () => {
   it("take the facts of the line, of which any may still be missing", () => {

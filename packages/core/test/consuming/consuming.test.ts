@@ -36,13 +36,13 @@ describe("a consumer", () => {
     Effect.gen(function* () {
       for (const length of [...range(0, 20), 63, 64, 65, 1_000]) {
         const handled: Array<Handled> = []
-        const organization_place = length + 1
-        yield* organization(organization_place)
-        if (length > 0) yield* emit(2 * organization_place, range(1, length))
+        const organizationPlace = length + 1
+        yield* organization(organizationPlace)
+        if (length > 0) yield* emit(2 * organizationPlace, range(1, length))
         const one = yield* host("one", handled)
         const { ready, stop } = yield* one.consume(`after-${length}`)
         yield* ready
-        yield* emit(2 * organization_place, [length + 1])
+        yield* emit(2 * organizationPlace, [length + 1])
         yield* pass(0)
         yield* stop
         assert.deepStrictEqual(places(handled), [length + 1])

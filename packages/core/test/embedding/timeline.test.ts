@@ -39,14 +39,14 @@ describe("the timeline of an embedded service", () => {
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)
-      const by_default = yield* declinedRequest({ on_carrier_exchange })
+      const byDefault = yield* declinedRequest({ on_carrier_exchange })
       assert.notInclude(
-        by_default.timeline.entries.map(({ what }) => what),
+        byDefault.timeline.entries.map(({ what }) => what),
         "exchange"
       )
       assert.deepStrictEqual(
         seen.map(({ outcome, quote_request_id }) => `${outcome} ${quote_request_id}`),
-        [`declined ${by_default.id}`]
+        [`declined ${byDefault.id}`]
       )
       const { timeline } = yield* declinedRequest({ exchange_recording: { live: "all" } })
       assert.include(

@@ -215,11 +215,11 @@ describe("the feed", () => {
   testInWorld(
     "refuses a cursor from before a reset, even if nothing has happened since",
     Effect.gen(function* () {
-      const start_of_all = (yield* events()).next_cursor
+      const startOfAll = (yield* events()).next_cursor
       yield* start()
       const later = (yield* events()).next_cursor
       yield* reset()
-      for (const cursor of [start_of_all, later]) {
+      for (const cursor of [startOfAll, later]) {
         const error = yield* refusal(events({ cursor }))
         assert.deepStrictEqual(
           [error._tag, error.status, error.retry_action],

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Hint } from "../../src/storage/Change.ts"
-import { LongPolls, poll_ms } from "../../src/storage/Hints.ts"
+import { LongPolls, pollMs } from "../../src/storage/Hints.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { cancel, live, pass, pathsOf, read, refusal, reset, start, testInWorld, work } from "../quoting/support.ts"
@@ -194,7 +194,7 @@ describe("a read of a request in progress", () => {
       const { id } = yield* start()
       const reader = yield* reading(id)
       yield* cancel(id)
-      yield* pass(poll_ms - 1)
+      yield* pass(pollMs - 1)
       assert.isFalse(isDone(reader))
       yield* pass(1)
       assert.strictEqual(yield* versionOf(reader), 2)

@@ -30,9 +30,9 @@ const stored = Effect.gen(function* () {
   return page.records
 })
 
-const request_id = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
+const requestId = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 const whole = {
-  tried: { operation: "get_quote", tool: "get_quote", request_ids: [request_id] },
+  tried: { operation: "get_quote", tool: "get_quote", request_ids: [requestId] },
   agent: { name: "An agent", version: "1.2.3" }
 }
 
@@ -93,7 +93,7 @@ describe("a report", () => {
           ...["tried.operation", "tried.request_ids.0", "tried.body"]
         ]
       )
-      const many = { request_ids: Array.from({ length: 21 }, () => request_id) }
+      const many = { request_ids: Array.from({ length: 21 }, () => requestId) }
       assert.deepStrictEqual(pathsOf(yield* refusal(send({ tried: many }))), ["tried.request_ids"])
       assert.deepStrictEqual(pathsOf(yield* refusal(send({ summary: "" }))), ["summary"])
       yield* send({ summary: "s".repeat(200), expected: "", actual: "a".repeat(2_000) })
@@ -114,7 +114,7 @@ describe("a report", () => {
   testInWorld(
     "is refused with the required type of each wrong field",
     Effect.gen(function* () {
-      const error = yield* refusal(send({ summary: 1, tried: { request_ids: request_id } }))
+      const error = yield* refusal(send({ summary: 1, tried: { request_ids: requestId } }))
       assert.deepStrictEqual(error.field_errors, [
         { path: "summary", message: "Must be text of 1 to 200 characters." },
         { path: "tried.request_ids", message: "Must be a list." }

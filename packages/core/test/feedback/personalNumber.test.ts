@@ -107,7 +107,7 @@ describe("the filter for personal numbers", () => {
     ["a license cut short", "drivers lic. A1234567", "drivers_license"],
     ["a dashed license of Maryland", "A-123-456-789-012", "drivers_license"],
     ["British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
-  ])("refuses %s", (_, text, refused_as) => assert.strictEqual(find(text), refused_as))
+  ])("refuses %s", (_, text, refusedAs) => assert.strictEqual(find(text), refusedAs))
 
   it("finds a national ID with any separators, in any digits, with invisible characters in between", () => {
     fc.assert(
@@ -142,9 +142,9 @@ describe("the filter for personal numbers", () => {
         fc.integer({ min: 1, max: 90 }),
         (parts, cue, distance) => {
           const between = " ".repeat(distance)
-          const refused_as = distance <= 48 ? "national_id" : null
-          assert.strictEqual(find(`${cue}${between}${parts.join("")}`), refused_as)
-          assert.strictEqual(find(`${parts.join("")}${between}${cue}`), refused_as)
+          const refusedAs = distance <= 48 ? "national_id" : null
+          assert.strictEqual(find(`${cue}${between}${parts.join("")}`), refusedAs)
+          assert.strictEqual(find(`${parts.join("")}${between}${cue}`), refusedAs)
         }
       )
     )

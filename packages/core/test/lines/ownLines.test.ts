@@ -334,10 +334,10 @@ describe("a line of the host's own", () => {
       yield* advance(1)
       yield* runDue
       const { quotes } = yield* read(id)
-      const quote_id = quotes[0]?.id ?? assert.fail("has no quote")
+      const quoteId = quotes[0]?.id ?? assert.fail("has no quote")
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
       assert.strictEqual((yield* there(read(id))).quote_request.line, "bicycle")
-      assert.strictEqual((yield* there(getQuote(quote_id))).id, quote_id)
+      assert.strictEqual((yield* there(getQuote(quoteId))).id, quoteId)
       assert.lengthOf((yield* there(list())).quote_requests, 1)
       const allowed_values = ["personal_auto", "renters", "pet"]
       const refusals = [yield* refusal(there(list({ line: "bicycle" }))), yield* refusal(there(startBicycle()))]
@@ -346,7 +346,7 @@ describe("a line of the host's own", () => {
         assert.deepStrictEqual(field_errors, [{ path: "line", message, allowed_values }])
       }
       yield* there(forceExpiry())
-      assert.strictEqual((yield* there(getQuote(quote_id))).status, "inactive")
+      assert.strictEqual((yield* there(getQuote(quoteId))).status, "inactive")
       assert.include(
         (yield* there(feed())).map(({ type, line }) => `${line} ${type}`),
         "bicycle quote.expired"

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import type { StandardLineName } from "../../src/lines/standard.ts"
-import { minute_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { minuteMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
@@ -121,7 +121,7 @@ describe("a carrier's ask", () => {
 
   {
     const later: Array<CarrierAsk> = []
-    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minute_ms })), {
+    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minuteMs })), {
       rest: {
         refresh: (ask) =>
           Effect.sync(() => {
@@ -136,7 +136,7 @@ describe("a carrier's ask", () => {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
         yield* start({ line: "renters" }, live)
-        yield* pass(2 * minute_ms)
+        yield* pass(2 * minuteMs)
         const [first] = lasting.asks
         const [second] = later
         assert.deepInclude(second?.facts, { effective_date: "2026-11-21" })

@@ -8,7 +8,7 @@ import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.t
 import * as Quotewire from "../../src/layer.ts"
 import { directoryWorkspace } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { second_ms } from "../../src/wire/Timestamp.ts"
+import { secondMs } from "../../src/wire/Timestamp.ts"
 import { canary, refreshes, replies } from "./canaries.ts"
 import { callbackOf, carrier, readCallback, type ScriptedCarrier } from "./carriers.ts"
 import { eraseRequest, storedTexts } from "./erasing.ts"
@@ -62,7 +62,7 @@ export const options = {
  * Words that are read but not kept: the choices of a question; the number of an ask, whose keyed hash is kept; and the reason in a
  * refreshed offer, which that of the refresh replaces.
  */
-const not_kept = /^canary_(?:reply_questions_allowed_values|reply_ref|refresh_offer_reason)$/
+const notKept = /^canary_(?:reply_questions_allowed_values|reply_ref|refresh_offer_reason)$/
 
 const wordsIn = (text: string): ReadonlyArray<string> => [...new Set(text.match(canary))].sort()
 
@@ -90,15 +90,15 @@ export const story = (inClear: Effect.Effect<string, unknown>): InWorld<void> =>
       message: "canary_early"
     })
     yield* Effect.flip(Quotewire.carrierCallback("calls", unknown))
-    yield* after(5 * second_ms)
+    yield* after(5 * secondMs)
     const first = yield* opened
-    yield* after(100 * second_ms)
-    yield* after(3_600 * second_ms)
+    yield* after(100 * secondMs)
+    yield* after(3_600 * secondMs)
     assert.deepStrictEqual(wordsIn(yield* inClear), [])
     const said = [...replies, ...refreshes].flatMap(({ words }) => words)
     const kept = new Set([...first, ...(yield* opened)])
     assert.deepStrictEqual(
-      said.filter((word) => !kept.has(word)).filter((word) => !not_kept.test(word)),
+      said.filter((word) => !kept.has(word)).filter((word) => !notKept.test(word)),
       []
     )
     assert.isAbove(wordsIn(JSON.stringify(yield* read(id, live))).length, 10)
@@ -106,7 +106,7 @@ export const story = (inClear: Effect.Effect<string, unknown>): InWorld<void> =>
     yield* eraseRequest(id)
     assert.deepStrictEqual(wordsIn(JSON.stringify(yield* read(id, live))), [])
     assert.deepStrictEqual(yield* opened, [])
-    yield* after(600 * second_ms)
+    yield* after(600 * secondMs)
     assert.deepStrictEqual(wordsIn(yield* inClear), [])
     assert.deepStrictEqual(yield* opened, [])
   })

@@ -7,15 +7,15 @@ import { live, outcomes, pass, read, runDue, start, testInWorld } from "./suppor
 
 /* A dead host holds its jobs until their leases expire; then another host finds that they were cut off. */
 
-const lease_ms = 30_000
-const longest_pause_ms = 10_000
+const leaseMs = 30_000
+const longestPauseMs = 10_000
 
 /** A host that runs what is due and dies while it waits for a carrier. It releases nothing. */
 const workAndDie = Effect.gen(function* () {
   const host = yield* Effect.forkChild(runDue)
   yield* pass(0)
   yield* Fiber.interrupt(host)
-  yield* pass(lease_ms)
+  yield* pass(leaseMs)
 })
 
 const inWorldOfDeaths = (...all: ReadonlyArray<ScriptedCarrier>) => ({
@@ -36,7 +36,7 @@ describe("an ask that was cut off by the end of its process", () => {
         const { id } = yield* start({}, live)
         yield* workAndDie
         yield* runDue
-        yield* pass(longest_pause_ms)
+        yield* pass(longestPauseMs)
         yield* runDue
         assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["once no_answer timeout"])
@@ -56,12 +56,12 @@ describe("an ask that was cut off by the end of its process", () => {
         yield* workAndDie
         yield* runDue
         assert.lengthOf(scripted.asks, 1)
-        yield* pass(longest_pause_ms)
+        yield* pass(longestPauseMs)
         yield* workAndDie
         assert.lengthOf(scripted.asks, 2)
         assert.strictEqual(scripted.asks[0]?.ask.idempotency_key, scripted.asks[1]?.ask.idempotency_key)
         yield* runDue
-        yield* pass(longest_pause_ms)
+        yield* pass(longestPauseMs)
         yield* runDue
         assert.lengthOf(scripted.asks, 2)
         assert.deepStrictEqual(yield* outcomes(id), ["deadly no_answer carrier_error"])
@@ -86,7 +86,7 @@ describe("an ask that was cut off by the end of its process", () => {
         const { id } = yield* start({}, live)
         yield* workAndDie
         yield* runDue
-        yield* pass(longest_pause_ms)
+        yield* pass(longestPauseMs)
         yield* runDue
         assert.lengthOf(innocent.asks, 2)
         assert.deepStrictEqual(yield* outcomes(id), ["innocent quoted"])
@@ -120,7 +120,7 @@ describe("an ask that was cut off by the end of its process", () => {
         yield* workAndDie
         yield* runDue
         assert.strictEqual(polls, 1)
-        yield* pass(longest_pause_ms)
+        yield* pass(longestPauseMs)
         if (deaths === 2) yield* workAndDie
         yield* runDue
         assert.strictEqual(polls, 2)

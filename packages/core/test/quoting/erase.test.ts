@@ -12,7 +12,7 @@ import { everyLine, personalTexts } from "../access/persons.ts"
 import { logOf } from "../carriers/support.ts"
 import { carriers, offer, offers, prompt, silent, unavailable } from "./carriers.ts"
 import {
-  about_pet,
+  aboutPet,
   by,
   countsOf,
   environments,
@@ -48,17 +48,17 @@ const states = [
   ["collecting", [silent("a")], ["in_progress", "collecting"], ["failed", "consent_withdrawn"]],
   [
     "with its first quotes",
-    [prompt("a", offers(about_pet)), silent("b")],
+    [prompt("a", offers(aboutPet)), silent("b")],
     ["in_progress", "quotes_arriving"],
     ["failed", "consent_withdrawn"]
   ],
   [
     "with a carrier's question",
-    [prompt("a", offers(about_pet)), prompt("b", question)],
+    [prompt("a", offers(aboutPet)), prompt("b", question)],
     ["action_required", "carrier_question"],
     ["failed", "consent_withdrawn"]
   ],
-  ["completed", [prompt("a", offers(about_pet))], ["completed", "quotes_ready"], ["completed", "quotes_ready"]],
+  ["completed", [prompt("a", offers(aboutPet))], ["completed", "quotes_ready"], ["completed", "quotes_ready"]],
   [
     "failed",
     [prompt("a", unavailable("maintenance"))],

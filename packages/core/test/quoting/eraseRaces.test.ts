@@ -6,11 +6,11 @@ import type { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { callbackOf, callingBack, carriers, offers, polled, prompt, slow, unavailable } from "./carriers.ts"
-import { about_pet, by, eraseRequest, storedTexts } from "./erasing.ts"
+import { aboutPet, by, eraseRequest, storedTexts } from "./erasing.ts"
 import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
 describe("an erasure that meets something else", () => {
-  const late = slow("a", 4_000, offers(about_pet), { idempotent: false })
+  const late = slow("a", 4_000, offers(aboutPet), { idempotent: false })
   testInWorld(
     "drops the answer of a carrier that arrives later",
     Effect.gen(function* () {
@@ -66,7 +66,7 @@ describe("an erasure that meets something else", () => {
       between = Effect.orDie(
         Effect.gen(function* () {
           const ref = answering.asks[0]?.ask.idempotency_key ?? ""
-          yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers(about_pet))))
+          yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers(aboutPet))))
         })
       ).pipe(Effect.provideContext(yield* Effect.context<Carriers>()))
       yield* eraseRequest(id)
@@ -82,7 +82,7 @@ describe("an erasure that meets something else", () => {
       assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
     }),
     {
-      ...carriers(prompt("a", offers(about_pet)), answering),
+      ...carriers(prompt("a", offers(aboutPet)), answering),
       around: (storage) => ({
         ...storage,
         commit: (change) => {
@@ -130,12 +130,12 @@ describe("an erasure that meets something else", () => {
   it.effect("goes on where it was if it was stopped anywhere", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
-      let writes_left = Number.POSITIVE_INFINITY
+      let writesLeft = Number.POSITIVE_INFINITY
       const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
       const limited = <A, E>(write: Effect.Effect<A, E>) =>
         Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => {
-          writes_left -= 1
-          return writes_left < 0 ? Effect.fail(unavailable) : write
+          writesLeft -= 1
+          return writesLeft < 0 ? Effect.fail(unavailable) : write
         })
       const around = (storage: Storage["Service"]): Storage["Service"] => ({
         ...storage,
@@ -146,28 +146,28 @@ describe("an erasure that meets something else", () => {
         Effect.scoped(
           Effect.gen(function* () {
             const { organization } = yield* World
-            for (let stops_after = 0; ; stops_after++) {
+            for (let stopsAfter = 0; ; stopsAfter++) {
               const { id } = yield* start({ line: "pet" }, live)
               yield* work
               yield* pass(5_000)
               const eraseOnce = Effect.exit(eraseRequest(id))
-              writes_left = stops_after
+              writesLeft = stopsAfter
               const first = yield* eraseOnce
-              writes_left = Number.POSITIVE_INFINITY
+              writesLeft = Number.POSITIVE_INFINITY
               const second = yield* eraseRequest(id, { by: "the second try" })
               if (first._tag === "Success") {
                 assert.strictEqual(second.already_erased, 1)
-                assert.isAbove(stops_after, 2)
+                assert.isAbove(stopsAfter, 2)
                 break
               }
               assert.strictEqual(second.erased, 1)
-              assert.strictEqual(second.requests[0]?.by, stops_after === 0 ? "the second try" : by)
+              assert.strictEqual(second.requests[0]?.by, stopsAfter === 0 ? "the second try" : by)
               assert.strictEqual((yield* eraseRequest(id)).already_erased, 1)
               assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
             }
           })
         ),
-        world({ ...carriers(prompt("a", offers(about_pet))), around })
+        world({ ...carriers(prompt("a", offers(aboutPet))), around })
       )
     })
   )

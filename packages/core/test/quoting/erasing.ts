@@ -60,7 +60,7 @@ export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceI
 })
 
 /** A carrier's texts that name the person's pet. */
-export const about_pet = offer({ conditions: ["For Wuschelbart"], evidence_label: "Wuschelbart's price" })
+export const aboutPet = offer({ conditions: ["For Wuschelbart"], evidence_label: "Wuschelbart's price" })
 export const question: CarrierReply = {
   kind: "question",
   questions: [{ path: "application.pets.0.weight", label: "How heavy is Wuschelbart?", allowed_values: [] }]

@@ -7,7 +7,7 @@ import type { Revision, Served } from "../../src/calls/Revision.ts"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { Carriers } from "../../src/quoting/asking/Carriers.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
-import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
 import { callbackOf, callingBack, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
 import { logOf, logOfRequest, only } from "./log.ts"
@@ -94,8 +94,8 @@ describe("the log, when an adapter fails elsewhere,", () => {
     ],
     [
       "refresh",
-      2 * minute_ms,
-      prompt("broken", offers(offer({ refresh_after_ms: minute_ms })), { rest: { refresh: throwing } })
+      2 * minuteMs,
+      prompt("broken", offers(offer({ refresh_after_ms: minuteMs })), { rest: { refresh: throwing } })
     ]
   ]
   for (const [where, millis, broken] of elsewhere) {
@@ -198,12 +198,12 @@ describe("the log, when an answer is refused,", () => {
     ],
     ["nothing", undefined, "The answer must be an object."]
   ] as const) {
-    const broken = prompt("broken", offers(offer({ refresh_after_ms: minute_ms })))
+    const broken = prompt("broken", offers(offer({ refresh_after_ms: minuteMs })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
     testInWorld(
       `to \`refresh\`, for ${what}`,
       Effect.gen(function* () {
-        const { lines } = yield* logOfRequest({}, 2 * minute_ms)
+        const { lines } = yield* logOfRequest({}, 2 * minuteMs)
         assert.include(String(only(lines, refused).annotations.broken_rules), rule)
       }),
       carriers(broken)

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { carriers, prompt } from "./carriers.ts"
 import { live, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
@@ -37,7 +37,7 @@ describe("a live carrier that nobody asked before the deadline", () => {
         const { id } = yield* start({}, live)
         yield* pass(10)
         yield* stop
-        yield* pass(2 * minute_ms)
+        yield* pass(2 * minuteMs)
         hold.isHeld = false
         yield* run
         yield* pass(5_000)

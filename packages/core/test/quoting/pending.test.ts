@@ -91,8 +91,8 @@ describe("a carrier that is polled", () => {
   }
 })
 
-const hear = (carrier_id: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
-  Effect.flatMap(Carriers, (all) => all.callback(carrier_id, callbackOf(ref, reply, genuine)))
+const hear = (carrierId: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
+  Effect.flatMap(Carriers, (all) => all.callback(carrierId, callbackOf(ref, reply, genuine)))
 
 describe("a carrier that calls back", () => {
   {

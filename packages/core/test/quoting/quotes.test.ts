@@ -67,8 +67,8 @@ describe("a quote", () => {
       `${line}: reads as expired from the moment it expires, exactly as it will be stored`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
-        const left_ms = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
-        yield* pass(left_ms - 1)
+        const leftMs = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
+        yield* pass(leftMs - 1)
         assert.deepStrictEqual(yield* getQuote(first.id), first)
         yield* pass(1)
         // Nobody has run the job: storage still holds version 1.
@@ -280,9 +280,9 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
   const scripted = prompt("looks", offers(offer({ refresh_after_ms: 120_000 })), {
     ...character,
     rest: {
-      refresh: (_, offer_ref) =>
+      refresh: (_, offerRef) =>
         Effect.flatMap(Clock.currentTimeMillis, (at) => {
-          looks.push(offer_ref)
+          looks.push(offerRef)
           times.push((at - beginning) / 1_000)
           const next = found(looks.length)
           return "kind" in next ? Effect.succeed(next) : next

@@ -70,7 +70,7 @@ export const startOf = (changes: { readonly line?: StandardLineName; readonly [f
   }
 }
 let keys = 0
-let keys_elsewhere = 0
+let keysElsewhere = 0
 
 /** Starts a request with this very input. */
 export const startWith = (input: unknown, options?: CallOptions) =>
@@ -206,7 +206,7 @@ export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = 
       call: (operation, input, options = {}) =>
         there.call(operation, input, {
           key: keys[options.environment ?? "sandbox"].server,
-          ...(operation.idempotent && { idempotency_key: `elsewhere-${++keys_elsewhere}` }),
+          ...(operation.idempotent && { idempotency_key: `elsewhere-${++keysElsewhere}` }),
           ...options
         })
     }

@@ -4,9 +4,9 @@ import * as QuoteRequest from "../../src/quoting/QuoteRequest.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
 
 const name = (id: string) => ({ id, name: `The ${id}` })
-const quote_id = (n: number) => QuoteId.make(`qt_${String(n).padStart(26, "0")}`)
+const quoteId = (n: number) => QuoteId.make(`qt_${String(n).padStart(26, "0")}`)
 const question = { outcome: "needs_information", message: "?", missing_facts: ["application.x"] } as const
-const quoted = { outcome: "quoted", quote_ids: [quote_id(1)] } as const
+const quoted = { outcome: "quoted", quote_ids: [quoteId(1)] } as const
 const declined = { outcome: "declined", reason: "prior_claims", message: null } as const
 const silent = { outcome: "no_answer", reason: "carrier_error" } as const
 
@@ -180,8 +180,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 )
 
 const outcomeOf = (kind: number, n: number): Outcome =>
-  [{ outcome: "quoted" as const, quote_ids: [quote_id(n), quote_id(n + 1)] }, declined, silent, question][kind] ??
-  silent
+  [{ outcome: "quoted" as const, quote_ids: [quoteId(n), quoteId(n + 1)] }, declined, silent, question][kind] ?? silent
 
 const finals = new Set([
   "quote_request.completed",

@@ -8,9 +8,9 @@ import type { Risk } from "../../src/rating/Variable.ts"
 export const plansOf = (line: string): ReadonlyMap<string, RatePlan> =>
   new Map(fictionalPlans.filter((plan) => plan.line === line).map((plan) => [plan.carrier.id, plan]))
 
-export const planOf = (carrier_id: string, line: string): RatePlan => {
-  const plan = plansOf(line).get(carrier_id)
-  if (plan === undefined) throw new Error(`${carrier_id} has no plan for ${line}`)
+export const planOf = (carrierId: string, line: string): RatePlan => {
+  const plan = plansOf(line).get(carrierId)
+  if (plan === undefined) throw new Error(`${carrierId} has no plan for ${line}`)
   return plan
 }
 

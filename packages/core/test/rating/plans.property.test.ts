@@ -9,7 +9,7 @@ import { answerOf, riskOf } from "../../src/rating/Answer.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratePlanCarrier } from "../../src/rating/ratePlanCarrier.ts"
 import { lineNamed } from "../lines/applications.ts"
-import { assumed, requested_at, today } from "../sandbox/support.ts"
+import { assumed, requestedAt, today } from "../sandbox/support.ts"
 import { applications, exampleIn, plans } from "./plans.ts"
 
 /** A plan with the price that it gives itself as its example; null if it declines. */
@@ -58,10 +58,10 @@ describe("a rate plan that passes the check", () => {
                 idempotency_key: "key",
                 attempt: 1,
                 scenario: null,
-                requested_at,
-                asked_at: requested_at,
-                now: requested_at,
-                deadline: requested_at + 90_000
+                requested_at: requestedAt,
+                asked_at: requestedAt,
+                now: requestedAt,
+                deadline: requestedAt + 90_000
               })
             )
             if (reply.kind === "declined") {
@@ -83,7 +83,7 @@ describe("a rate plan that passes the check", () => {
               subject_ids,
               handoff_hosts: [],
               secrets: SecretForms.none,
-              now: requested_at
+              now: requestedAt
             })
             assert.isTrue(Result.isSuccess(checked))
           }

@@ -10,7 +10,7 @@ import { planOf } from "./fictional.ts"
 const ask = (carrier: CarrierAdapter, changes: object = {}, parts: Partial<CarrierAsk> = {}) =>
   Effect.runSync(carrier.ask(askFor("renters", { ...reference.renters, ...changes }, parts)))
 
-const in_texas = { address: { state: "TX", zip: "78701" }, type: "apartment" }
+const inTexas = { address: { state: "TX", zip: "78701" }, type: "apartment" }
 
 describe("a carrier made of a rate plan", () => {
   const carrier = ratePlanCarrier(example)
@@ -26,7 +26,7 @@ describe("a carrier made of a rate plan", () => {
   })
 
   it("offers the price of the plan, for as long as the plan says, with its page", () => {
-    const reply = ask(carrier, { dwelling: in_texas })
+    const reply = ask(carrier, { dwelling: inTexas })
     const [offer] = reply.kind === "offers" ? reply.offers : []
     assert.strictEqual(offer?.premium?.amount_minor, Math.round(17_800 * 1.04 * 1.125) + 500)
     assert.strictEqual(offer?.product, "Example Mutual 12-month renters")
@@ -49,7 +49,7 @@ describe("a carrier made of a rate plan", () => {
     ["by a rule", { household: { claims_last_5_years: 3 } }, "prior_claims"],
     [
       "in a state that it does not serve",
-      { dwelling: { ...in_texas, address: { state: "CA", zip: "94110" } } },
+      { dwelling: { ...inTexas, address: { state: "CA", zip: "94110" } } },
       "state_not_served"
     ],
     ["before its first day", { effective_date: today }, "start_date_out_of_range"],
@@ -68,9 +68,9 @@ describe("a carrier made of a rate plan", () => {
       })
     const during = storm(today, today)
     const declined = { kind: "declined", reason: "binding_moratorium", message: "A storm is near." }
-    assert.deepStrictEqual<unknown>(ask(during, { dwelling: in_texas }), declined)
+    assert.deepStrictEqual<unknown>(ask(during, { dwelling: inTexas }), declined)
     assert.strictEqual(ask(during).kind, "offers")
-    assert.strictEqual(ask(storm(addDays(today, 1), addDays(today, 2)), { dwelling: in_texas }).kind, "offers")
+    assert.strictEqual(ask(storm(addDays(today, 1), addDays(today, 2)), { dwelling: inTexas }).kind, "offers")
   })
 
   it("declines a price above its maximum, and raises one below its minimum", () => {

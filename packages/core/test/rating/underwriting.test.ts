@@ -12,9 +12,9 @@ const incidents = (...types: ReadonlyArray<string>) =>
   driver({ incidents: types.map((type) => ({ type, month: monthsAgo(12) })) })
 const prior = (status: string) => ({ ...reference.personal_auto, prior_insurance: { status } })
 
-const auto_ids = [...plansOf("personal_auto").keys()]
-const renters_ids = [...plansOf("renters").keys()]
-const pet_ids = [...plansOf("pet").keys()]
+const autoIds = [...plansOf("personal_auto").keys()]
+const rentersIds = [...plansOf("renters").keys()]
+const petIds = [...plansOf("pet").keys()]
 
 const decline = (line: string) => (id: string, facts: unknown, today: string) =>
   declined(planOf(id, line), { line, facts }, today)
@@ -57,7 +57,7 @@ describe("a car insurer declines", () => {
     [
       "who never had a license",
       driver({ license_status: "never_licensed", years_licensed: 0 }),
-      everyone(auto_ids, "license_status")
+      everyone(autoIds, "license_status")
     ],
     ["a major violation", incidents("major_violation"), { harborline: "driving_record" }],
     ["no two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
@@ -89,7 +89,7 @@ describe("a car insurer declines", () => {
   it.each(rows)("%s", (_, application, expected) => {
     const facts = autoFacts(application)
     assert.deepStrictEqual(
-      declines(auto_ids, (id) => declineAuto(id, facts, today)),
+      declines(autoIds, (id) => declineAuto(id, facts, today)),
       expected
     )
   })
@@ -115,7 +115,7 @@ describe("a renters insurer declines", () => {
   it.each(rows)("%s", (_, application, expected) => {
     const facts = rentersFacts(application)
     assert.deepStrictEqual(
-      declines(renters_ids, (id) => declineRenters(id, facts, today)),
+      declines(rentersIds, (id) => declineRenters(id, facts, today)),
       expected
     )
   })
@@ -133,14 +133,14 @@ describe("a pet insurer declines", () => {
     ["no pet of thirteen, but for that", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
     ["a pet of fourteen", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
     ["no accident cover for age", pet({ age_years: 14 }, "accident_only"), {}],
-    ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(pet_ids, "pet_age_limit")],
-    ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(pet_ids, "pet_age_limit")],
+    ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
+    ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
     ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
   ]
   it.each(rows)("%s", (_, application, expected) => {
     const facts = petFacts(application)
     assert.deepStrictEqual(
-      declines(pet_ids, (id) => declinePet(id, facts, today)),
+      declines(petIds, (id) => declinePet(id, facts, today)),
       expected
     )
   })
@@ -168,14 +168,14 @@ describe("every carrier", () => {
     const auto = { ...autoFacts(reference.personal_auto), effective_date }
     const renters = { ...rentersFacts(reference.renters), effective_date }
     const pet = { ...petFacts(reference.pet), effective_date }
-    for (const id of auto_ids) assert.strictEqual(declineAuto(id, auto, today), expected)
-    for (const id of renters_ids) assert.strictEqual(declineRenters(id, renters, today), expected)
-    for (const id of pet_ids) assert.strictEqual(declinePet(id, pet, today), expected)
+    for (const id of autoIds) assert.strictEqual(declineAuto(id, auto, today), expected)
+    for (const id of rentersIds) assert.strictEqual(declineRenters(id, renters, today), expected)
+    for (const id of petIds) assert.strictEqual(declinePet(id, pet, today), expected)
   })
 })
 
 describe("states", () => {
-  const without = (left_out: ReadonlyArray<string>) => servedStates.filter((state) => !left_out.includes(state))
+  const without = (leftOut: ReadonlyArray<string>) => servedStates.filter((state) => !leftOut.includes(state))
 
   it("are all except those that a carrier excludes", () => {
     assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
@@ -186,11 +186,11 @@ describe("states", () => {
 
   it("each have at least two carriers that quote a clean risk without credit information", () => {
     const clean = {
-      personal_auto: auto_ids.filter(
+      personal_auto: autoIds.filter(
         (id) => id !== "sbx_meridian" && declineAuto(id, autoFacts(reference.personal_auto), today) === null
       ),
-      renters: renters_ids.filter((id) => declineRenters(id, rentersFacts(reference.renters), today) === null),
-      pet: pet_ids.filter((id) => declinePet(id, petFacts(reference.pet), today) === null)
+      renters: rentersIds.filter((id) => declineRenters(id, rentersFacts(reference.renters), today) === null),
+      pet: petIds.filter((id) => declinePet(id, petFacts(reference.pet), today) === null)
     }
     for (const state of servedStates) {
       for (const line of ["personal_auto", "renters", "pet"] as const) {

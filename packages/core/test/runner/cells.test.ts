@@ -9,8 +9,8 @@ import { requests } from "../calls/support.ts"
 import { prompt } from "../quoting/carriers.ts"
 import { list, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
-const hour_ms = 3_600_000
-const minute_ms = 60_000
+const hourMs = 3_600_000
+const minuteMs = 60_000
 
 /** Two cells, each with one of the world's workspaces; one can be lost. */
 const twoCells = () => {
@@ -55,10 +55,10 @@ describe("while a cell is lost", () => {
         state.lost = "one"
         yield* Effect.forkScoped((yield* Retention).forever)
         // The minute that begins an hour begins the next as well: it counts once.
-        yield* pass(hour_ms - 1)
+        yield* pass(hourMs - 1)
         assert.deepStrictEqual(swept, [workspaces.live])
         state.lost = ""
-        yield* pass(minute_ms)
+        yield* pass(minuteMs)
         assert.include(swept, workspaces.sandbox)
       }),
       { around }

@@ -8,7 +8,7 @@ import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, tes
 
 const day = 86_400
 
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 
 /** How often the feed of each workspace was swept, and the workspace in which nothing can be erased. */
 const swept = new Map<string, number>()
@@ -137,7 +137,7 @@ describe("retention", () => {
       const retention = yield* Retention
       yield* Effect.forkScoped(retention.forever)
       assert.lengthOf(yield* feed(live), 1_100)
-      yield* pass(hour_ms)
+      yield* pass(hourMs)
       assert.lengthOf(yield* feed(live), 0)
       assert.strictEqual(yield* count("application", "live"), 1_100)
       yield* pass(2 * day * 1_000)
@@ -152,7 +152,7 @@ describe("retention", () => {
       const { forever } = yield* Retention
       for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
       swept.clear()
-      yield* pass(2 * hour_ms - 1)
+      yield* pass(2 * hourMs - 1)
       const { workspaces } = (yield* World).organization
       assert.deepStrictEqual(swept, new Map([workspaces.sandbox, workspaces.live].map((id) => [id, 2])))
     }),
@@ -165,14 +165,14 @@ describe("retention", () => {
       const { workspaces } = (yield* World).organization
       yield* Effect.forkScoped((yield* Retention).forever)
       // The minute that begins an hour begins the next as well: it counts once.
-      yield* pass(hour_ms - 1)
+      yield* pass(hourMs - 1)
       for (const [id, other] of [
         [workspaces.sandbox, workspaces.live],
         [workspaces.live, workspaces.sandbox]
       ] as const) {
         sick.id = id
         swept.clear()
-        yield* pass(hour_ms)
+        yield* pass(hourMs)
         assert.deepStrictEqual(swept, new Map([[other, 1]]))
       }
       sick.id = null

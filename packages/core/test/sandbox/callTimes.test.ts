@@ -22,7 +22,7 @@ import {
 const year = 31_536_000
 
 /** A start whose body takes its time to arrive. */
-const slowStart = (after_ms: number) =>
+const slowStart = (afterMs: number) =>
   Effect.gen(function* () {
     const { keys } = yield* World
     const reply = yield* Pipeline.call(operations.startQuoteRequest, {
@@ -30,7 +30,7 @@ const slowStart = (after_ms: number) =>
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },
       idempotency_key: null,
-      input: Effect.delay(Effect.succeed(startOf({ request_key: "slow" })), after_ms)
+      input: Effect.delay(Effect.succeed(startOf({ request_key: "slow" })), afterMs)
     })
     return Json.decode(reply.json)
   })

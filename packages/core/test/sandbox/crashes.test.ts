@@ -114,7 +114,7 @@ const overtaken = {
 const noneAhead: ReturnType<Storage["Service"]["claim"]> = Effect.succeed({ jobs: [], next_due_at: null, busy: true })
 
 const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
-  let offset_ms = 0
+  let offsetMs = 0
   return {
     ...storage,
     claim: (query) =>
@@ -131,15 +131,15 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
     commit: (change) =>
       Effect.suspend(() => {
         // Read first: when the answer is handled, another host may have moved the clock on.
-        const before_ms = offset_ms
+        const beforeMs = offsetMs
         return Effect.tap(storage.commit(change), () => {
-          const moved_ms = change.clock_offset_ms ?? before_ms
+          const movedMs = change.clock_offset_ms ?? beforeMs
           for (const { occurred_at } of change.events) {
             // Real time stands still.
-            overtaken.late_ms = Math.max(overtaken.late_ms, beginning + moved_ms - occurred_at)
+            overtaken.late_ms = Math.max(overtaken.late_ms, beginning + movedMs - occurred_at)
           }
-          if (moved_ms === before_ms) return Effect.void
-          offset_ms = moved_ms
+          if (movedMs === beforeMs) return Effect.void
+          offsetMs = movedMs
           const isFirst = Deferred.doneUnsafe(overtaken.moved, Exit.void)
           return isFirst ? Deferred.await(overtaken.goesOn) : Deferred.succeed(overtaken.goesOn, undefined)
         })
@@ -172,25 +172,25 @@ const joined = {
 }
 
 const joining = (storage: Storage["Service"]): Storage["Service"] => {
-  let offset_ms = 0
+  let offsetMs = 0
   return {
     ...storage,
     claim: (query) =>
       Effect.tap(storage.claim(query), ({ jobs: [first] }) => {
         // The other request is first due a second after its start, before the jobs that are claimed here.
-        const starts_due_at = beginning + offset_ms + 1_000
-        const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > starts_due_at
+        const startsDueAt = beginning + offsetMs + 1_000
+        const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > startsDueAt
         if (joined.isStarted || !isAhead) return Effect.void
         joined.isStarted = true
         return Effect.ignore(joined.other)
       }),
     commit: (change) =>
       Effect.map(storage.commit(change), () => {
-        const before_ms = offset_ms
-        offset_ms = change.clock_offset_ms ?? offset_ms
+        const beforeMs = offsetMs
+        offsetMs = change.clock_offset_ms ?? offsetMs
         for (const { occurred_at } of change.events) {
           // Real time stands still. The clock moves with the change, so it may not have been past an event before.
-          joined.late_ms = Math.max(joined.late_ms, beginning + before_ms - occurred_at)
+          joined.late_ms = Math.max(joined.late_ms, beginning + beforeMs - occurred_at)
         }
       })
   }

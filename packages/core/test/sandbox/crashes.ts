@@ -5,13 +5,13 @@ import { advance, beginning, feed, start } from "../quoting/support.ts"
 import { create, endpoints } from "../webhooks/support.ts"
 import * as Hosts from "./hosts.ts"
 
-const event_types = [
+const eventTypes = [
   ...["queued", "updated", "completed", "failed", "incomplete"].map((type) => `quote_request.${type}`),
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
 
 /** Subscribes the endpoint to everything. */
-export const subscribe = create({ event_types }, { idempotency_key: "subscribe" })
+export const subscribe = create({ event_types: eventTypes }, { idempotency_key: "subscribe" })
 /** Starts the nth request, once. */
 export const startNth = (nth: number) =>
   start({ line: "renters", scenario: "quotes_ready", request_key: `start-${nth}` })
@@ -43,7 +43,7 @@ export const service = Effect.fnUntraced(function* (
   const outcome = Effect.gen(function* () {
     // Whoever has died is started again: each is called once.
     for (const _ of hosts) yield* ending(call(feed()))
-    yield* pass(Hosts.paused_ms)
+    yield* pass(Hosts.pausedMs)
     for (let nth = 0; nth < 12; nth++) yield* pass(5_000)
     const events = yield* ending(call(feed()))
     const { workspace } = yield* ending(call(advance(1, { idempotency_key: "last" })))

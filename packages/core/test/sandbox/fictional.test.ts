@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/carriers/Carrier.ts"
 import { check } from "../../src/carriers/Offer.ts"
-import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
+import { signatureHeader } from "../../src/carriers/SignedCallbacks.ts"
 import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "../lines/applications.ts"
-import { askFor, carriers, carriersOf, reference, requested_at, servedBy, zipOf } from "./support.ts"
+import { askFor, carriers, carriersOf, reference, requestedAt, servedBy, zipOf } from "./support.ts"
 
 const all = Effect.runSync(carriers)
 
@@ -125,7 +125,7 @@ const offersOf = (ask: CarrierAsk): ReadonlyArray<readonly [CarrierAdapter, Carr
   })
 
 describe("a callback", () => {
-  const ask = askFor("personal_auto", reference.personal_auto, { now: requested_at + 20_000 })
+  const ask = askFor("personal_auto", reference.personal_auto, { now: requestedAt + 20_000 })
   const sent = Effect.suspend(
     () => meridian?.simulation?.callback(ask, ask.idempotency_key) ?? Effect.die("no callback")
   )
@@ -149,10 +149,10 @@ describe("a callback", () => {
         altered[i] = (altered[i] ?? 0) ^ 1
         assert.isNull(yield* read(meridian, headers, altered))
       }
-      const signature = String(headers[signature_header])
+      const signature = String(headers[signatureHeader])
       const other = signature.startsWith("0") ? `1${signature.slice(1)}` : `0${signature.slice(1)}`
       for (const wrong of [other, "", "zz", signature.slice(2)]) {
-        assert.isNull(yield* read(meridian, { ...headers, [signature_header]: wrong }, body))
+        assert.isNull(yield* read(meridian, { ...headers, [signatureHeader]: wrong }, body))
       }
       assert.isNull(yield* read(meridian, {}, body))
       assert.isNull(yield* read(bluefern, headers, body))

@@ -39,17 +39,17 @@ export interface Host {
 }
 
 /** How many calls of storage are under way: time stands still for them where storage takes real time. */
-let under_way = 0
+let underWay = 0
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
 /** Waits in real time until no call of storage is under way, and nothing that has come of the last is. */
 export const still = Effect.gen(function* () {
-  for (let quiet = 0; quiet < 3; quiet = under_way === 0 ? quiet + 1 : 0) yield* turn
+  for (let quiet = 0; quiet < 3; quiet = underWay === 0 ? quiet + 1 : 0) yield* turn
 })
 
 /** Longer than a lease, and than a caller waits: others do what it was at before it goes on. */
-export const paused_ms = 75_000
+export const pausedMs = 75_000
 
 const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
 
@@ -60,17 +60,17 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
   const clock = yield* Clock.Clock
   let isReady = false
   let isDead = false
-  let goes_on_at = 0
+  let goesOnAt = 0
 
   const dies = Effect.suspend(() => {
     isDead = true
     return Effect.andThen(Deferred.succeed(died, undefined), Effect.never)
   })
   const pauses = Effect.sync(() => {
-    goes_on_at = clock.currentTimeMillisUnsafe() + paused_ms
+    goesOnAt = clock.currentTimeMillisUnsafe() + pausedMs
   })
   const runs = Effect.suspend(() =>
-    isDead ? Effect.never : Effect.sleep(Math.max(0, goes_on_at - clock.currentTimeMillisUnsafe()))
+    isDead ? Effect.never : Effect.sleep(Math.max(0, goesOnAt - clock.currentTimeMillisUnsafe()))
   )
   const through = Effect.fnUntraced(function* <A, E>(operation: Operation, call: Effect.Effect<A, E>) {
     if (!isReady) return yield* call
@@ -79,11 +79,11 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
     if (fault === "dies before") yield* dies
     if (fault === "storage fails before") return yield* unavailable
     if (fault === "pauses before") yield* Effect.andThen(pauses, runs)
-    under_way++
+    underWay++
     const exit = yield* Effect.ensuring(
       Effect.exit(call),
       Effect.sync(() => {
-        under_way--
+        underWay--
       })
     )
     if (fault === "dies after") yield* dies

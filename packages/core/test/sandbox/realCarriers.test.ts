@@ -43,7 +43,7 @@ const test = (name: string, body: InWorld<unknown>, ...all: ReadonlyArray<Pick<R
 
 describe("an advance of the clock", () => {
   {
-    const takes_its_time = slow("slow", 6_000, offers(), { idempotent: false })
+    const takesItsTime = slow("slow", 6_000, offers(), { idempotent: false })
     test(
       "waits in real time for the answer of a carrier that is asked on the way",
       Effect.gen(function* () {
@@ -52,11 +52,11 @@ describe("an advance of the clock", () => {
         assert.isAtLeast(took, 6)
         assert.isBelow(took, 8)
         assert.deepStrictEqual(yield* outcomesOf(id), ["slow quoted"])
-        assert.lengthOf(takes_its_time.asks, 1)
+        assert.lengthOf(takesItsTime.asks, 1)
         const [created] = (yield* feed()).filter(({ type }) => type === "quote.created")
         assert.strictEqual(created?.occurred_at, "2026-11-20T12:00:07.000Z")
       }),
-      takes_its_time
+      takesItsTime
     )
   }
 
@@ -96,17 +96,17 @@ describe("an advance of the clock", () => {
   }
 
   {
-    const calls_back = kinds["calls back"]?.("calls-back", 3_000)
-    if (calls_back === undefined) throw new Error("There is no such kind of carrier")
+    const callsBack = kinds["calls back"]?.("calls-back", 3_000)
+    if (callsBack === undefined) throw new Error("There is no such kind of carrier")
     test(
       "continues as soon as a carrier has called back",
       Effect.gen(function* () {
-        yield* connected([calls_back])
+        yield* connected([callsBack])
         const { id } = yield* start()
         assert.isBelow(yield* secondsOf(advanceInRealTime(3_600)), 6)
         assert.deepStrictEqual(yield* outcomesOf(id), ["calls-back quoted"])
       }),
-      calls_back
+      callsBack
     )
   }
 
@@ -169,7 +169,7 @@ describe("an advance of the clock", () => {
   }
 
   {
-    const takes_its_time = slow("slow", 14_000)
+    const takesItsTime = slow("slow", 14_000)
     test(
       "logs the carriers that it waits for, what is left and how fast it runs, and again while it still waits",
       Effect.gen(function* () {
@@ -184,7 +184,7 @@ describe("an advance of the clock", () => {
           assert.deepStrictEqual([typeof jobs, typeof jobs_per_second], ["number", "number"])
         }
       }),
-      takes_its_time
+      takesItsTime
     )
   }
 
@@ -224,20 +224,20 @@ describe("an advance of the clock", () => {
   }
 
   {
-    const takes_its_time = slow("slow", 9_000, offers(), { idempotent: false })
+    const takesItsTime = slow("slow", 9_000, offers(), { idempotent: false })
     testInWorld(
       "waits for an ask that another host makes",
       Effect.gen(function* () {
-        const there = yield* anotherHost(carriers(takes_its_time))
+        const there = yield* anotherHost(carriers(takesItsTime))
         yield* (yield* there(Runner.use(Effect.succeed))).forever
         const { id } = yield* start()
         yield* pass(3_000)
-        assert.lengthOf(takes_its_time.asks, 1)
+        assert.lengthOf(takesItsTime.asks, 1)
         yield* advanceInRealTime(3_600)
         assert.deepStrictEqual(yield* outcomesOf(id), ["slow quoted"])
-        assert.lengthOf(takes_its_time.asks, 1)
+        assert.lengthOf(takesItsTime.asks, 1)
       }),
-      carriers(takes_its_time)
+      carriers(takesItsTime)
     )
   }
 

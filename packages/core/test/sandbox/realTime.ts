@@ -47,27 +47,27 @@ export const real = (id: string, behavior: Behavior, character: Character = {}):
   let service: Carriers["Service"] | undefined
   const note = ({ idempotency_key }: CarrierAsk, reply: CarrierReply) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const wait_ms =
+      const waitMs =
         reply.kind === "pending" ? reply.poll_after_ms : "retry_after_ms" in reply ? reply.retry_after_ms : null
-      resting.set(idempotency_key, now + (wait_ms ?? 0))
+      resting.set(idempotency_key, now + (waitMs ?? 0))
       if (reply.kind === "offers") offered += 1
       return reply
     })
-  const callBack = (ref: string, after_ms: number) =>
+  const callBack = (ref: string, afterMs: number) =>
     Effect.forkDetach(
       Effect.delay(
         Effect.suspend(() => {
           offered += 1
           return service?.callback(id, callbackOf(ref, offers())) ?? Effect.void
         }),
-        after_ms
+        afterMs
       )
     )
   const called = Effect.fnUntraced(function* (ask: CarrierAsk) {
     const nth = (calls.get(ask.idempotency_key) ?? 0) + 1
     calls.set(ask.idempotency_key, nth)
-    const too_early_ms = (resting.get(ask.idempotency_key) ?? 0) - (yield* Clock.currentTimeMillis)
-    if (too_early_ms > 0) early.push(too_early_ms)
+    const tooEarlyMs = (resting.get(ask.idempotency_key) ?? 0) - (yield* Clock.currentTimeMillis)
+    if (tooEarlyMs > 0) early.push(tooEarlyMs)
     const { after_ms, calls_back_after_ms, reply } = behavior(nth, ask)
     yield* Effect.sleep(after_ms)
     if (calls_back_after_ms !== undefined) yield* callBack(ask.idempotency_key, calls_back_after_ms)

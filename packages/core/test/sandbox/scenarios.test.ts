@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { catalogue, parse } from "../../src/carriers/Scenario.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
-import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import timelines from "../scenarios.json" with { type: "json" }
-import { askFor, carriers, carriersOf, reference, requested_at } from "./support.ts"
+import { askFor, carriers, carriersOf, reference, requestedAt } from "./support.ts"
 
 interface Row {
   readonly t: number
@@ -19,7 +19,7 @@ interface Said {
   readonly reply: CarrierReply
 }
 
-const max_polls = 30
+const maxPolls = 30
 
 /** Plays the engine's part towards one carrier, without the engine's deadline. */
 const play = Effect.fnUntraced(function* (carrier: CarrierAdapter, first: CarrierAsk) {
@@ -45,12 +45,12 @@ const play = Effect.fnUntraced(function* (carrier: CarrierAdapter, first: Carrie
       reply = heard.reply
     } else {
       assert.isTrue(poll_after_ms >= 2_000 && poll_after_ms <= 10_000, `polls after ${poll_after_ms} ms`)
-      if (polls >= max_polls) return null
+      if (polls >= maxPolls) return null
       ask = { ...ask, now: ask.now + poll_after_ms }
       reply = yield* carrier.poll?.(ask, ref) ?? Effect.succeed(reply)
     }
   }
-  return { ask, reply, at_ms: ask.now - requested_at } satisfies Said
+  return { ask, reply, at_ms: ask.now - requestedAt } satisfies Said
 })
 
 const words: { readonly [kind in CarrierReply["kind"]]: string } = {
@@ -64,8 +64,8 @@ const words: { readonly [kind in CarrierReply["kind"]]: string } = {
 const start = (rows: ReadonlyArray<Row>, scenario: string): number =>
   scenario === "waits_in_queue" ? 300 : (rows[1]?.t ?? 1)
 
-const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: string, start_s: number) {
-  const ask = askFor(line, reference[line], { scenario: parse(scenario), asked_at: requested_at + start_s * second_ms })
+const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: string, startS: number) {
+  const ask = askFor(line, reference[line], { scenario: parse(scenario), asked_at: requestedAt + startS * secondMs })
   const all = carriersOf(yield* carriers, line)
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
@@ -82,10 +82,10 @@ describe("scenario", () => {
           )
           const heard = yield* playAll(line, scenario, start(rows, scenario))
           const actual = heard.map(([{ carrier }, said]) => {
-            const late = said === null || said.at_ms > (start(rows, scenario) + 59) * second_ms
+            const late = said === null || said.at_ms > (start(rows, scenario) + 59) * secondMs
             return late
               ? `60 ${carrier.id} no_answer`
-              : `${said.at_ms / second_ms} ${carrier.id} ${words[said.reply.kind]}`
+              : `${said.at_ms / secondMs} ${carrier.id} ${words[said.reply.kind]}`
           })
           assert.deepStrictEqual(actual.toSorted(), expected.toSorted())
         })
@@ -97,7 +97,7 @@ describe("scenario", () => {
     Effect.gen(function* () {
       for (const line of lineNames) {
         const heard = yield* playAll(line, "late_answer", 1)
-        assert.strictEqual(heard.at(-1)?.[1]?.at_ms, 90 * second_ms)
+        assert.strictEqual(heard.at(-1)?.[1]?.at_ms, 90 * secondMs)
         assert.strictEqual(heard.at(-1)?.[1]?.reply.kind, "offers")
       }
     })
@@ -109,8 +109,8 @@ describe("scenario", () => {
         const rows: ReadonlyArray<Row> = timelines.scenarios.quote_expires_soon[line]
         const heard = yield* playAll(line, "quote_expires_soon", 1)
         const actual = heard.map(([{ carrier }, said]) => {
-          const expires_at = said?.reply.kind === "offers" ? said.reply.offers[0]?.expires_at : null
-          return `${carrier.id} ${(toMillis(expires_at ?? "1970-01-01T00:00:00.000Z") - requested_at) / second_ms}`
+          const expiresAt = said?.reply.kind === "offers" ? said.reply.offers[0]?.expires_at : null
+          return `${carrier.id} ${(toMillis(expiresAt ?? "1970-01-01T00:00:00.000Z") - requestedAt) / secondMs}`
         })
         const expected = rows.flatMap(({ note, t }) =>
           note.endsWith("expired") ? [`${note.slice(0, note.indexOf(" "))} ${t}`] : []
@@ -132,8 +132,8 @@ describe("scenario", () => {
               assert.isUndefined(offer.refresh_after_ms)
               continue
             }
-            assert.strictEqual(said.at_ms + (offer.refresh_after_ms ?? 0), 600 * second_ms)
-            const now = requested_at + 600 * second_ms
+            assert.strictEqual(said.at_ms + (offer.refresh_after_ms ?? 0), 600 * secondMs)
+            const now = requestedAt + 600 * secondMs
             const changed = yield* carrier.refresh?.({ ...said.ask, now }, offer.offer_ref) ?? Effect.die("no refresh")
             if (scenario === "quote_withdrawn") {
               assert.deepStrictEqual(changed, { kind: "withdrawn" })

@@ -13,12 +13,12 @@ import type { StandardLineName } from "../../src/lines/standard.ts"
 import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
 import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
 import { dayOf } from "../../src/wire/CalendarDay.ts"
-import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { lineNamed } from "../lines/applications.ts"
 
 /** When every quote request of these tests was made. */
-export const requested_at = toMillis("2026-11-20T12:00:00.000Z")
-export const today = dayOf(requested_at)
+export const requestedAt = toMillis("2026-11-20T12:00:00.000Z")
+export const today = dayOf(requestedAt)
 
 /** Facts as the engine has them: read, checked and completed. */
 export const assumed = (name: StandardLineName, application: unknown): Assumed => {
@@ -65,11 +65,11 @@ export const reference = {
   }
 } as const
 
-const first_zip3: { readonly [state: string]: ReadonlyArray<ReadonlyArray<string>> } = zip3File.states
+const firstZip3: { readonly [state: string]: ReadonlyArray<ReadonlyArray<string>> } = zip3File.states
 
 /** The reference place of a state: one where the territory changes nothing. */
 export const zipOf = (state: string): string => {
-  const [from = "000", to = from] = first_zip3[state]?.[0] ?? []
+  const [from = "000", to = from] = firstZip3[state]?.[0] ?? []
   for (let zip3 = Number(from); zip3 <= Number(to); zip3++) {
     if ((7 * zip3 + 3) % 5 === 2) return `${String(zip3).padStart(3, "0")}01`
   }
@@ -78,7 +78,7 @@ export const zipOf = (state: string): string => {
 
 /** An ask for an application, made one second after its start. */
 export const askFor = (line: StandardLineName, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
-  const asked_at = parts.asked_at ?? requested_at + second_ms
+  const asked_at = parts.asked_at ?? requestedAt + secondMs
   const { facts, assumptions } = assumed(line, application)
   return {
     line,
@@ -89,17 +89,17 @@ export const askFor = (line: StandardLineName, application: unknown, parts: Part
     idempotency_key: "3xk9w2m7q4t8v5c1z6",
     attempt: 1,
     scenario: null,
-    requested_at,
+    requested_at: requestedAt,
     asked_at,
     now: asked_at,
-    deadline: asked_at + 59 * second_ms,
+    deadline: asked_at + 59 * secondMs,
     ...parts
   }
 }
 
 /** The states in which a fictional carrier offers a line. */
-export const servedBy = (carrier_id: string, line: StandardLineName): ReadonlyArray<string> =>
-  fictionalPlans.find((plan) => plan.line === line && plan.carrier.id === carrier_id)?.states ?? []
+export const servedBy = (carrierId: string, line: StandardLineName): ReadonlyArray<string> =>
+  fictionalPlans.find((plan) => plan.line === line && plan.carrier.id === carrierId)?.states ?? []
 
 const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 

@@ -85,8 +85,8 @@ const recorded = Effect.scoped(
   })
 )
 
-const replayed = (base_url: string, cassette: unknown, more: object = {}) =>
-  CarrierContract.cases(acme(base_url, more), { renters: facts }, { cassette })
+const replayed = (baseUrl: string, cassette: unknown, more: object = {}) =>
+  CarrierContract.cases(acme(baseUrl, more), { renters: facts }, { cassette })
 
 describe("a cassette", () => {
   it.live(

@@ -41,11 +41,11 @@ const messageOf = ({ run }: CarrierContract.Case): Promise<string | null> =>
 
 describe("the contract of carriers with other facts", () => {
   it("holds for prices that are right for all facts", async () => {
-    assert.isNull(await messageOf(caseOf(pricing((contents_usd) => Money.rounded(contents_usd / 170)))))
+    assert.isNull(await messageOf(caseOf(pricing((contentsUsd) => Money.rounded(contentsUsd / 170)))))
   })
 
-  const raw = pricing((contents_usd) => ({ amount_minor: contents_usd / 300, currency: "USD" }))
-  const throwing = pricing((contents_usd) => Money.dollars(contents_usd / 300))
+  const raw = pricing((contentsUsd) => ({ amount_minor: contentsUsd / 300, currency: "USD" }))
+  const throwing = pricing((contentsUsd) => Money.dollars(contentsUsd / 300))
 
   it("finds a price that is a fraction of a cent for some of them, and names the fact and the rule", async () => {
     const message = (await messageOf(caseOf(raw))) ?? "kept"

@@ -5,7 +5,7 @@ import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
 import type { Entry } from "../../src/timeline/Entry.ts"
 import { type TimelineOptions, Timelines } from "../../src/timeline/Timelines.ts"
-import { minute_ms, second_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { minuteMs, secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { all, testRecorded } from "../carriers/onRecord.ts"
 import { carrier, carriers, declined, offer, offers, prompt, silent, unavailable } from "../quoting/carriers.ts"
 import { by, eraseRequest } from "../quoting/erasing.ts"
@@ -65,7 +65,7 @@ describe("the timeline of a request", () => {
         yield* work
         yield* create({ event_types: ["quote_request.queued", "quote_request.completed"] }, live)
         const { id } = yield* start({}, { ...live, transport })
-        yield* pass(10 * second_ms)
+        yield* pass(10 * secondMs)
         assert.deepStrictEqual(yield* told(id), [
           "call start_quote_request 202",
           "event quote_request.queued",
@@ -157,7 +157,7 @@ describe("the timeline of a request", () => {
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
-      yield* pass(2 * minute_ms)
+      yield* pass(2 * minuteMs)
       const found = yield* told(id)
       assert.includeMembers(found, [
         "ask broken 1 unavailable unreadable_answer",
@@ -172,7 +172,7 @@ describe("the timeline of a request", () => {
     }),
     [
       prompt("broken", offers(offer({ term_months: 7 }))),
-      prompt("acme", offers(offer({ refresh_after_ms: minute_ms })), {
+      prompt("acme", offers(offer({ refresh_after_ms: minuteMs })), {
         rest: { refresh: () => Effect.succeed({ kind: "withdrawn" }) }
       })
     ]
@@ -183,7 +183,7 @@ describe("the timeline of a request", () => {
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
-      yield* pass(second_ms)
+      yield* pass(secondMs)
       yield* eraseRequest(id)
       const found = yield* told(id)
       assert.deepStrictEqual(found.slice(-5), [
@@ -218,7 +218,7 @@ describe("the timeline of a request", () => {
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
-      yield* pass(second_ms)
+      yield* pass(secondMs)
       const { entries, incomplete } = yield* timeline(id, { limit: 1_000 })
       assert.include(incomplete, "quote")
       assert.isAbove(entries.filter(({ what }) => what === "quote").length, 100)

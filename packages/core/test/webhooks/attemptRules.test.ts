@@ -6,10 +6,10 @@ import * as Delivery from "../../src/webhooks/records/Delivery.ts"
 import * as EndpointHealth from "../../src/webhooks/records/EndpointHealth.ts"
 import * as Subscription from "../../src/webhooks/records/EventSubscription.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
-import { day_ms, hour_ms } from "../../src/wire/Timestamp.ts"
+import { dayMs, hourMs } from "../../src/wire/Timestamp.ts"
 
 const id = SubscriptionId.make("sub_00000000000000000000000001")
-const began = day_ms * 10_000
+const began = dayMs * 10_000
 
 const subscription = Subscription.change(
   Subscription.createUnfinished({
@@ -51,7 +51,7 @@ const endedOf = (
   { schedule_step, answer, hours, takes_ms }: Attempt,
   delivery: Delivery.KeptDelivery
 ): EndedAttempt => {
-  const attempted_at = began + hours * hour_ms
+  const attempted_at = began + hours * hourMs
   const outcome: Delivery.AttemptOutcome = {
     attempted_at,
     ended_at: attempted_at + takes_ms,

@@ -224,12 +224,12 @@ describe("the endpoint of a result", () => {
   )
 })
 
-const workspace_id = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
-const subscription_id = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
+const workspaceId = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
+const subscriptionId = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
 const eventOf = (place: number) => `evt_${`${place}`.padStart(26, "0")}`
 
 const subscription = Subscription.createUnfinished({
-  id: subscription_id,
+  id: subscriptionId,
   environment: "live",
   url: "https://hooks.acme.dev/",
   event_types: [],
@@ -248,14 +248,20 @@ const outcome: Delivery.AttemptOutcome = {
 }
 
 const deliveryOf = (place: number) =>
-  Delivery.make({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
+  Delivery.make({
+    subscription_id: subscriptionId,
+    event_id: eventOf(place),
+    event_type: "webhook.test",
+    payload: "{}",
+    at: 0
+  })
 
 /** Three attempts that are over: the first is being written to a storage whose commit waits for a gate, the others wait. */
 const three = Effect.gen(function* () {
   const storage = yield* Storage
   const deliveries = [1, 2, 3].map(deliveryOf)
   const writes = [Subscription.toStored(subscription), ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))]
-  yield* storage.commit(Change.make(workspace_id, { writes, jobs: deliveries.map(manualJob) }))
+  yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))
   const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
   const gate = yield* Latch.make()
   const begun = yield* Latch.make()
@@ -271,13 +277,16 @@ const three = Effect.gen(function* () {
   })
   const attempt = (job: ClaimedJob, index: number) => {
     const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
-    return Effect.forkChild(write({ job, schedule_step: 1, delivery, subscription_id, outcome, now: 1 }), {
-      startImmediately: true
-    })
+    return Effect.forkChild(
+      write({ job, schedule_step: 1, delivery, subscription_id: subscriptionId, outcome, now: 1 }),
+      {
+        startImmediately: true
+      }
+    )
   }
   const log = Effect.forEach([1, 2, 3], (place) =>
     Effect.map(
-      storage.get({ workspace_id, kind: "delivery", id: Delivery.idOf(subscription_id, eventOf(place)) }),
+      storage.get({ workspace_id: workspaceId, kind: "delivery", id: Delivery.idOf(subscriptionId, eventOf(place)) }),
       (stored) => Option.map(stored, (record) => Delivery.kind.value(record).status)
     )
   ).pipe(Effect.map((all) => all.map(Option.getOrNull)))
@@ -299,7 +308,7 @@ describe("two hosts that commit results of one endpoint in turn", () => {
         Subscription.toStored(subscription),
         ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
       ]
-      yield* storage.commit(Change.make(workspace_id, { writes, jobs: deliveries.map(manualJob) }))
+      yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))
       const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
       const refused: Array<string> = []
       const watched: StorageService = {
@@ -310,10 +319,10 @@ describe("two hosts that commit results of one endpoint in turn", () => {
       for (const [index, job] of jobs.entries()) {
         const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
         const write = hosts[index % 2] ?? assert.fail("expected two hosts")
-        yield* write({ job, schedule_step: 1, delivery, subscription_id, outcome, now: 1 })
+        yield* write({ job, schedule_step: 1, delivery, subscription_id: subscriptionId, outcome, now: 1 })
       }
       assert.deepStrictEqual(refused, [])
-      const kept = yield* storage.get({ workspace_id, kind: "endpoint_health", id: subscription_id })
+      const kept = yield* storage.get({ workspace_id: workspaceId, kind: "endpoint_health", id: subscriptionId })
       assert.strictEqual(Option.getOrNull(kept)?.version, places.length)
     }).pipe(Effect.provide(MemoryStorage.layer), Effect.scoped)
   )

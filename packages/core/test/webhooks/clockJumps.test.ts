@@ -3,17 +3,17 @@ import { Effect } from "effect"
 import { advance, type InWorld, pass, runDue, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, health, list, log, type Script, testWebhooks } from "./support.ts"
 
-const hour_s = 3_600
-const day_s = 86_400
-const event_types = ["quote_request.queued", "quote_request.updated", "quote_request.completed", "quote.created"]
+const hourS = 3_600
+const dayS = 86_400
+const eventTypes = ["quote_request.queued", "quote_request.updated", "quote_request.completed", "quote.created"]
 
 /** Moves the clock by days and lets everything be attempted that comes due; takes fourteen seconds of real time. */
 type Days = (days: number) => InWorld<void>
 
 const inSteps: Days = (days) =>
   Effect.gen(function* () {
-    for (let passed_s = 0; passed_s < days * day_s; passed_s += hour_s) {
-      yield* advance(hour_s)
+    for (let passedS = 0; passedS < days * dayS; passedS += hourS) {
+      yield* advance(hourS)
       yield* runDue
     }
     yield* pass(14_000)
@@ -23,14 +23,14 @@ const inSteps: Days = (days) =>
 const inOneJump: Days = (days) =>
   Effect.gen(function* () {
     const stop = yield* work
-    yield* advance(days * day_s)
+    yield* advance(days * dayS)
     for (let turns = 0; turns < 400; turns++) yield* pass(10)
     yield* stop
   })
 
 /** The log of a week, without the names of events: delivery can turn off within its second part. */
 const week = Effect.fnUntraced(function* (pass: Days) {
-  const { id } = yield* create({ event_types })
+  const { id } = yield* create({ event_types: eventTypes })
   yield* start({ scenario: "quotes_ready" })
   yield* pass(4)
   for (let requests = 0; requests < 3; requests++) yield* start({ scenario: "quotes_ready" })
@@ -65,12 +65,12 @@ const scripts: { readonly [name: string]: () => Script } = {
 
 for (const [name, script] of Object.entries(scripts)) {
   describe(`an endpoint that ${name}`, () => {
-    let small_steps: unknown
+    let smallSteps: unknown
     testWebhooks(
       "gets deliveries in small steps",
       () =>
         Effect.gen(function* () {
-          small_steps = yield* week(inSteps)
+          smallSteps = yield* week(inSteps)
         }),
       script()
     )
@@ -78,7 +78,7 @@ for (const [name, script] of Object.entries(scripts)) {
       "gets the same deliveries in one jump",
       () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* week(inOneJump), small_steps)
+          assert.deepStrictEqual(yield* week(inOneJump), smallSteps)
         }),
       { ...script(), send_takes_ms: () => 3 }
     )

@@ -19,7 +19,7 @@ import {
 const live = { environment: "live" } as const
 
 const failing = { send: () => answered(500) }
-const start_waiting = start({ scenario: "waits_in_queue" })
+const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("a host that dies", () => {
   testWebhooks(
@@ -99,7 +99,7 @@ describe("a host that dies while it disables a subscription", () => {
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
-        for (let i = 0; i < 3; i++) yield* start_waiting
+        for (let i = 0; i < 3; i++) yield* startWaiting
         yield* runDue
         host.isDying = true
         assert.strictEqual((yield* refusal(disable(id)))._tag, "internal_error")
@@ -176,7 +176,7 @@ describe("a reset", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         yield* rotate(id)
-        for (let i = 0; i < 4; i++) yield* start_waiting
+        for (let i = 0; i < 4; i++) yield* startWaiting
         yield* runDue
         const before = yield* log(id)
         const { next_cursor } = yield* pageOf(id, 2)
@@ -193,7 +193,7 @@ describe("a reset", () => {
         yield* advance(86_400)
         yield* runDue
         assert.lengthOf(endpoints.sent, count)
-        yield* start_waiting
+        yield* startWaiting
         assert.lengthOf(yield* log(id), 1)
         assert.lengthOf((yield* pageOf(id, 2, next_cursor)).deliveries, 0)
       }),
@@ -205,10 +205,10 @@ describe("a reset", () => {
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         yield* advance(5 * 86_400)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.strictEqual((yield* health(id)).state, "disabled")
         yield* refusal(create({}, { idempotency_key: "one" }))
@@ -216,7 +216,7 @@ describe("a reset", () => {
         assert.deepStrictEqual([(yield* health(id)).state, (yield* health(id)).last_attempt], ["healthy", null])
         const late = yield* refusal(create({}, { idempotency_key: "one" }))
         assert.deepStrictEqual([late._tag, late.retry_action], ["conflict", "use_new_request_key"])
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.strictEqual((yield* only(id)).status, "retrying")
       }),
@@ -228,7 +228,7 @@ describe("a reset", () => {
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
-        yield* start_waiting
+        yield* startWaiting
         yield* work
         yield* TestClock.adjust(2_000)
         yield* reset()

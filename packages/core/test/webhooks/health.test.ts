@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type AttemptOutcome, shut_off_after_ms } from "../../src/webhooks/records/Delivery.ts"
+import { type AttemptOutcome, shutOffAfterMs } from "../../src/webhooks/records/Delivery.ts"
 import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/records/EndpointHealth.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
@@ -109,8 +109,8 @@ describe("the health of a subscription", () => {
       // A success that is told late forgets the failures between, but never that the endpoint fails.
       assert.include([20, 30], health.failing_since, String(order))
     }
-    assert.isFalse(isShutOff(inOrder, 20 + shut_off_after_ms - 1))
-    assert.isTrue(isShutOff(inOrder, 20 + shut_off_after_ms))
+    assert.isFalse(isShutOff(inOrder, 20 + shutOffAfterMs - 1))
+    assert.isTrue(isShutOff(inOrder, 20 + shutOffAfterMs))
   })
 })
 

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { advance, feed, pass, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, log, testWebhooks } from "./support.ts"
 
-const event_types = [
+const eventTypes = [
   "quote_request.queued",
   "quote_request.updated",
   "quote_request.completed",
@@ -20,7 +20,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
     "arrives in feed order, even if some POSTs take longer",
     () =>
       Effect.gen(function* () {
-        const { id } = yield* create({ event_types })
+        const { id } = yield* create({ event_types: eventTypes })
         yield* work
         yield* start({ line: "personal_auto", scenario: "quotes_ready" })
         yield* pass(100)
@@ -48,7 +48,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
     () =>
       Effect.gen(function* () {
         // A request is accepted before the clock is moved.
-        const { id } = yield* create({ event_types: event_types.filter((type) => type !== "quote_request.queued") })
+        const { id } = yield* create({ event_types: eventTypes.filter((type) => type !== "quote_request.queued") })
         yield* start({ scenario: "quotes_ready" })
         yield* work
         yield* advance(60)
@@ -57,7 +57,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
           (yield* log(id)).map(({ event_id, attempts }) => [event_id, attempts.map(({ attempted_at }) => attempted_at)])
         )
         // The log has the newest attempt of an event first.
-        const due = attempts.map((event_id) => times.get(event_id)?.pop() ?? assert.fail("not in the log"))
+        const due = attempts.map((eventId) => times.get(eventId)?.pop() ?? assert.fail("not in the log"))
         assert.isAtLeast(due.length, 14)
         assert.deepStrictEqual(due, due.toSorted())
       }),

@@ -4,7 +4,7 @@ import type { Storage } from "../../src/storage/Storage.ts"
 import { anotherHost, feed, start } from "../quoting/support.ts"
 import { create, disable, log, only, testWebhooks, update } from "./support.ts"
 
-const other_url = "https://hooks.acme.dev/other"
+const otherUrl = "https://hooks.acme.dev/other"
 
 /** What was read of who receives. */
 const reads: Array<string> = []
@@ -60,7 +60,7 @@ describe("an event", () => {
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost({ webhooks: layer })
       const { id: disabled } = yield* create()
-      const { id: changed } = yield* create({ url: other_url })
+      const { id: changed } = yield* create({ url: otherUrl })
       yield* start()
       yield* elsewhere(disable(disabled))
       yield* elsewhere(update(changed, { event_types: ["quote.created"] }))
@@ -79,7 +79,7 @@ describe("an event", () => {
         reads.length = 0
         for (let i = 0; i < 3; i++) yield* start()
         assert.deepStrictEqual(reads, [])
-        yield* update(id, { url: other_url })
+        yield* update(id, { url: otherUrl })
         yield* start()
         assert.include(reads, "recipients")
         reads.length = 0

@@ -17,8 +17,8 @@ const published = {
   body: '{"test": 2432232314}',
   signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 }
-const other_secret = Signature.makeSecret(new Uint8Array(32).fill(7))
-const third_secret = Signature.makeSecret(new Uint8Array(32).fill(8))
+const otherSecret = Signature.makeSecret(new Uint8Array(32).fill(7))
+const thirdSecret = Signature.makeSecret(new Uint8Array(32).fill(8))
 
 const macs = {
   "on Node's crypto": NodeCrypto.layerMac,
@@ -69,10 +69,10 @@ for (const [name, layer] of Object.entries(macs)) {
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
-        const entries = (yield* Signature.sign(mac, [other_secret, secret], id, timestamp, body)).split(" ")
+        const entries = (yield* Signature.sign(mac, [otherSecret, secret], id, timestamp, body)).split(" ")
         assert.strictEqual(entries.length, 2)
         assert.strictEqual(entries[1], published.signature)
-        assert.strictEqual(entries[0], yield* Signature.sign(mac, [other_secret], id, timestamp, body))
+        assert.strictEqual(entries[0], yield* Signature.sign(mac, [otherSecret], id, timestamp, body))
       }).pipe(Effect.provide(layer))
     )
 
@@ -140,7 +140,7 @@ describe("other libraries", () => {
             "Webhook-Timestamp": String(now_seconds),
             "Webhook-Signature": library.sign(id, at, body)
           }
-          const verified = await verifyWebhook({ secrets: [other_secret, secret], headers, body, now_seconds })
+          const verified = await verifyWebhook({ secrets: [otherSecret, secret], headers, body, now_seconds })
           assert.deepStrictEqual(verified, { ok: true, id, timestamp: now_seconds })
         }
       }),
@@ -166,11 +166,11 @@ describe("verifying", () => {
   })
 
   it("accepts any entry and any secret", async () => {
-    const both = await delivery([other_secret, published.secret])
-    for (const known of [[published.secret], [other_secret], [third_secret, other_secret]]) {
+    const both = await delivery([otherSecret, published.secret])
+    for (const known of [[published.secret], [otherSecret], [thirdSecret, otherSecret]]) {
       assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: known }), genuine)
     }
-    assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: [third_secret] }), failed("wrong_signature"))
+    assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: [thirdSecret] }), failed("wrong_signature"))
     const mixed = { ...both.headers, "webhook-signature": `v1a,xyz v1,AAAA ${both.headers["webhook-signature"]} v2,zz` }
     assert.deepStrictEqual(await verifyWebhook({ ...both, headers: mixed, secrets: [published.secret] }), genuine)
   })

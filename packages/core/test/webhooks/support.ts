@@ -49,8 +49,8 @@ export const endpoints = (script: Script = {}) => {
     underWay.set(url, now)
     most.set(url, Math.max(now, most.get(url) ?? 0))
   }
-  const after = <A>(takes_ms: number, answer: () => A) =>
-    takes_ms === 0 ? Effect.sync(answer) : Effect.delay(Effect.sync(answer), takes_ms)
+  const after = <A>(takesMs: number, answer: () => A) =>
+    takesMs === 0 ? Effect.sync(answer) : Effect.delay(Effect.sync(answer), takesMs)
   const layer = Layer.succeed(WebhookSender, {
     send: (request) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) => {

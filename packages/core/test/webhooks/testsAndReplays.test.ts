@@ -22,7 +22,7 @@ import {
 
 const key = (idempotency_key: string) => ({ idempotency_key })
 const day = 86_400_000
-const start_waiting = start({ scenario: "waits_in_queue" })
+const startWaiting = start({ scenario: "waits_in_queue" })
 const isDelivery = ({ kind }: { readonly kind: string }) => kind === "delivery"
 
 describe("a test event", () => {
@@ -135,7 +135,7 @@ describe("a replay", () => {
   testWebhooks("sends the same bytes with the same id again at once, as a manual attempt", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
-      yield* start_waiting
+      yield* startWaiting
       yield* runDue
       const { event_id } = yield* only(id)
       yield* advance(3_600)
@@ -164,7 +164,7 @@ describe("a replay", () => {
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         yield* advance(28 * 3_600)
         yield* runDue
@@ -194,7 +194,7 @@ describe("a replay", () => {
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create({ event_types: ["quote.created"] })
-      yield* start_waiting
+      yield* startWaiting
       const { event_id } = yield* only(id)
       const { sandbox } = yield* stranger
       for (const call of [
@@ -213,7 +213,7 @@ describe("a replay", () => {
   testWebhooks("of a cancelled delivery, or by a disabled subscription, is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
-      yield* start_waiting
+      yield* startWaiting
       yield* disable(id)
       const { event_id, status } = yield* only(id)
       assert.strictEqual(status, "cancelled")
@@ -225,26 +225,26 @@ describe("a replay", () => {
   testWebhooks("is limited to five a day for an event; failed calls do not count", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
-      yield* start_waiting
-      const other = yield* start_waiting
+      yield* startWaiting
+      const other = yield* startWaiting
       yield* runDue
       const [second, first] = yield* log(id)
-      const event_id = first?.event_id ?? ""
+      const eventId = first?.event_id ?? ""
       assert.isString(other.id)
-      yield* replay(id, event_id, key("one"))
-      for (let i = 0; i < 9; i++) yield* replay(id, event_id, key("one"))
+      yield* replay(id, eventId, key("one"))
+      for (let i = 0; i < 9; i++) yield* replay(id, eventId, key("one"))
       yield* pass(1_500)
-      for (let i = 0; i < 4; i++) yield* replay(id, event_id)
-      const error = yield* refusal(replay(id, event_id, key("sixth")))
+      for (let i = 0; i < 4; i++) yield* replay(id, eventId)
+      const error = yield* refusal(replay(id, eventId, key("sixth")))
       assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 86_399])
       assert.include(error.message, "5 replays of an event a day")
       yield* replay(id, second?.event_id ?? "")
       yield* advance(2 * 86_400)
-      assert.strictEqual((yield* refusal(replay(id, event_id, key("sixth"))))._tag, "rate_limited")
+      assert.strictEqual((yield* refusal(replay(id, eventId, key("sixth"))))._tag, "rate_limited")
       yield* pass(day - 1_500 - 1)
-      assert.strictEqual((yield* refusal(replay(id, event_id, key("sixth")))).retry_after_seconds, 1)
+      assert.strictEqual((yield* refusal(replay(id, eventId, key("sixth")))).retry_after_seconds, 1)
       yield* pass(1)
-      yield* replay(id, event_id, key("sixth"))
+      yield* replay(id, eventId, key("sixth"))
       yield* runDue
       assert.isAtLeast(endpoints.sent.length, 4)
     })
@@ -271,19 +271,19 @@ describe("tests and replays together", () => {
         const live = { environment: "live" } as const
         const ids = yield* Effect.forEach(Array.from({ length: 6 }), () => Effect.map(create(), ({ id }) => id))
         const { id: there } = yield* create({}, live)
-        yield* start_waiting
-        const event_id = (yield* log(ids[0] ?? ""))[0]?.event_id ?? ""
+        yield* startWaiting
+        const eventId = (yield* log(ids[0] ?? ""))[0]?.event_id ?? ""
         yield* pass(12_345)
         yield* refusal(sendTest("sub_x"))
         for (const id of ids.slice(0, 5)) for (let i = 0; i < 10; i++) yield* sendTest(id)
-        for (let i = 0; i < 5; i++) yield* replay(ids[0] ?? "", event_id)
+        for (let i = 0; i < 5; i++) yield* replay(ids[0] ?? "", eventId)
         for (let i = 0; i < 5; i++) yield* sendTest(there, live)
         for (const call of [sendTest(ids[5] ?? "", key("over")), sendTest(there, { ...live, ...key("over") })]) {
           const error = yield* refusal(call)
           assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 48])
           assert.include(error.message, "60 tests and replays of an integration a minute")
         }
-        assert.strictEqual((yield* refusal(replay(ids[1] ?? "", event_id)))._tag, "rate_limited")
+        assert.strictEqual((yield* refusal(replay(ids[1] ?? "", eventId)))._tag, "rate_limited")
         // Another integration has its own.
         const access = yield* Access
         const { id: organization_id } = yield* access.createOrganization("A stranger")

@@ -25,7 +25,7 @@ const hour = 60 * minute
 const day = 24 * hour
 
 const failing = { send: () => answered(500) }
-const start_waiting = start({ scenario: "waits_in_queue" })
+const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
   testWebhooks(
@@ -34,7 +34,7 @@ describe("five days of failures", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         for (let days = 0; days < 5; days++) {
-          yield* start_waiting
+          yield* startWaiting
           yield* runDue
           yield* advance(86_399)
           yield* runDue
@@ -42,8 +42,8 @@ describe("five days of failures", () => {
         }
         assert.strictEqual((yield* health(id)).state, "failing")
         yield* advance(5)
-        yield* start_waiting
-        yield* start_waiting
+        yield* startWaiting
+        yield* startWaiting
         assert.strictEqual((yield* log(id))[0]?.status, "pending")
         yield* runDue
         const [subscription] = (yield* list()).event_subscriptions
@@ -60,13 +60,13 @@ describe("five days of failures", () => {
         for (const [status] of statuses.slice(2)) assert.include(["cancelled", "failed"], status)
         // Nothing goes there any more: no event, no retry, no test, no replay.
         const count = endpoints.sent.length
-        yield* start_waiting
+        yield* startWaiting
         yield* advance(86_400)
         yield* runDue
         assert.lengthOf(endpoints.sent, count)
         assert.lengthOf(yield* log(id), statuses.length)
-        const event_id = (yield* log(id))[0]?.event_id ?? ""
-        for (const error of [yield* refusal(sendTest(id)), yield* refusal(replay(id, event_id))]) {
+        const eventId = (yield* log(id))[0]?.event_id ?? ""
+        for (const error of [yield* refusal(sendTest(id)), yield* refusal(replay(id, eventId))]) {
           assert.deepStrictEqual([error._tag, error.status, error.retry_action], ["conflict", 409, "none"])
         }
         yield* update(id, { event_types: ["quote_request.queued", "quote.created"] })
@@ -74,7 +74,7 @@ describe("five days of failures", () => {
         const changed = yield* update(id, { url })
         assert.isTrue(changed.delivery_enabled)
         assert.strictEqual((yield* health(id)).state, "failing")
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.lengthOf(endpoints.sent, count + 1)
         assert.strictEqual((yield* log(id))[0]?.status, "retrying")
@@ -90,14 +90,14 @@ describe("five days of failures", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         for (let days = 0; days < 7; days++) {
-          yield* start_waiting
+          yield* startWaiting
           yield* runDue
           yield* advance(86_400)
         }
         assert.isFalse((yield* list()).event_subscriptions[0]?.delivery_enabled)
         yield* reset()
         assert.isTrue((yield* list()).event_subscriptions[0]?.delivery_enabled)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.strictEqual((yield* health(id)).state, "failing")
         assert.strictEqual((yield* log(id))[0]?.status, "retrying")
@@ -111,21 +111,21 @@ describe("five days of failures", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         const enabled = Effect.map(list(), (page) => page.event_subscriptions[0]?.delivery_enabled)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         // The second attempt, after five seconds, succeeds; the next event fails for ever.
         yield* advance(5)
         yield* runDue
         assert.strictEqual((yield* only(id)).status, "succeeded")
         yield* advance(86_400)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         yield* advance(5 * 86_400 - 1)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.isTrue(yield* enabled)
         yield* advance(1)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         assert.isFalse(yield* enabled)
       }),
@@ -168,16 +168,16 @@ describe("turning delivery off", () => {
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         yield* advance(5 * 86_400)
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         const before = yield* log(id)
         assert.isFalse((yield* list()).event_subscriptions[0]?.delivery_enabled)
         yield* advance(1)
         yield* update(id, { url })
-        yield* start_waiting
+        yield* startWaiting
         worker.isBehind = false
         yield* runDue
         const statuses = (yield* log(id)).map(({ status }) => status)
@@ -210,9 +210,9 @@ describe("a subscription that is disabled", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         const other = yield* create()
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
-        yield* start_waiting
+        yield* startWaiting
         assert.deepStrictEqual(
           (yield* log(id)).map(({ status }) => status),
           ["pending", "retrying"]
@@ -226,7 +226,7 @@ describe("a subscription that is disabled", () => {
           ]
         )
         assert.strictEqual((yield* health(id)).state, "disabled")
-        yield* start_waiting
+        yield* startWaiting
         yield* runDue
         yield* advance(86_400)
         yield* runDue

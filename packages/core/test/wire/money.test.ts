@@ -4,9 +4,9 @@ import * as fc from "fast-check"
 import * as Input from "../../src/wire/Input.ts"
 import { cents, dollars, FromCents, FromDollars, FromText, InvalidMoney, parse, rounded } from "../../src/wire/Money.ts"
 
-const max_cents = 1_000_000_000_000
+const maxCents = 1_000_000_000_000
 /** Cents, mostly up to a million dollars, sometimes up to the highest amount. */
-const anyCents = fc.oneof(fc.integer({ min: 0, max: 100_000_000 }), fc.integer({ min: 0, max: max_cents }))
+const anyCents = fc.oneof(fc.integer({ min: 0, max: 100_000_000 }), fc.integer({ min: 0, max: maxCents }))
 /** Tenths of a cent that are not whole cents. */
 const partOfCent = fc.integer({ min: 1, max: 9 }).map((tenth) => tenth / 10)
 
@@ -89,7 +89,7 @@ describe("money from a number", () => {
     for (const [amount, minor] of computed) assert.strictEqual(rounded(amount).amount_minor, minor, `${amount}`)
     fc.assert(
       fc.property(anyCents, partOfCent, (minor, part) => {
-        fc.pre(minor < max_cents)
+        fc.pre(minor < maxCents)
         assert.strictEqual(rounded((minor + part) / 100).amount_minor, part < 0.5 ? minor : minor + 1)
         assert.strictEqual(rounded(minor / 100).amount_minor, minor)
       })

@@ -40,7 +40,7 @@ export interface Settings {
 }
 
 /** The largest size of an answer's headers, in bytes. */
-const max_header_bytes = 16 * 1_024
+const maxHeaderBytes = 16 * 1_024
 
 /** Makes an HTTP client for carriers on Node. All connections end with the scope. */
 export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
@@ -54,7 +54,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
             connections: limitOf(settings),
             pipelining: 1,
             allowH2: false,
-            maxHeaderSize: max_header_bytes,
+            maxHeaderSize: maxHeaderBytes,
             keepAliveTimeout: settings.idle_ms ?? 4_000,
             keepAliveMaxTimeout: settings.idle_ms ?? 4_000
           })
@@ -96,13 +96,13 @@ export const layer = (settings: Settings = {}): Layer.Layer<never> =>
   )
 
 /** Statuses that never have a body. */
-const without_body: ReadonlySet<number> = new Set([204, 205, 304])
+const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Decompresses an answer's body while it is read, as `fetch` does. Bodies with other codings stay as they are. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
   const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")
-  if (!isGzip || without_body.has(status) || status < 200) return response
+  if (!isGzip || withoutBody.has(status) || status < 200) return response
   const body = NodeStream.pipeThroughDuplex(response.stream, {
     evaluate: () => createGunzip(),
     // Reads a little at a time, so that a reader with a size limit stops early.

@@ -15,7 +15,7 @@ export interface Settings extends Dial.TlsSettings {
 }
 
 /** How many addresses of a host one connection tries. */
-const max_addresses = 3
+const maxAddresses = 3
 
 /**
  * Opens connections under the rules for webhooks: checks the URL, resolves its host, checks all its addresses and dials
@@ -55,7 +55,7 @@ export const make = (settings: Settings): buildConnector.connector => {
   return (options, callback) => {
     const go = (found: HostLookUp.Found): void => {
       if (found === "refused") callback(new Dial.DialError("refused_address"), null)
-      else dialFirst(typeof found === "string" ? [] : found.slice(0, max_addresses), options, callback)
+      else dialFirst(typeof found === "string" ? [] : found.slice(0, maxAddresses), options, callback)
     }
     const addresses = find(`${options.protocol}//${options.host ?? options.hostname}/`)?.addresses ?? "refused"
     if (addresses instanceof Promise) void addresses.then(go)

@@ -4,7 +4,7 @@ import { HostError } from "./HostError.ts"
 import { revision } from "./routes.ts"
 
 /** No answer of the API is larger: a page has at most a hundred items, a request at most a thousand quotes. */
-const max_answer_bytes = 32 * 1024 * 1024
+const maxAnswerBytes = 32 * 1024 * 1024
 
 /** The answer of a host: the value and the response that carried it. */
 export interface Answer {
@@ -18,13 +18,13 @@ export interface Answer {
  * Throws an `ApiError` for a refusal, and a `HostError` if the answer does not come from this API.
  */
 export const read = async (response: Response, host: string): Promise<Answer> => {
-  const content_type = response.headers.get("content-type")
-  if (!/^application\/json\s*(?:;|$)/i.test(content_type ?? "")) {
+  const contentType = response.headers.get("content-type")
+  if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
     discard(response)
-    throw unexpected(response, host, ofType(content_type))
+    throw unexpected(response, host, ofType(contentType))
   }
   const text = await textOf(response)
-  if (text === null) throw unexpected(response, host, `more than ${max_answer_bytes} bytes`)
+  if (text === null) throw unexpected(response, host, `more than ${maxAnswerBytes} bytes`)
   const value = parse(text)
   // The connection may have broken, so a retry may help.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
@@ -45,8 +45,8 @@ export const undocumented = (response: Response, host: string, { message, path }
   return unexpected(response, host, `JSON that is not as documented:${place} ${message.replace(/\.$/, "")}`)
 }
 
-const ofType = (content_type: string | null): string =>
-  content_type === null ? "no content type" : `${shortened(content_type)} instead of JSON`
+const ofType = (contentType: string | null): string =>
+  contentType === null ? "no content type" : `${shortened(contentType)} instead of JSON`
 
 /** Truncates text from another program for use in a message. */
 const shortened = (text: string): string => text.slice(0, 100)
@@ -131,7 +131,7 @@ const parse = (text: string): unknown => {
 const textOf = async (response: Response): Promise<string | null> => {
   const length = response.headers.get("content-length")
   const isPlain = length !== null && !response.headers.has("content-encoding")
-  if (isPlain && Number(length) <= max_answer_bytes) return response.text()
+  if (isPlain && Number(length) <= maxAnswerBytes) return response.text()
   if (response.body === null) return ""
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
@@ -140,7 +140,7 @@ const textOf = async (response: Response): Promise<string | null> => {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
     bytes += value.length
-    if (bytes > max_answer_bytes) {
+    if (bytes > maxAnswerBytes) {
       reader.cancel().catch(() => {})
       return null
     }

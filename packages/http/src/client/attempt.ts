@@ -24,8 +24,8 @@ export const attempt = async (
   signal: AbortSignal | undefined
 ): Promise<answer.Answer> => {
   const controller = new AbortController()
-  const at_most_ms = timeout_ms + takes_ms
-  const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)
+  const atMostMs = timeout_ms + takes_ms
+  const timer = setTimeout(() => controller.abort(timedOut(base_url, atMostMs)), atMostMs)
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener("abort", abort, { once: true })
   const init = {
@@ -53,17 +53,17 @@ export const attempt = async (
 const abortOf = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
 
-const timedOut = (base_url: string, at_most_ms: number) =>
+const timedOut = (baseUrl: string, atMostMs: number) =>
   new HostError({
     reason: "timed_out",
-    message: `The host at ${base_url} did not answer within ${at_most_ms} ms.`,
+    message: `The host at ${baseUrl} did not answer within ${atMostMs} ms.`,
     retry_action: "retry"
   })
 
-const unreachable = (base_url: string, cause: Error) =>
+const unreachable = (baseUrl: string, cause: Error) =>
   new HostError({
     reason: "unreachable",
-    message: `Cannot reach the host at ${base_url}${codeOf(cause)}.`,
+    message: `Cannot reach the host at ${baseUrl}${codeOf(cause)}.`,
     retry_action: "retry",
     cause
   })

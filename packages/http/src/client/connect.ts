@@ -40,7 +40,7 @@ export interface ConnectOptions {
 }
 
 /** If a host asks for a longer pause, the call rejects at once with an error that says how long to wait. */
-const longest_pause_ms = 60_000
+const longestPauseMs = 60_000
 
 /**
  * Makes a client for a remote host. It needs only `fetch`, in Node, in browsers and in workers.
@@ -62,10 +62,10 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
     names,
     sleep,
     // Async, so that an input that cannot be sent rejects instead of throwing.
-    call: async (name, input, call_options) => {
+    call: async (name, input, callOptions) => {
       const route = routes[name]
-      const request = requestOf(route, host.key, input, call_options)
-      const { response, value } = await callWithRetries(host, route, request, call_options)
+      const request = requestOf(route, host.key, input, callOptions)
+      const { response, value } = await callWithRetries(host, route, request, callOptions)
       // A check in plain JavaScript may return undefined.
       const wrong = missingField(name, value) ?? host.check_answer(name, value) ?? null
       if (wrong !== null) throw undocumented(response, host.base_url, wrong)
@@ -132,10 +132,10 @@ const callWithRetries = async (
       return await attempt(host, route, request, signal)
     } catch (error) {
       signal?.throwIfAborted()
-      const pause_ms = failures < host.max_retries && mayRetry(route, error) ? retryPause(error, failures) : null
-      if (pause_ms === null || pause_ms > longest_pause_ms) throw error
+      const pauseMs = failures < host.max_retries && mayRetry(route, error) ? retryPause(error, failures) : null
+      if (pauseMs === null || pauseMs > longestPauseMs) throw error
       // A random part, so that callers that failed together do not retry together.
-      await sleep(pause_ms * (1 + Math.random() / 4), signal)
+      await sleep(pauseMs * (1 + Math.random() / 4), signal)
     }
   }
 }

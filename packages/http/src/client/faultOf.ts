@@ -1,5 +1,5 @@
 /** How many nested causes are kept. */
-const max_causes = 5
+const maxCauses = 5
 
 /**
  * Copies an error that `fetch` threw, for use as a cause: name, message, code and stack, and those of its causes.
@@ -9,7 +9,7 @@ const max_causes = 5
  */
 export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error => {
   try {
-    return copyOf(thrown, secrets, max_causes)
+    return copyOf(thrown, secrets, maxCauses)
   } catch {
     return new Error("fetch threw a value that cannot be read.")
   }

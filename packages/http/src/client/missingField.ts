@@ -7,14 +7,14 @@ type Kind = "a list" | "a number" | "text"
  * The fields that `events` and `wait_for_quotes` read. Without a cursor, a feed would read its first page over and over
  * without a pause.
  */
-const fields_read: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {
+const fieldsRead: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {
   list_events: { events: "a list", next_cursor: "text" },
   get_quote_request: { "quote_request.version": "a number", "quote_request.status": "text" }
 }
 
 /** Finds the first field that the client itself needs and that is missing or wrong; null if all are valid. */
 export const missingField = (operation: AnyOperation["name"], answer: unknown): FieldError | null => {
-  for (const [path, kind] of Object.entries(fields_read[operation] ?? {})) {
+  for (const [path, kind] of Object.entries(fieldsRead[operation] ?? {})) {
     if (kindOf(answer, path) !== kind) return { path, message: `Must be ${kind}.` }
   }
   return null

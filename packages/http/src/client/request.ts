@@ -89,12 +89,12 @@ const optionHeaders = (
   { idempotency_key, read_handle }: CallOptions
 ): Record<string, string> => {
   const headers: Record<string, string> = {}
-  const retry_key = idempotency_key ?? (retry === "with_key" ? crypto.randomUUID() : null)
-  if (retry_key !== null) {
-    if (!isHeaderValue(retry_key)) {
+  const retryKey = idempotency_key ?? (retry === "with_key" ? crypto.randomUUID() : null)
+  if (retryKey !== null) {
+    if (!isHeaderValue(retryKey)) {
       throw invalidInput("Idempotency-Key", "Send this header with 1 to 255 visible ASCII characters.")
     }
-    headers["idempotency-key"] = retry_key
+    headers["idempotency-key"] = retryKey
   }
   if (read_handle !== undefined) {
     if (!isHeaderValue(read_handle)) throw notFound()

@@ -20,17 +20,17 @@ export interface ClientRoute {
 const read = (path: string, takes_ms = 0): ClientRoute => ({ method: "GET", path, retry: "always", takes_ms })
 const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", path, retry: "with_key", takes_ms })
 
-const long_poll_ms = 20_000
-const test_ms = 35_000
+const longPollMs = 20_000
+const testMs = 35_000
 /** Advancing the clock returns only after everything that is due has happened. */
-const control_ms = 120_000
+const controlMs = 120_000
 
 /** The route of each operation. */
 export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = {
   get_capabilities: read("/v1/capabilities"),
   // The host recognizes a retry by its request_key.
   start_quote_request: { method: "POST", path: "/v1/quote-requests", retry: "always" },
-  get_quote_request: read("/v1/quote-requests/{id}", long_poll_ms),
+  get_quote_request: read("/v1/quote-requests/{id}", longPollMs),
   list_quote_requests: read("/v1/quote-requests"),
   cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),
@@ -40,7 +40,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   update_event_subscription: { method: "PATCH", path: "/v1/event-subscriptions/{id}", retry: "always" },
   disable_event_subscription: { method: "DELETE", path: "/v1/event-subscriptions/{id}", retry: "always" },
   rotate_event_subscription_secret: command("/v1/event-subscriptions/{id}/rotate"),
-  send_test_event: command("/v1/event-subscriptions/{id}/test", test_ms),
+  send_test_event: command("/v1/event-subscriptions/{id}/test", testMs),
   list_event_deliveries: read("/v1/event-subscriptions/{id}/deliveries"),
   get_event_delivery: read("/v1/event-subscriptions/{id}/deliveries/{event_id}"),
   replay_event_delivery: command("/v1/event-subscriptions/{id}/replay"),
@@ -53,8 +53,8 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_sandbox: read("/v1/sandbox"),
   list_sandbox_scenarios: read("/v1/sandbox/scenarios"),
   select_scenario: command("/v1/sandbox/scenarios"),
-  advance_time: command("/v1/sandbox/time", control_ms),
-  force_expiry: command("/v1/sandbox/expiry", control_ms),
-  replay_events: command("/v1/sandbox/replays", control_ms),
-  reset_sandbox: command("/v1/sandbox/reset", control_ms)
+  advance_time: command("/v1/sandbox/time", controlMs),
+  force_expiry: command("/v1/sandbox/expiry", controlMs),
+  replay_events: command("/v1/sandbox/replays", controlMs),
+  reset_sandbox: command("/v1/sandbox/reset", controlMs)
 }

@@ -1,5 +1,5 @@
 /** A timer with a longer delay fires at once. */
-const longest_timer_ms = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Resolves after a time in milliseconds, at most 24 days. Rejects with the signal's reason when the signal is aborted.
@@ -16,7 +16,7 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
         signal?.removeEventListener("abort", abort)
         resolve()
       },
-      Math.min(ms, longest_timer_ms)
+      Math.min(ms, longestTimerMs)
     )
     signal?.addEventListener("abort", abort, { once: true })
   })

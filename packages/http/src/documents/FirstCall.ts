@@ -1,7 +1,7 @@
 import type { Lines } from "@quotewire/core"
 
 /** A call to paste into a shell: it starts a quote request for the first line of the host. */
-export const text = (base_url: string, key: string, lines: Lines.LineSet): string => {
+export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string => {
   const [first] = lines.values()
   const body = {
     line: first?.name,
@@ -10,7 +10,7 @@ export const text = (base_url: string, key: string, lines: Lines.LineSet): strin
     application: first?.example
   }
   return [
-    `curl -s ${base_url}/v1/quote-requests \\`,
+    `curl -s ${baseUrl}/v1/quote-requests \\`,
     // In double quotes, so that the shell can insert a key.
     `  -H "Authorization: Bearer ${key}" \\`,
     "  -H 'Content-Type: application/json' \\",

@@ -14,12 +14,12 @@ export interface Settings {
 }
 
 /** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
-export const route = (base_url: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
+export const route = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
   Route.make("GET", "/", ({ header, public_path }) =>
     Effect.sync(() => {
       const answer = (header("accept") ?? "").includes("text/html")
-        ? pageOf(public_path, base_url, lines, settings)
-        : textOf(base_url, lines, settings)
+        ? pageOf(public_path, baseUrl, lines, settings)
+        : textOf(baseUrl, lines, settings)
       return { ...answer, headers: { ...answer.headers, vary: "Accept" } }
     })
   )
@@ -36,30 +36,30 @@ const placesOf = ({ mcp_path }: Settings): ReadonlyArray<readonly [string, strin
 
 const key = "$QUOTEWIRE_API_KEY"
 
-const firstCall = (base_url: string, lines: Lines.LineSet): string => FirstCall.text(base_url, key, lines)
+const firstCall = (baseUrl: string, lines: Lines.LineSet): string => FirstCall.text(baseUrl, key, lines)
 
-const pageOf = (public_path: string, base_url: string, lines: Lines.LineSet, settings: Settings): Answer =>
+const pageOf = (publicPath: string, baseUrl: string, lines: Lines.LineSet, settings: Settings): Answer =>
   page(
     200,
     "Quotewire",
     html`<p>${about}</p>
 <table>
 ${placesOf(settings).map(
-  ([name, path]) => html`<tr><td>${name}</td><td><a href="${public_path}${path}"><code>${path}</code></a></td></tr>`
+  ([name, path]) => html`<tr><td>${name}</td><td><a href="${publicPath}${path}"><code>${path}</code></a></td></tr>`
 )}
 </table>
-${settings.rest ? html`<h2>Start a quote request</h2><pre>${firstCall(base_url, lines)}</pre>` : html``}`
+${settings.rest ? html`<h2>Start a quote request</h2><pre>${firstCall(baseUrl, lines)}</pre>` : html``}`
   )
 
-const textOf = (base_url: string, lines: Lines.LineSet, settings: Settings): Answer => ({
+const textOf = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Answer => ({
   status: 200,
   headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
   body: [
     "Quotewire",
     about,
     "",
-    ...placesOf(settings).map(([name, path]) => `${`${name}:`.padEnd(18)}${base_url}${path}`),
-    ...(settings.rest ? ["", "Start a quote request:", "", firstCall(base_url, lines)] : []),
+    ...placesOf(settings).map(([name, path]) => `${`${name}:`.padEnd(18)}${baseUrl}${path}`),
+    ...(settings.rest ? ["", "Start a quote request:", "", firstCall(baseUrl, lines)] : []),
     ""
   ].join("\n")
 })

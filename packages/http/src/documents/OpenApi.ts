@@ -11,7 +11,7 @@ import * as OpenApiWebhooks from "./OpenApiWebhooks.ts"
 /** An OpenAPI 3.1 document. */
 export type Document = Node
 
-export { type Example, type Examples, recorded_at } from "./OpenApiExamples.ts"
+export { type Example, type Examples, recordedAt as recorded_at } from "./OpenApiExamples.ts"
 
 /** The parts of a document that depend on its host. */
 export interface Options {
@@ -34,21 +34,21 @@ export interface Options {
  */
 export const document = (
   operations: ReadonlyArray<OpenApiSchemas.Described>,
-  base_url: string,
+  baseUrl: string,
   options: Options = {}
 ): Document => {
-  const docs_url = options.docs_url ?? `${base_url}/docs`
-  const header_prefix = options.webhook_header_prefix ?? Signature.default_header_prefix
+  const docsUrl = options.docs_url ?? `${baseUrl}/docs`
+  const headerPrefix = options.webhook_header_prefix ?? Signature.defaultHeaderPrefix
   const served = options.served ?? Revision.served
-  const examples = options.examples ?? OpenApiExamples.at_address(base_url)
+  const examples = options.examples ?? OpenApiExamples.atAddress(baseUrl)
   const lines = options.lines ?? Lines.standard
   const schemas = OpenApiSchemas.of(operations, lines, OpenApiWebhooks.schemas)
   const byPath = Map.groupBy(operations, (operation) => operation.route.path)
   const refusals = operations.flatMap((operation) => Array.from(OpenApiOperation.refusals(operation).values()))
   return {
     openapi: "3.1.0",
-    info: info(base_url, served[0].date),
-    servers: [{ url: base_url }],
+    info: info(baseUrl, served[0].date),
+    servers: [{ url: baseUrl }],
     security: [{ bearer: [] }],
     tags: [...OpenApiParts.tags(operations.map((operation) => operation.tag)), OpenApiWebhooks.tag],
     paths: Object.fromEntries(
@@ -62,26 +62,26 @@ export const document = (
         )
       ])
     ),
-    webhooks: OpenApiWebhooks.webhooks(header_prefix, served[0].date, lines),
+    webhooks: OpenApiWebhooks.webhooks(headerPrefix, served[0].date, lines),
     components: {
       schemas: schemas.components,
       responses: Object.fromEntries(
-        refusals.map((codes) => [OpenApiParts.refusalName(codes), OpenApiParts.refusal(codes, served, docs_url)])
+        refusals.map((codes) => [OpenApiParts.refusalName(codes), OpenApiParts.refusal(codes, served, docsUrl)])
       ),
-      parameters: { ...OpenApiParts.parameters(served), ...OpenApiWebhooks.parameters(header_prefix) },
+      parameters: { ...OpenApiParts.parameters(served), ...OpenApiWebhooks.parameters(headerPrefix) },
       headers: OpenApiParts.headers(served),
       securitySchemes: OpenApiParts.securitySchemes
     }
   }
 }
 
-const info = (base_url: string, version: string) => ({
+const info = (baseUrl: string, version: string) => ({
   title: "Quotewire",
   version,
   summary: "Insurance quotes from several carriers.",
   description:
     "A caller sends facts about one person for one insurance line; carriers answer with offers. A quote is an offer of a price and not coverage. Unknown values are null. Readers ignore fields that they do not know.",
-  contact: { name: "Quotewire", url: base_url },
+  contact: { name: "Quotewire", url: baseUrl },
   license: { name: "Apache-2.0", identifier: "Apache-2.0" }
 })
 

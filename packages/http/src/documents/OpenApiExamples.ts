@@ -12,11 +12,11 @@ export interface Example {
 export type Examples = Readonly<Record<string, Example>>
 
 /** The base address in the recorded examples. */
-export const recorded_at = "https://api.quotewire.example"
+export const recordedAt = "https://api.quotewire.example"
 
 /** Recorded answers from a real sandbox (`npm run docs:reference`), with this host's address. */
-export const at_address = (base_url: string): Examples =>
-  JSON.parse(JSON.stringify(recorded).replaceAll(recorded_at, base_url))
+export const atAddress = (baseUrl: string): Examples =>
+  JSON.parse(JSON.stringify(recorded).replaceAll(recordedAt, baseUrl))
 
 /** Makes an example from a schema, without optional fields, for an operation that has no recorded one. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>

@@ -94,11 +94,7 @@ export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<
 export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
 
 /** The response for a refusal with one of these codes, which share a status, with an example of each. */
-export const refusal = (
-  codes: ReadonlyArray<ApiError.ErrorCode>,
-  served: Revision.Served,
-  docs_url: string
-): object => {
+export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revision.Served, docsUrl: string): object => {
   const waits = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
   return {
     description: codes.map((code) => `\`${code}\`: ${ApiError.definitions[code].meaning}`).join(" "),
@@ -111,7 +107,7 @@ export const refusal = (
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/ErrorEnvelope" },
-        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code, served, docs_url) }]))
+        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code, served, docsUrl) }]))
       }
     }
   }
@@ -124,9 +120,9 @@ const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
   }
 }
 
-const example = (code: ApiError.ErrorCode, served: Revision.Served, docs_url: string): ApiError.ErrorEnvelope =>
+const example = (code: ApiError.ErrorCode, served: Revision.Served, docsUrl: string): ApiError.ErrorEnvelope =>
   ApiError.envelope(
     code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),
     "req_01kafzsk000000000000000000",
-    docs_url
+    docsUrl
   )

@@ -11,12 +11,12 @@ export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
 /** The `webhooks` of the document: the request for each event type, and the expected answers. */
 export const webhooks = (
-  header_prefix: string,
+  headerPrefix: string,
   revision: string,
   lines: Lines.LineSet
 ): Readonly<Record<string, object>> => {
   const [line = ""] = lines.keys()
-  return Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, header_prefix, { revision, line }) }]))
+  return Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, headerPrefix, { revision, line }) }]))
 }
 
 type Type = (typeof Event.types)[number]
@@ -27,13 +27,13 @@ interface Shown {
   readonly line: string
 }
 
-const sent = (type: Type, header_prefix: string, example: Shown) => ({
+const sent = (type: Type, headerPrefix: string, example: Shown) => ({
   operationId: `on_${type.replace(".", "_")}`,
   summary: type,
   description: `${Event.meanings[type]} ${type === "webhook.test" ? "" : reading}`.trim(),
   tags: [tag.name],
   security: [],
-  parameters: Object.keys(parameters(header_prefix)).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  parameters: Object.keys(parameters(headerPrefix)).map((name) => ({ $ref: `#/components/parameters/${name}` })),
   requestBody: { required: true, content: { "application/json": bodyOf(type, example) } },
   responses: answers
 })
@@ -51,9 +51,9 @@ const answers = {
 }
 
 /** The headers of a delivery: the standard ones, and the same values under the provider's prefix. */
-export const parameters = (header_prefix: string): Readonly<Record<string, object>> =>
+export const parameters = (headerPrefix: string): Readonly<Record<string, object>> =>
   Object.fromEntries(
-    ["webhook-", header_prefix].flatMap((prefix) =>
+    ["webhook-", headerPrefix].flatMap((prefix) =>
       headers.map(({ name, ...rest }) => [`${prefix}${name}`, { name: `${prefix}${name}`, in: "header", ...rest }])
     )
   )

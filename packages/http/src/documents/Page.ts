@@ -30,12 +30,12 @@ pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background
 @media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
 /** The SHA-256 hash of the style. If it is wrong, browsers ignore the style, and a test fails. */
-const style_hash = "fpIF6+Ujgh//Vc3cnBz6iv6pj2r80gR45DUbPQ6SAmw="
+const styleHash = "fpIF6+Ujgh//Vc3cnBz6iv6pj2r80gR45DUbPQ6SAmw="
 
 /** The content security policy of a page: its own style only, no scripts and no other resources. */
 const policy = [
   "default-src 'none'",
-  `style-src 'sha256-${style_hash}'`,
+  `style-src 'sha256-${styleHash}'`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'"

@@ -39,7 +39,7 @@ export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
   Effect.suspend(() => Effect.orDie(Effect.fromResult(read(settings))))
 
 /** The path of an address, such as `/insurance`; empty if it has none. */
-export const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
+export const pathOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
 
 const readOrigin = (name: keyof Addresses, origin: string) => named(name, HttpAddress.readOrigin(origin))
 

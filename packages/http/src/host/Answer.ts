@@ -41,11 +41,11 @@ export interface Refusals {
  *
  * Sets `Retry-After` (in seconds) if the refusal has a retry time, and `WWW-Authenticate` with a 401.
  */
-export const refusal = (error: ApiError.ApiError, request_id: string, { docs_url, revision }: Refusals): Answer => {
+export const refusal = (error: ApiError.ApiError, requestId: string, { docs_url, revision }: Refusals): Answer => {
   const headers: Record<string, string> = { ...apiHeaders, "service-version": error.revision ?? revision }
   if (error.retry_after_seconds !== null) headers["retry-after"] = String(error.retry_after_seconds)
   if (error.status === 401) headers["www-authenticate"] = "Bearer"
-  return { status: error.status, headers, body: JSON.stringify(ApiError.envelope(error, request_id, docs_url)) }
+  return { status: error.status, headers, body: JSON.stringify(ApiError.envelope(error, requestId, docs_url)) }
 }
 
 /** An answer without a body. */

@@ -88,11 +88,11 @@ export class Exchange {
   /** When it arrived, by `performance.now()`; 0 if not measured. */
   readonly began_ms: number
 
-  constructor(request_id: Ids.RequestId, headers: Exchange["headers"], name: string, began_ms: number) {
-    this.request_id = request_id
+  constructor(requestId: Ids.RequestId, headers: Exchange["headers"], name: string, beganMs: number) {
+    this.request_id = requestId
     this.headers = headers
     this.name = name
-    this.began_ms = began_ms
+    this.began_ms = beganMs
   }
 }
 
@@ -110,12 +110,12 @@ export const make = Effect.fnUntraced(function* <R>(
 })
 
 /** How long interrupted requests may take to end, in milliseconds. */
-const last_calls_ms = 250
+const lastCallsMs = 250
 
 /** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues in the background. */
 const waitBriefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
-    Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
+    Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), lastCallsMs))
   )
 
 const makeUnsafe = <R>(
@@ -143,11 +143,11 @@ const makeUnsafe = <R>(
     }
   }
 
-  const failed = (request_id: string, cause: Cause.Cause<ApiError.ApiError>): ApiError.ApiError => {
+  const failed = (requestId: string, cause: Cause.Cause<ApiError.ApiError>): ApiError.ApiError => {
     const error = Cause.findErrorOption(cause)
     if (Option.isSome(error)) return error.value
     if (Cause.hasInterruptsOnly(cause)) return closingDown
-    fork(logDefect(cause, request_id))
+    fork(logDefect(cause, requestId))
     return ApiError.make("internal_error")
   }
 
@@ -170,8 +170,8 @@ const makeUnsafe = <R>(
     begin: (route, path, header) => {
       // An answer in an older revision sets this header itself (api.md, Choosing a revision).
       const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
-      const began_ms = onAnswered === undefined ? 0 : performance.now()
-      return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, began_ms)
+      const beganMs = onAnswered === undefined ? 0 : performance.now()
+      return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, beganMs)
     },
     run: (route, incoming, ended) => {
       if (isRefusing) {
@@ -201,9 +201,9 @@ const makeUnsafe = <R>(
     },
     guarded,
     refusal: (error) => {
-      const request_id = ids.request()
-      const answer = Answer.refusal(error, request_id, settings)
-      return { ...answer, headers: { ...answer.headers, "request-id": request_id } }
+      const requestId = ids.request()
+      const answer = Answer.refusal(error, requestId, settings)
+      return { ...answer, headers: { ...answer.headers, "request-id": requestId } }
     },
     refuse: Effect.sync(() => {
       isRefusing = true

@@ -23,12 +23,12 @@ export const read = (text: string): Result.Result<string, typeof rule> => {
  *
  * Segments are compared decoded, because the same segment can be encoded in several ways.
  */
-export const below = (base_path: string): ((path: string) => string | null) => {
-  if (base_path === "") return (path) => path
-  const segments = base_path.split("/").map(decode)
+export const below = (basePath: string): ((path: string) => string | null) => {
+  if (basePath === "") return (path) => path
+  const segments = basePath.split("/").map(decode)
   return (path) => {
-    if (path === base_path) return "/"
-    if (path.startsWith(`${base_path}/`)) return path.slice(base_path.length)
+    if (path === basePath) return "/"
+    if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length)
     if (!path.includes("%")) return null
     const sent = path.split("/")
     if (segments.some((segment, index) => decode(sent[index] ?? "") !== segment)) return null

@@ -7,7 +7,7 @@ import type { Header, Read } from "./Route.ts"
  */
 
 /** The largest body of an operation or a message, in bytes (api.md, Requests and answers). */
-export const max_bytes = 256 * 1024
+export const maxBytes = 256 * 1024
 
 /** An empty or missing body. */
 export const nothing = new Uint8Array(0)

@@ -33,8 +33,8 @@ export const permitting = (methods: string, headers: string): Readonly<Record<st
 const allowing = (origin: string) => ({ vary: "Origin", "access-control-allow-origin": origin })
 
 /** The headers that pages from other origins may read, and those that they may send. */
-const exposed_headers = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
-const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
+const exposedHeaders = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
+const allowedHeaders = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
 
 /**
  * Lets web pages from the allowed origins call the routes that are meant for browsers. By default no origin is allowed.
@@ -54,7 +54,7 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
     headers: (sent, isOpen) => {
       if (!isOpen || origins.length === 0) return none
       const origin = sent("origin")
-      return isOpenTo(origin) ? readableBy(origin, exposed_headers) : { vary: "Origin" }
+      return isOpenTo(origin) ? readableBy(origin, exposedHeaders) : { vary: "Origin" }
     },
     preflight: (method, path, sent) => {
       if (method !== "OPTIONS") return null
@@ -62,7 +62,7 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
       const asked = sent("access-control-request-method")
       if (asked === null || !isOpenTo(origin)) return null
       if (paths.find(asked, path)?.value.cors !== true) return null
-      return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowed_headers) })
+      return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowedHeaders) })
     }
   }
 }

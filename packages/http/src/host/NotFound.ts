@@ -4,7 +4,7 @@ import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
 
 /** The route in the request log if no path matched. The sent path is not logged, because it may contain anything. */
-const unknown_route = "*"
+const unknownRoute = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 
@@ -16,12 +16,12 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
  */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
-  const route = other === undefined ? unknown_route : Pipeline.loggedPath(other.value.path)
+  const route = other === undefined ? unknownRoute : Pipeline.loggedPath(other.value.path)
   const handle = (incoming: Incoming) => {
     const transport = RequestInfo.transport(incoming, route)
     return Pipeline.refuseUnrouted({ ...RequestInfo.of(incoming, transport), transport })
   }
-  return { params: {}, value: { name: unknown_route, cors: false, handle } }
+  return { params: {}, value: { name: unknownRoute, cors: false, handle } }
 }
 
 type Handles = Pick<Route<Pipeline.PipelineServices>, "name" | "cors" | "handle">

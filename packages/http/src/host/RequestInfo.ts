@@ -46,8 +46,8 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
   return (incoming) => {
-    const user_agent = incoming.header("user-agent")
-    if (last === null || last.method !== incoming.method || last.user_agent !== user_agent)
+    const userAgent = incoming.header("user-agent")
+    if (last === null || last.method !== incoming.method || last.user_agent !== userAgent)
       last = transport(incoming, route)
     return last
   }

@@ -17,20 +17,20 @@ export interface Target {
 export type Locate = (url: string, stripped: string) => Target | null
 
 /** Locates targets below a base path, which `BasePath.read` has parsed. */
-export const locate = (base_path: string): Locate => {
-  const below = BasePath.below(base_path)
+export const locate = (basePath: string): Locate => {
+  const below = BasePath.below(basePath)
   return (url, stripped) => {
     const target = withoutOrigin(url)
     const mark = target.indexOf("?")
     const whole = mark < 0 ? target : target.slice(0, mark)
     const query = mark < 0 ? "" : target.slice(mark + 1)
     const path = below(whole)
-    if (path !== null) return { path, query, mount_path: stripped + base_path }
+    if (path !== null) return { path, query, mount_path: stripped + basePath }
     if (stripped === "") return null
     // The framework has removed the base path too. With a pattern such as `/insurance/*path`, Express removes
     // everything.
-    const sent = base_path === "" ? null : below(whole === "/" ? stripped : stripped + whole)
-    return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: base_path }
+    const sent = basePath === "" ? null : below(whole === "/" ? stripped : stripped + whole)
+    return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: basePath }
   }
 }
 

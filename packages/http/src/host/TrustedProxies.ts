@@ -15,13 +15,13 @@ export interface Proxies {
   readonly header: ProxyHeader
 }
 
-const max_hops = 16
+const maxHops = 16
 
 /** Parses a number of proxies, or networks such as `10.0.0.0/8,fd00::/8`; null if it is neither. */
 export const readTrusted = (text: string): TrustedProxies | null => {
   if (/^[0-9]{1,2}$/.test(text)) {
     const hops = Number(text)
-    return hops >= 1 && hops <= max_hops ? { hops } : null
+    return hops >= 1 && hops <= maxHops ? { hops } : null
   }
   const networks = WebhookAddress.readNetworks(text)
   return networks === null || networks.length === 0 ? null : { networks }

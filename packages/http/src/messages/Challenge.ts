@@ -18,12 +18,12 @@ export class Challenged extends Data.TaggedError("Challenged")<{
 }> {}
 
 /** Writes the value of `WWW-Authenticate`. No parameter may contain a double quote. */
-export const write = ({ description, error, scope }: Challenge, resource_metadata: string): string => {
+export const write = ({ description, error, scope }: Challenge, resourceMetadata: string): string => {
   const parameters = [
     ["error", error],
     ["error_description", description],
     ["scope", scope],
-    ["resource_metadata", resource_metadata]
+    ["resource_metadata", resourceMetadata]
   ]
   return `Bearer ${parameters.flatMap(([name, value]) => (value == null ? [] : `${name}="${value}"`)).join(", ")}`
 }

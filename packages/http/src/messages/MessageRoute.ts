@@ -136,7 +136,7 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
     const { incoming, request_id, transport } = request
     const { docs_url, header } = incoming
     const admitted = yield* gate.admit({ request_id, credentials: request.credentials })
-    const read = Effect.flatMap(incoming.read(Body.max_bytes), (bytes) =>
+    const read = Effect.flatMap(incoming.read(Body.maxBytes), (bytes) =>
       answer({
         ...admitted,
         request_id,
@@ -162,14 +162,14 @@ const none: Readonly<Record<string, string>> = {}
 const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
 
 /** How often a comment is sent in a stream of events, in milliseconds: proxies close connections that are silent for a minute. */
-const comment_ms = 15_000
+const commentMs = 15_000
 
 /** Sends comments, which callers ignore, while a stream is open. */
 const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
   Effect.forever(
     Effect.delay(
       Effect.sync(() => write(":\n\n")),
-      comment_ms
+      commentMs
     )
   )
 

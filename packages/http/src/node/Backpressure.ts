@@ -18,16 +18,16 @@ export interface Limits {
 }
 
 /** How many requests of one connection are answered at a time. The next ones start when the caller has read answers. */
-const max_in_flight = 4
+const maxInFlight = 4
 
 /** How many requests that wait behind others on their connections start in one turn of the event loop. */
-const max_started_in_turn = 4
+const maxStartedInTurn = 4
 
 /** A connection with this many unread answers is closed. */
-const max_unanswered = 32
+const maxUnanswered = 32
 
 /** The memory that a waiting request takes in `node:http`, including its garbage. */
-const waiting_bytes = 16 * 1024
+const waitingBytes = 16 * 1024
 
 /**
  * A request and its answer, from arrival until the caller has read the answer or disconnected.
@@ -105,12 +105,12 @@ export class Backpressure {
     Slices.look(request)
     const connection = this.connectionOf(request.socket)
     const { started, waiting } = connection
-    if (started.length + waiting.length + 1 >= max_unanswered) this.drop(connection)
+    if (started.length + waiting.length + 1 >= maxUnanswered) this.drop(connection)
     else if (started.length === 0) this.begin(connection, pipelined)
     else {
       waiting.push(pipelined)
-      if (started.length + waiting.length > max_in_flight) Slices.hold(connection.socket)
-      this.addUnread(connection, pipelined, waiting_bytes)
+      if (started.length + waiting.length > maxInFlight) Slices.hold(connection.socket)
+      this.addUnread(connection, pipelined, waitingBytes)
       this.awaitTurn(connection)
     }
   }
@@ -132,10 +132,10 @@ export class Backpressure {
 
   /** Closes the connections whose callers do not read. */
   sweep(): void {
-    const latest_ms = performance.now() - this.read_timeout_ms
+    const latestMs = performance.now() - this.read_timeout_ms
     for (const { socket, started } of this.connections.values()) {
       const [first] = started
-      if (first !== undefined && isOverdue(first, latest_ms)) socket.destroy()
+      if (first !== undefined && isOverdue(first, latestMs)) socket.destroy()
     }
   }
 
@@ -181,7 +181,7 @@ export class Backpressure {
 
   /** Queues a connection for its turn, if it has a request that may start. */
   private awaitTurn(connection: Connection): void {
-    if (connection.waiting.length === 0 || connection.started.length >= max_in_flight) return
+    if (connection.waiting.length === 0 || connection.started.length >= maxInFlight) return
     this.turns.add(connection)
     this.setTurn()
   }
@@ -191,12 +191,12 @@ export class Backpressure {
     this.isTurnSet = false
     let started = 0
     for (const connection of this.turns) {
-      if (started === max_started_in_turn) break
+      if (started === maxStartedInTurn) break
       const next = connection.waiting.shift()
       this.turns.delete(connection)
       if (next === undefined) continue
       started += 1
-      this.addUnread(connection, next, -waiting_bytes)
+      this.addUnread(connection, next, -waitingBytes)
       this.begin(connection, next)
       this.awaitTurn(connection)
     }
@@ -244,8 +244,8 @@ const owesAnswer = ({ started, waiting }: Connection): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
 /** Whether a caller's time to read is over. It has not started while an earlier answer is unread. */
-const isOverdue = ({ offered_ms, response }: PipelinedRequest, latest_ms: number): boolean =>
-  offered_ms !== null && offered_ms < latest_ms && response.socket !== null
+const isOverdue = ({ offered_ms, response }: PipelinedRequest, latestMs: number): boolean =>
+  offered_ms !== null && offered_ms < latestMs && response.socket !== null
 
 const hangUp = ({ onHangUp, response }: PipelinedRequest): void => {
   if (!response.writableEnded) onHangUp?.()

@@ -31,12 +31,12 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 /** How long the caller may take to close its side, in milliseconds. */
-const linger_ms = 1_000
+const lingerMs = 1_000
 
 /** Writes a refusal to a raw socket and ends the connection, even if the caller keeps its side open. */
 export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
-  const timer = setTimeout(() => socket.destroy(), linger_ms)
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
   socket.once("close", () => clearTimeout(timer))
   const lines = Object.entries({ ...headers, connection: "close" })
   socket.end(

@@ -1,5 +1,5 @@
 /** At most this many items wait, so that the first is not delayed by all that arrived with it. */
-const max_ready = 8
+const maxReady = 8
 
 /**
  * Runs an action on all items of one turn of the event loop together: at its end, or once enough have arrived.
@@ -25,7 +25,7 @@ export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
   }
   return (item) => {
     ready.push(item)
-    if (ready.length === max_ready) actNow()
+    if (ready.length === maxReady) actNow()
     else if (ready.length === 1) setImmediate(actNow)
   }
 }

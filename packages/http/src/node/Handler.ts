@@ -230,7 +230,7 @@ class IncomingRequest implements Incoming {
     this.address = known.address
     this.docs_url = known.docs_url
     this.public_path = known.public_path
-    this.read = (max_bytes) => RequestBody.read(request, max_bytes, bodies)
-    this.readRaw = (max_bytes) => RequestBody.readRaw(request, max_bytes, bodies)
+    this.read = (maxBytes) => RequestBody.read(request, maxBytes, bodies)
+    this.readRaw = (maxBytes) => RequestBody.readRaw(request, maxBytes, bodies)
   }
 }

@@ -40,11 +40,11 @@ export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = E
 export const processText = (): string => {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
-  const started_at = Date.now() / 1_000 - process.uptime()
+  const startedAt = Date.now() / 1_000 - process.uptime()
   return [
     ["process_cpu_seconds_total", "counter", (user + system) / 1e6],
     ["process_resident_memory_bytes", "gauge", rss],
-    ["process_start_time_seconds", "gauge", Math.round(started_at)],
+    ["process_start_time_seconds", "gauge", Math.round(startedAt)],
     ["nodejs_heap_size_used_bytes", "gauge", heapUsed]
   ]
     .map(([name, type, value]) => `# TYPE ${name} ${type}\n${name} ${value}\n`)
@@ -85,12 +85,12 @@ export const serveText = Effect.fnUntraced(function* (
   settings: Settings,
   collected: Effect.Effect<string>
 ): Effect.fn.Return<void, Server.CannotListen, Scope.Scope> {
-  const server = yield* Server.listen({ ...settings, drain_ms: 0, grace_ms: last_text_ms })
+  const server = yield* Server.listen({ ...settings, drain_ms: 0, grace_ms: lastTextMs })
   yield* server.attach(textHandler(collected, Effect.runForkWith(yield* Effect.context<never>())))
 })
 
 /** How long a pending answer may take when the server stops, in milliseconds. */
-const last_text_ms = 250
+const lastTextMs = 250
 
 type Fork = (effect: Effect.Effect<void>) => unknown
 

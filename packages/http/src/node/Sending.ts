@@ -3,7 +3,7 @@ import type { Answer } from "../host/Answer.ts"
 import * as RequestBody from "./RequestBody.ts"
 
 /** The size of a piece of a large answer. The next piece is written once the caller has read this one. */
-const piece_bytes = 64 * 1024
+const pieceBytes = 64 * 1024
 
 /** Whether it is too late to answer: the caller has disconnected, or a middleware has answered. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
@@ -35,7 +35,7 @@ export const send = (
     give(length)
     // If there are as many bytes as characters, the text is ASCII, which takes a third of the memory and needs no
     // encoding.
-    if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
+    if (length > pieceBytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
     else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
     return
@@ -90,7 +90,7 @@ const bytesOf = (body: Answer["body"]): Uint8Array => (body instanceof Uint8Arra
 
 const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: number) => void): void => {
   const writeFrom = (start: number): void => {
-    const end = start + piece_bytes
+    const end = start + pieceBytes
     if (end >= bytes.length) return void response.end(bytes.subarray(start))
     const goOn = () => {
       give(0)
@@ -104,18 +104,18 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
 }
 
 /** Up to this size, reading the rest is cheaper than a new connection. */
-const small_bytes = 64 * 1024
+const smallBytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   if (request.complete || !RequestBody.isAnnounced(request)) return false
-  return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > small_bytes
+  return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > smallBytes
 }
 
 /** How long the rest of a body is dropped before the connection ends, in milliseconds. */
-const linger_ms = 1_000
+const lingerMs = 1_000
 
 const linger = (request: IncomingMessage, end: () => void): void => {
-  const timer = setTimeout(end, linger_ms)
+  const timer = setTimeout(end, lingerMs)
   request.once("close", () => {
     clearTimeout(timer)
     end()

@@ -113,10 +113,10 @@ interface Listening {
 }
 
 const make = (settings: Settings) => {
-  const request_timeout_ms = settings.request_timeout_ms ?? 30_000
+  const requestTimeoutMs = settings.request_timeout_ms ?? 30_000
   const server = Http.createServer({
-    requestTimeout: request_timeout_ms,
-    headersTimeout: Math.min(request_timeout_ms, 15_000),
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(requestTimeoutMs, 15_000),
     connectionsCheckingInterval: 1_000,
     // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
     requireHostHeader: false,
@@ -175,7 +175,7 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
       const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // A caller that asks first gets its refusal before it sends too much.
-        if (RequestBody.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
+        if (RequestBody.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
@@ -206,7 +206,7 @@ const isAnsweredEarly = (answer: Http.ServerResponse | undefined): boolean =>
   answer?.writableFinished === true && !answer.req.complete
 
 /** How long connections may take to end after the last answer, in milliseconds. */
-const last_writes_ms = 1_000
+const lastWritesMs = 1_000
 
 const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, handler: Handler, settings: Settings) {
   yield* handler.close
@@ -220,11 +220,11 @@ const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, hand
   yield* within(settings.grace_ms ?? 8_000, finish)
   yield* handler.interruptAll
   server.closeIdleConnections()
-  yield* within(last_writes_ms, open.none)
+  yield* within(lastWritesMs, open.none)
   server.close()
   server.closeAllConnections()
 })
 
 /** Waits for an effect, up to a limit. Interruptible even in a finalizer. */
-const within = (limit_ms: number, effect: Effect.Effect<void>) =>
-  Effect.timeoutOption(Effect.interruptible(effect), limit_ms)
+const within = (limitMs: number, effect: Effect.Effect<void>) =>
+  Effect.timeoutOption(Effect.interruptible(effect), limitMs)

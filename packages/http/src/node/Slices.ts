@@ -4,22 +4,22 @@ import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 
 /** The size of a chunk that is parsed at once, without waiting for a turn. Most requests are smaller. */
-const small_bytes = 4 * 1024
+const smallBytes = 4 * 1024
 
 /** How many bytes of a larger chunk are parsed in one turn of the event loop. */
-const slice_bytes = 2 * 1024
+const sliceBytes = 2 * 1024
 
 /** The same for a connection whose requests had to wait, because each waiting request takes memory. */
-const held_slice_bytes = 1024
+const heldSliceBytes = 1024
 
 /** How many connections get a slice parsed in one turn. */
-const slices_per_turn = 32
+const slicesPerTurn = 32
 
 /** How long after a suspicious connection new ones are read in slices from the start, in milliseconds. */
-const wary_ms = 60_000
+const waryMs = 60_000
 
 /** A request with more header fields takes long to parse. Browsers send about twenty. */
-const usual_headers = 100
+const usualHeaders = 100
 
 /**
  * Makes a server parse incoming data in slices of 2 KiB, from up to 32 connections in each turn of the event loop.
@@ -52,7 +52,7 @@ export const readInSlicesIfNeeded = (server: Server): void => {
 
 /** Reads a connection in slices from now on if its request has a chunked body or many headers, which take long to parse. */
 export const look = ({ headers, rawHeaders, socket }: IncomingMessage): void => {
-  if (headers["transfer-encoding"] !== undefined || rawHeaders.length > 2 * usual_headers) {
+  if (headers["transfer-encoding"] !== undefined || rawHeaders.length > 2 * usualHeaders) {
     watches.get(socket)?.beware()
   }
 }
@@ -80,7 +80,7 @@ class Watch {
 
   /** Reads all open connections in slices from now on, and new ones for a while. */
   beware(): void {
-    this.wary_until_ms = performance.now() + wary_ms
+    this.wary_until_ms = performance.now() + waryMs
     for (const socket of this.sockets) inlets.set(socket, new Inlet(socket))
     this.sockets.clear()
   }
@@ -98,8 +98,8 @@ class Inlet {
   private readonly waiting: Array<Uint8Array | null> = []
   private isHeld = false
   private isScheduled = false
-  private small_bytes = small_bytes
-  private slice_bytes = slice_bytes
+  private small_bytes = smallBytes
+  private slice_bytes = sliceBytes
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -115,8 +115,8 @@ class Inlet {
 
   hold(): void {
     this.isHeld = true
-    this.small_bytes = held_slice_bytes
-    this.slice_bytes = held_slice_bytes
+    this.small_bytes = heldSliceBytes
+    this.slice_bytes = heldSliceBytes
   }
 
   release(): void {
@@ -170,7 +170,7 @@ let isTurning = false
 
 const turn = (): void => {
   try {
-    for (let left = slices_per_turn; left > 0; left--) ready.shift()?.passOn()
+    for (let left = slicesPerTurn; left > 0; left--) ready.shift()?.passOn()
   } finally {
     isTurning = ready.length > 0
     if (isTurning) setImmediate(turn)

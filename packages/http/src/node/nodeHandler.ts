@@ -53,7 +53,7 @@ export const nodeHandler = (
   return (request, response, next) => {
     if (handle !== null && handle !== refuse) return handle(request, response, next)
     if (next !== undefined && isForeign(request)) return next()
-    if (handle !== null || waiting === Mounted.max_waiting) return refuse(request, response)
+    if (handle !== null || waiting === Mounted.maxWaiting) return refuse(request, response)
     waiting++
     started.then((mounted) => {
       waiting--

@@ -3,10 +3,10 @@ import { performance } from "node:perf_hooks"
 import { Effect } from "effect"
 
 /** After a turn of the event loop longer than this, in milliseconds, the kernel's queue may hold a connection. */
-const quiet_ms = 1
+const quietMs = 1
 
 /** After this many turns the socket is closed, quiet or not. */
-const max_turns = 200
+const maxTurns = 200
 
 /**
  * Closes the listening socket of a server but keeps its open connections.
@@ -17,16 +17,16 @@ const max_turns = 200
 export const stopAccepting = (server: Listener): Effect.Effect<void> =>
   Effect.callback((resume) => {
     let turns = 0
-    let began_ms = Number.NEGATIVE_INFINITY
+    let beganMs = Number.NEGATIVE_INFINITY
     let isQuiet = false
     const onConnection = () => {
       isQuiet = false
     }
     const look = () => {
       turns += 1
-      if (turns < max_turns && !(isQuiet && performance.now() - began_ms < quiet_ms)) {
+      if (turns < maxTurns && !(isQuiet && performance.now() - beganMs < quietMs)) {
         isQuiet = true
-        began_ms = performance.now()
+        beganMs = performance.now()
         setImmediate(look)
         return
       }

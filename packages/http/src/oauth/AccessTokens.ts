@@ -6,11 +6,11 @@ import * as KeyWarnings from "./KeyWarnings.ts"
 import type { OAuthSettings, OrganizationRule, TokenCallerKind } from "./OAuthOptions.ts"
 
 /** How much the clocks of the issuer and this host may differ, in milliseconds. */
-const leeway_ms = 30_000
+const leewayMs = 30_000
 /** The longest token that is read. */
-const max_characters = 8_192
+const maxCharacters = 8_192
 /** How many verified tokens are cached. */
-const max_cached = 5_000
+const maxCached = 5_000
 
 /** The token is valid but has none of the scopes that grant access here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
@@ -53,7 +53,7 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
     )
 
   const verify = Effect.fnUntraced(function* (token: string) {
-    if (token.length > max_characters) return yield* invalid("The access token is too long.")
+    if (token.length > maxCharacters) return yield* invalid("The access token is too long.")
     const now = yield* Clock.currentTimeMillis
     const current = yield* Effect.mapError(keys.current, ({ retry_after_seconds }) =>
       ApiError.make("service_unavailable", { retry_after_seconds })
@@ -90,7 +90,7 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
 class CallerCache {
   private verified_with: IssuerKeys.KeySet | null = null
   private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly expires_at: number }>(
-    max_cached
+    maxCached
   )
 
   get(token: string, set: IssuerKeys.KeySet | null, now: number): Caller.Caller | undefined {
@@ -141,7 +141,7 @@ const verifyWith = (
         algorithms: [...algorithms],
         audience,
         issuer,
-        clockTolerance: leeway_ms / 1_000,
+        clockTolerance: leewayMs / 1_000,
         currentDate: new Date(now),
         requiredClaims: ["exp", "sub"]
       }),
@@ -152,7 +152,7 @@ const verifyWith = (
       ({ payload }) => payload.cnf === undefined,
       () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
     ),
-    Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leeway_ms }))
+    Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leewayMs }))
   )
 
 const refusalOf = (
@@ -173,11 +173,11 @@ const refusalOf = (
 /** Why a token is refused. The reason can name a claim, because claims are checked only after the signature. */
 const reasonOf = (thrown: unknown): string => {
   if (thrown instanceof errors.JWTExpired) return "The access token has expired."
-  if (thrown instanceof errors.JWTClaimValidationFailed) return reasons[thrown.claim] ?? not_valid
-  return not_valid
+  if (thrown instanceof errors.JWTClaimValidationFailed) return reasons[thrown.claim] ?? notValid
+  return notValid
 }
 
-const not_valid = "The access token is not valid."
+const notValid = "The access token is not valid."
 
 const reasons: Readonly<Record<string, string>> = {
   aud: "The access token was issued for another resource.",
@@ -193,13 +193,13 @@ const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: J
   const kind = kindOf(settings.scopes, payload)
   if (kind === null) return yield* new InsufficientScope()
   const organization_id = organizationOf(settings.organization, payload)
-  if (organization_id === null) return yield* ApiError.make("forbidden", { message: no_organization })
+  if (organization_id === null) return yield* ApiError.make("forbidden", { message: noOrganization })
   const { environment, issuer } = settings
   const grant: Caller.Grant = { environment, kind, organization_id, subject: JSON.stringify([issuer, sub]) }
   return grant
 })
 
-const no_organization = "The access token does not name an organization of this host."
+const noOrganization = "The access token does not name an organization of this host."
 
 const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.OrganizationId | null => {
   if ("organization_id" in rule) return rule.organization_id

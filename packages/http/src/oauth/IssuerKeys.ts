@@ -5,16 +5,16 @@ import type { Warn } from "./KeyWarnings.ts"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
 /** How long keys are used before they are reloaded. A key that the issuer has removed is accepted at most this long. */
-const fresh_ms = 5 * 60_000
+const freshMs = 5 * 60_000
 /** How long keys are used while the issuer cannot be reached. */
-const usable_ms = 60 * 60_000
+const usableMs = 60 * 60_000
 /** The shortest time between two attempts to load keys, however many tokens with unknown keys arrive. */
-const cooldown_ms = 10_000
+const cooldownMs = 10_000
 /** How long an attempt may take. */
-const timeout_ms = 5_000
+const timeoutMs = 5_000
 /** The largest document that is read. */
-const max_bytes = 256 * 1_024
-const max_keys = 100
+const maxBytes = 256 * 1_024
+const maxKeys = 100
 
 /** The keys of an issuer at one time. */
 export interface KeySet {
@@ -41,14 +41,14 @@ export interface IssuerKeys {
 }
 
 /** Whether a set is new enough to be used without asking the issuer. */
-export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + fresh_ms
+export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + freshMs
 
 /** Makes the cache of an issuer's keys. A failed attempt to load them is logged as a warning. */
 export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: Warn): IssuerKeys => {
   // One attempt at a time. Callers that wait for it share its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
-  let attempted_at = Number.NEGATIVE_INFINITY
+  let attemptedAt = Number.NEGATIVE_INFINITY
 
   /**
    * Loads a set newer than the one that the caller has seen, unless another caller has done so or an attempt was just
@@ -57,8 +57,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      if (last !== seen || now < attempted_at + cooldown_ms) return last
-      attempted_at = now
+      if (last !== seen || now < attemptedAt + cooldownMs) return last
+      attemptedAt = now
       last = yield* load(settings).pipe(
         Effect.map((find): KeySet => ({ find, loaded_at: now })),
         Effect.catchTag("Unloadable", ({ reason }) => Effect.as(warn("not_loaded", { reason }), last))
@@ -71,8 +71,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   const current = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const set = last !== null && isFresh(last, now) ? last : yield* renew(last)
-    if (set !== null && now < set.loaded_at + usable_ms) return set
-    return yield* new KeysUnavailable({ retry_after_seconds: Math.ceil(cooldown_ms / 1_000) })
+    if (set !== null && now < set.loaded_at + usableMs) return set
+    return yield* new KeysUnavailable({ retry_after_seconds: Math.ceil(cooldownMs / 1_000) })
   })
 
   return {
@@ -97,12 +97,12 @@ const load = Effect.fnUntraced(
     })
   },
   Effect.timeoutOrElse({
-    duration: timeout_ms,
-    orElse: () => Effect.fail(unloadable(`there was no answer within ${timeout_ms} ms.`))
+    duration: timeoutMs,
+    orElse: () => Effect.fail(unloadable(`there was no answer within ${timeoutMs} ms.`))
   })
 )
 
-const KeysDocument = Schema.Struct({ keys: Schema.Array(Schema.Unknown).check(Schema.isMaxLength(max_keys)) })
+const KeysDocument = Schema.Struct({ keys: Schema.Array(Schema.Unknown).check(Schema.isMaxLength(maxKeys)) })
 
 const TextField = Schema.optionalKey(Schema.String)
 const isKey = Schema.is(
@@ -147,7 +147,7 @@ const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloa
     yield* Stream.runForEach(stream, (chunk) => {
       size += chunk.length
       chunks.push(chunk)
-      return size > max_bytes ? Effect.fail(unloadable(`the answer was longer than ${max_bytes} bytes.`)) : Effect.void
+      return size > maxBytes ? Effect.fail(unloadable(`the answer was longer than ${maxBytes} bytes.`)) : Effect.void
     })
     const text = new TextDecoder().decode(Bytes.concat(chunks))
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), () =>

@@ -27,15 +27,15 @@ export type Problem = keyof typeof problems
 /** Logs a problem with the keys of an issuer: each one at most once a minute, whatever callers send. */
 export type Warn = (problem: Problem, details: Readonly<Record<string, string>>) => Effect.Effect<void>
 
-const quiet_ms = 60_000
+const quietMs = 60_000
 
 /** Makes the warnings about an issuer. */
 export const make = (issuer: string): Warn => {
-  const logged_at = new Map<Problem, number>()
+  const loggedAt = new Map<Problem, number>()
   return Effect.fnUntraced(function* (problem, details) {
     const now = yield* Clock.currentTimeMillis
-    if (now < (logged_at.get(problem) ?? Number.NEGATIVE_INFINITY) + quiet_ms) return
-    logged_at.set(problem, now)
+    if (now < (loggedAt.get(problem) ?? Number.NEGATIVE_INFINITY) + quietMs) return
+    loggedAt.set(problem, now)
     const { check, text } = problems[problem]
     yield* Effect.annotateLogs(Effect.logWarning(text), { issuer, ...details, check })
   })

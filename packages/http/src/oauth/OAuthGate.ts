@@ -13,17 +13,17 @@ import * as ProtectedResource from "./ProtectedResource.ts"
  * different scope. A valid token without an organization here is refused without a challenge, because a new token would
  * not help.
  */
-export const make = (settings: OAuthSettings, base_url: string, path: string): Gate => {
-  const tokens = AccessTokens.make(settings, settings.audience ?? base_url + path)
-  const resource_metadata = ProtectedResource.addressOf(base_url)
+export const make = (settings: OAuthSettings, baseUrl: string, path: string): Gate => {
+  const tokens = AccessTokens.make(settings, settings.audience ?? baseUrl + path)
+  const resourceMetadata = ProtectedResource.addressOf(baseUrl)
   const scopes = Object.entries(settings.scopes ?? {})
   const scopeOf = (kind: TokenCallerKind) => scopes.find((entry) => entry[1] === kind)?.[0] ?? null
-  const least_scope = scopeOf("platform") ?? scopeOf("server")
+  const leastScope = scopeOf("platform") ?? scopeOf("server")
   const challenged = (error: ApiError.ApiError, challenge: Challenge.Challenge) =>
-    new Challenge.Challenged({ error, header: Challenge.write(challenge, resource_metadata) })
-  const notSignedIn = (error: ApiError.ApiError) => challenged(error, { scope: least_scope })
+    new Challenge.Challenged({ error, header: Challenge.write(challenge, resourceMetadata) })
+  const notSignedIn = (error: ApiError.ApiError) => challenged(error, { scope: leastScope })
   const invalid = (error: ApiError.ApiError) =>
-    challenged(error, { error: "invalid_token", description: error.message, scope: least_scope })
+    challenged(error, { error: "invalid_token", description: error.message, scope: leastScope })
   const lacking = (scope: string | null) =>
     challenged(insufficientScope, { error: "insufficient_scope", description: insufficientScope.message, scope })
 
@@ -37,7 +37,7 @@ export const make = (settings: OAuthSettings, base_url: string, path: string): G
         })
       ),
       Effect.mapError((error) => {
-        if (error._tag === "InsufficientScope") return lacking(least_scope)
+        if (error._tag === "InsufficientScope") return lacking(leastScope)
         return error._tag === "authentication_failed" ? invalid(error) : error
       })
     )

@@ -7,7 +7,7 @@ import * as Route from "../host/Route.ts"
 import * as OAuthOptions from "./OAuthOptions.ts"
 
 /** The well-known path of the metadata (RFC 9728). */
-const well_known = "/.well-known/oauth-protected-resource"
+const wellKnown = "/.well-known/oauth-protected-resource"
 
 /** Protected resource metadata (RFC 9728): what clients read to find the issuer and its scopes. */
 export interface Metadata {
@@ -22,10 +22,10 @@ export interface Metadata {
 /** The metadata of the endpoint at `path` below `base_url`. */
 export const metadataOf = (
   { issuer, scopes }: Pick<OAuthOptions.OAuthSettings, "issuer" | "scopes">,
-  base_url: string,
+  baseUrl: string,
   path: string
 ): Metadata => ({
-  resource: base_url + path,
+  resource: baseUrl + path,
   authorization_servers: [issuer],
   ...(scopes !== null && { scopes_supported: Object.keys(scopes) }),
   bearer_methods_supported: ["header"],
@@ -33,18 +33,18 @@ export const metadataOf = (
 })
 
 /** The address of the metadata in challenges: below `base_url`, where the host itself serves it. */
-export const addressOf = (base_url: string): string => `${base_url}${well_known}`
+export const addressOf = (baseUrl: string): string => `${baseUrl}${wellKnown}`
 
 /**
  * The path that clients without a challenge try: the well-known path followed by the path of the endpoint (RFC 9728).
  */
-export const pathOf = (base_url: string, path: string): string => `${well_known}${Addresses.pathOf(base_url)}${path}`
+export const pathOf = (baseUrl: string, path: string): string => `${wellKnown}${Addresses.pathOf(baseUrl)}${path}`
 
 /**
  * The routes of the metadata, which are public and readable by any web page: one with the path of `base_url`, and one
  * without it in case a proxy removes it.
  */
-export const routes = (metadata: Metadata, base_url: string, path: string): ReadonlyArray<Route.Route> => {
+export const routes = (metadata: Metadata, baseUrl: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)
   const headers = {
     "content-type": "application/json",
@@ -58,7 +58,7 @@ export const routes = (metadata: Metadata, base_url: string, path: string): Read
     headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
     body: null
   })
-  return Array.from(new Set([well_known, well_known + path, pathOf(base_url, path)])).flatMap((at) => [
+  return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((at) => [
     Route.make("GET", at, () => found),
     Route.make("OPTIONS", at, () => permitted)
   ])
@@ -73,7 +73,7 @@ export interface ProtectedResource {
 }
 
 /** The path of the agent endpoint of `@quotewire/mcp`. */
-const mcp_path = "/v1/mcp"
+const mcpPath = "/v1/mcp"
 
 const checked = Argument.checker(
   "protectedResource",
@@ -97,5 +97,5 @@ export const protectedResource = (options: {
   const { oauth, ...addresses } = checked(options)
   const { base_url } = Result.getOrThrow(Addresses.read({ base_url: addresses.base_url }))
   const settings = Result.getOrThrow(OAuthOptions.check(oauth))
-  return { path: pathOf(base_url, mcp_path), metadata: metadataOf(settings, base_url, mcp_path) }
+  return { path: pathOf(base_url, mcpPath), metadata: metadataOf(settings, base_url, mcpPath) }
 }

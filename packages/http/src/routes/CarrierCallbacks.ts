@@ -4,7 +4,7 @@ import * as Answer from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 
 /** The largest body of a carrier's callback, in bytes. */
-export const max_bytes = 64 * 1024
+export const maxBytes = 64 * 1024
 
 /** Applies a carrier's answer. False if it belongs to no ask or is not proven to come from the carrier. */
 export type Receive<R> = (
@@ -15,7 +15,7 @@ export type Receive<R> = (
 /** `POST /carriers/{id}/callbacks`: 204 if the answer was accepted, otherwise `not_found`, which reveals nothing. */
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>
   Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, readRaw }) =>
-    readRaw(max_bytes).pipe(
+    readRaw(maxBytes).pipe(
       Effect.flatMap((body) => receive(params.id ?? "", { headers, body })),
       Effect.flatMap((isAccepted) =>
         isAccepted ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))

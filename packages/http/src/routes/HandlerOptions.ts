@@ -97,7 +97,7 @@ export const check = (options: HandlerOptions): Result.Result<Checked, InvalidAr
         cors_origins,
         ...(onAnswered !== undefined && { onAnswered }),
         ...(max_arriving_bytes !== undefined && {
-          max_arriving_bytes: yield* atLeast(Body.max_bytes, "max_arriving_bytes", max_arriving_bytes)
+          max_arriving_bytes: yield* atLeast(Body.maxBytes, "max_arriving_bytes", max_arriving_bytes)
         })
       },
       proxies: yield* proxiesOf(options),
@@ -191,8 +191,8 @@ export interface Place {
 /** The place of a handler, from its options or from the public address of the service. Warns if neither is set. */
 export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given, docs_url }: Checked) {
   const shared = yield* yield* PublicUrl.PublicUrl
-  const isKnown = given !== null || shared !== PublicUrl.default_address
-  if (!isKnown) yield* Effect.logWarning(unknown_address)
+  const isKnown = given !== null || shared !== PublicUrl.defaultAddress
+  if (!isKnown) yield* Effect.logWarning(unknownAddress)
   const base_url = given ?? (isKnown ? shared : `${shared}${base_path}`)
   return {
     base_url,
@@ -201,4 +201,4 @@ export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given
   } satisfies Place
 })
 
-const unknown_address = `Links in answers begin with ${PublicUrl.default_address}: set public_url of embed to the address at which callers reach the handler, with its path.`
+const unknownAddress = `Links in answers begin with ${PublicUrl.defaultAddress}: set public_url of embed to the address at which callers reach the handler, with its path.`

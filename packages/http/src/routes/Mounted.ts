@@ -23,7 +23,7 @@ const isService = (value: unknown): value is Service =>
 export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
 
 /** The most requests that wait for a service to start. Further ones are refused. */
-export const max_waiting = 1_000
+export const maxWaiting = 1_000
 
 /**
  * Makes a handler inside an embedded service, and resolves to its function once the service has started.
@@ -43,7 +43,7 @@ export const mount = async <Handle>(
     const { handle } = await quotewire.run(makeMounted(make, options))
     return handle
   } catch (error) {
-    if (!isClosed(error)) await log(Effect.logError(cannot_start, Cause.die(error)))
+    if (!isClosed(error)) await log(Effect.logError(cannotStart, Cause.die(error)))
     return null
   }
 }
@@ -51,7 +51,7 @@ export const mount = async <Handle>(
 /** Whether the service was closed before it had started, which is not an error. Unavailable storage is one. */
 const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
 
-const cannot_start = "The service could not start, so its handler refuses every request"
+const cannotStart = "The service could not start, so its handler refuses every request"
 
 const makeMounted = Effect.fnUntraced(function* <Handle>(
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
@@ -66,17 +66,17 @@ const makeMounted = Effect.fnUntraced(function* <Handle>(
   return handler
 })
 
-const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, grace_ms: number): Effect.Effect<void> =>
-  refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), grace_ms)), Effect.andThen(interruptAll))
+const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, graceMs: number): Effect.Effect<void> =>
+  refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), graceMs)), Effect.andThen(interruptAll))
 
 /** Makes the refusals of a handler whose service has not started. */
 export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {
   const ids = Effect.runSync(Effect.provide(Ids.Ids, Quotewire.identifiers))
   const [{ date: revision }] = Revision.served
-  const settings = { docs_url: docs_url ?? `${base_url ?? PublicUrl.default_address}/docs`, revision }
+  const settings = { docs_url: docs_url ?? `${base_url ?? PublicUrl.defaultAddress}/docs`, revision }
   return () => {
-    const request_id = ids.request()
-    const answer = Answer.refusal(closingDown, request_id, settings)
-    return { ...answer, headers: { "request-id": request_id, ...answer.headers } }
+    const requestId = ids.request()
+    const answer = Answer.refusal(closingDown, requestId, settings)
+    return { ...answer, headers: { "request-id": requestId, ...answer.headers } }
   }
 }

@@ -59,19 +59,19 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-const headersOf = (route: Operation.Route, public_path: string, reply: Pipeline.Reply): Record<string, string> => {
+const headersOf = (route: Operation.Route, publicPath: string, reply: Pipeline.Reply): Record<string, string> => {
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
     const answer = Json.read(reply.json)
-    if (Predicate.hasProperty(answer, "id")) headers.location = `${public_path}${route.location(String(answer.id))}`
+    if (Predicate.hasProperty(answer, "id")) headers.location = `${publicPath}${route.location(String(answer.id))}`
   }
   return headers
 }
 
 /** Parses the body as a JSON object. An empty body means no fields, if none is required. */
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
-  Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
+  Effect.flatMap(incoming.read(Body.maxBytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
     return Effect.fromResult(Result.flatMap(Body.parse(bytes, incoming.header), asObject))
   })

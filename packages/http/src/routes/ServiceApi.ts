@@ -46,10 +46,10 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
 /** The routes of an agent endpoint that accepts tokens: the endpoint itself and its metadata. */
 const routesWithOAuth =
   (endpoint: MessageRoute.MessageEndpoint<Services>, origins: MessageRoute.Origins, oauth: OAuthSettings) =>
-  (base_url: string) => {
+  (baseUrl: string) => {
     const [path] = endpoint.paths
     return [
-      ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, base_url, path)),
-      ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, base_url, path), base_url, path)
+      ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, baseUrl, path)),
+      ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, baseUrl, path), baseUrl, path)
     ]
   }

@@ -76,13 +76,13 @@ const play = (respond: Receiver.Respond, response: ServerResponse): void => {
   }
 }
 
-const drip = (pieces: ReadonlyArray<string>, every_ms: number, response: ServerResponse): void => {
+const drip = (pieces: ReadonlyArray<string>, everyMs: number, response: ServerResponse): void => {
   const left = pieces.values()
   response.flushHeaders()
   const timer = setInterval(() => {
     const { value, done } = left.next()
     if (done === true) response.end()
     else response.write(value)
-  }, every_ms)
+  }, everyMs)
   response.once("close", () => clearInterval(timer))
 }

@@ -64,8 +64,8 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
       address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? "",
-      read: (max_bytes) => FetchBody.read(request, max_bytes, bodies),
-      readRaw: (max_bytes) => FetchBody.read(request, max_bytes, bodies)
+      read: (maxBytes) => FetchBody.read(request, maxBytes, bodies),
+      readRaw: (maxBytes) => FetchBody.read(request, maxBytes, bodies)
     }
     return new Promise((resolve) => {
       let forget = () => {}

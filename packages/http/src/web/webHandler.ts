@@ -52,7 +52,7 @@ export const webHandler = (
   let started = typeof quotewire === "function" ? null : start()
   return (request) => {
     if (handle !== null) return handle(request)
-    if (waiting === Mounted.max_waiting) return refuse(request)
+    if (waiting === Mounted.maxWaiting) return refuse(request)
     waiting++
     started ??= start()
     return started.then((mounted) => {

@@ -140,7 +140,7 @@ export class Connections {
   private learn(origin: string, state: ConnectionState): void {
     this.hanging.delete(origin)
     if (state !== "hung") return
-    const [oldest] = this.hanging.size < max_hanging ? [] : this.hanging
+    const [oldest] = this.hanging.size < maxHanging ? [] : this.hanging
     if (oldest !== undefined) this.hanging.delete(oldest)
     this.hanging.add(origin)
   }
@@ -196,7 +196,7 @@ export class Connections {
       connect: this.dial(address, opened, (socket) => statusLine.listen(socket)),
       allowH2: false,
       pipelining: 1,
-      maxHeaderSize: max_header_bytes,
+      maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: this.bounds.idle_ms,
       keepAliveMaxTimeout: this.bounds.idle_ms,
       // The POST has its own deadline.
@@ -238,13 +238,13 @@ export class Connections {
 }
 
 /** The largest number of hanging origins to track. */
-const max_hanging = 10_000
+const maxHanging = 10_000
 
 /** The largest size of an answer's headers, in bytes. Larger ones break the connection. */
-const max_header_bytes = 16 * 1_024
+const maxHeaderBytes = 16 * 1_024
 
 /** The most bytes that are read for one answer, including those outside headers and body. */
-const max_wire_bytes = 256 * 1_024
+const maxWireBytes = 256 * 1_024
 
 /** How many characters are needed to read the status of an answer: `HTTP/1.1 200` and one more. */
 const beginning = 13
@@ -281,7 +281,7 @@ export class StatusLine {
     if (this.text.length < beginning) this.text += chunk.toString("latin1", 0, beginning - this.text.length)
     this.received_bytes += chunk.length
     // After the parser, so that its own verdict on these bytes comes first.
-    if (this.received_bytes > max_wire_bytes) setImmediate(this.onFlood)
+    if (this.received_bytes > maxWireBytes) setImmediate(this.onFlood)
   }
 
   /** Whether any byte of an answer has arrived. */

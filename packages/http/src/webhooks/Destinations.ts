@@ -14,18 +14,18 @@ export interface Destination {
 export type Find = (url: string) => Destination | null
 
 /** How many URLs are cached with their verdicts: the same few receive most webhooks. */
-const max_judged = 1_000
+const maxJudged = 1_000
 
 /** Makes a finder that allows the destinations of a policy. */
-export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver, look_up_limit_ms?: number): Find => {
-  const lookUp = HostLookUp.make(resolver, policy, look_up_limit_ms)
+export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver, lookUpLimitMs?: number): Find => {
+  const lookUp = HostLookUp.make(resolver, policy, lookUpLimitMs)
   const judged = new Map<string, WebhookAddress.Verdict>()
 
   const judge = (url: string): WebhookAddress.Verdict => {
     const known = judged.get(url)
     if (known !== undefined) return known
     const verdict = WebhookAddress.judgeUrl(url, policy)
-    const [oldest] = judged.size < max_judged ? [] : judged.keys()
+    const [oldest] = judged.size < maxJudged ? [] : judged.keys()
     if (oldest !== undefined) judged.delete(oldest)
     judged.set(url, verdict)
     return verdict

@@ -41,12 +41,12 @@ export interface TlsSettings {
  */
 export const tls = (
   { certificate_authorities, client_certificate }: TlsSettings,
-  limit_ms = 0
+  limitMs = 0
 ): buildConnector.connector =>
   buildConnector({
     allowH2: false,
     rejectUnauthorized: true,
-    timeout: limit_ms,
+    timeout: limitMs,
     ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] }),
     ...(client_certificate !== undefined && {
       cert: client_certificate.certificate,

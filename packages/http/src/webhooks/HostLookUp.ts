@@ -7,9 +7,9 @@ export interface Resolver {
 }
 
 /** The most addresses that a name may have. */
-const max_answers = 32
+const maxAnswers = 32
 /** How long name servers may take, in milliseconds. */
-const default_limit_ms = 5_000
+const defaultLimitMs = 5_000
 
 /**
  * The result of a lookup: the addresses to dial, all of them public, or the reason why there are none. `none`: the name
@@ -26,13 +26,13 @@ export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 export const make = (
   resolver: Resolver,
   policy: WebhookAddress.Policy,
-  limit_ms: number = default_limit_ms
+  limitMs: number = defaultLimitMs
 ): ((name: string) => Promise<Found>) => {
   const pending = new Map<string, Promise<Found>>()
   return (name) => {
     const shared = pending.get(name)
     if (shared !== undefined) return shared
-    const asked = ask(resolver, name, limit_ms).then((answers) => {
+    const asked = ask(resolver, name, limitMs).then((answers) => {
       pending.delete(name)
       return judge(answers, policy)
     })
@@ -44,11 +44,11 @@ export const make = (
 /** The addresses of one family; null if it did not answer. */
 type Answer = ReadonlyArray<string> | null
 
-const ask = (resolver: Resolver, name: string, limit_ms: number): Promise<ReadonlyArray<Answer>> =>
+const ask = (resolver: Resolver, name: string, limitMs: number): Promise<ReadonlyArray<Answer>> =>
   new Promise((resolve) => {
     const answers: [Answer, Answer] = [null, null]
     let missing = answers.length
-    const timer = setTimeout(() => resolve(answers), limit_ms).unref()
+    const timer = setTimeout(() => resolve(answers), limitMs).unref()
     const settle = (family: 0 | 1) => (answer: Answer) => {
       answers[family] = answer
       if (--missing > 0) return
@@ -75,7 +75,7 @@ const isWithout = (error: unknown): boolean =>
 const judge = (answers: ReadonlyArray<Answer>, policy: WebhookAddress.Policy): Found => {
   const addresses = answers.flatMap((answer) => answer ?? [])
   if (addresses.length === 0) return answers.includes(null) ? "unavailable" : "none"
-  if (addresses.length > max_answers) return "refused"
+  if (addresses.length > maxAnswers) return "refused"
   const isPublic = (address: string) => WebhookAddress.judgeAddress(address, policy) === "public"
   return addresses.every(isPublic) ? addresses : "refused"
 }

@@ -32,7 +32,7 @@ export interface Settings {
 }
 
 /** The default `user-agent`. */
-export const default_user_agent = "Quotewire-Webhooks/0.1.0"
+export const defaultUserAgent = "Quotewire-Webhooks/0.1.0"
 
 /** The addresses of all interfaces of this machine. */
 export const ownAddresses = (): ReadonlyArray<NetAddress.IpAddress> =>
@@ -49,12 +49,12 @@ const make = (settings: Settings) =>
     const resolver = settings.resolver ?? (yield* machineResolver)
     const find = Destinations.make(policy, resolver, settings.look_up_limit_ms)
     const connections = yield* makeConnections(settings, policy)
-    const user_agent = settings.user_agent ?? default_user_agent
+    const userAgent = settings.user_agent ?? defaultUserAgent
 
     const messageOf = ({ headers, body, deadline_ms }: WebhookSender.WebhookRequest): Message => ({
-      headers: { "user-agent": user_agent, accept: "*/*", "accept-encoding": "identity", ...headers },
+      headers: { "user-agent": userAgent, accept: "*/*", "accept-encoding": "identity", ...headers },
       body,
-      deadline_ms: deadline_ms ?? WebhookSender.default_deadline_ms
+      deadline_ms: deadline_ms ?? WebhookSender.defaultDeadlineMs
     })
 
     return WebhookSender.WebhookSender.of({

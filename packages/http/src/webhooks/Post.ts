@@ -6,15 +6,15 @@ import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
 /** The most bytes of a body that are read. After that the connection is closed. */
-const max_body_bytes = 16 * 1_024
+const maxBodyBytes = 16 * 1_024
 /** The most interim answers, such as 103, before the final one. */
-const max_interim = 16
+const maxInterim = 16
 /** How many addresses of a host one POST tries. */
-const max_addresses = 3
+const maxAddresses = 3
 /** How long a POST waits for a free connection, in milliseconds. */
-const max_wait_ms = 5_000
+const maxWaitMs = 5_000
 /** How long connecting to one address may take if there is another to try, in milliseconds. */
-const connect_limit_ms = 4_000
+const connectLimitMs = 4_000
 
 /** The content of a POST. */
 export interface Message {
@@ -76,11 +76,11 @@ export class Post {
     if (this.isOver) return
     if (found === "refused") return this.finish("refused_address")
     if (found === "none" || found === "unavailable") return this.finish("dns_failed")
-    this.addresses = found.slice(0, max_addresses)
+    this.addresses = found.slice(0, maxAddresses)
     this.tryAddress(false)
     if (this.hasConnected || this.isOver) return
     clearTimeout(this.deadline)
-    this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, max_wait_ms))
+    this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, maxWaitMs))
   }
 
   private tryAddress(fresh: boolean) {
@@ -102,7 +102,7 @@ export class Post {
       if (this.connection === connection && !this.isOver) this.finish("too_large")
     })
     if (this.address_index + 1 < this.addresses.length) {
-      this.connecting = setTimeout(() => this.tryNextAddress("timeout"), connect_limit_ms)
+      this.connecting = setTimeout(() => this.tryNextAddress("timeout"), connectLimitMs)
     }
     connection.client.dispatch(this.options, this.listener(connection))
   }
@@ -118,7 +118,7 @@ export class Post {
   /** The handler of one attempt. It ignores events after the end of the attempt. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
-    let received_bytes = 0
+    let receivedBytes = 0
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
     // Deferred until undici's parser has returned, because the action may depend on that.
@@ -130,12 +130,12 @@ export class Post {
       },
       onResponseStart: (_controller, status) => {
         if (status >= 200 && isMine()) this.status = status
-        else if (++interim > max_interim) then(() => this.finish("bad_response"))
+        else if (++interim > maxInterim) then(() => this.finish("bad_response"))
       },
       onResponseData: (_controller, chunk) => {
-        received_bytes += chunk.length
+        receivedBytes += chunk.length
         // The status is known, so there is no need to read the rest of a long body.
-        if (received_bytes > max_body_bytes) then(() => this.finish(null))
+        if (receivedBytes > maxBodyBytes) then(() => this.finish(null))
       },
       onResponseEnd: () => then(() => this.finish(null, "reusable")),
       onResponseError: (_controller, error) => then(() => this.fail(connection, error, hasBegun))

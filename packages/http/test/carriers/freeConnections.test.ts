@@ -88,7 +88,7 @@ describe("a host with few connections to a carrier", () => {
         const carrier = yield* gated
         const other = yield* serve((_request, response) => json(response, {}))
         const http = yield* clientOf(carrier.origin)
-        const given_up = yield* Effect.forEach(Array.from({ length: limit }), () =>
+        const givenUp = yield* Effect.forEach(Array.from({ length: limit }), () =>
           Effect.forkChild(outcome(http.get("/q")))
         )
         yield* eventually(() => carrier.waiting.length === limit)
@@ -103,7 +103,7 @@ describe("a host with few connections to a carrier", () => {
         const waits = yield* Effect.forkChild(next)
         yield* Effect.yieldNow
         assert.isFalse(yield* Deferred.isDone(got))
-        yield* Effect.forEach(given_up, (request) => Fiber.interrupt(request))
+        yield* Effect.forEach(givenUp, (request) => Fiber.interrupt(request))
         yield* Fiber.join(waits)
         assert.isTrue(yield* Deferred.isDone(got))
       }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))

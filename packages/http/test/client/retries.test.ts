@@ -13,13 +13,13 @@ afterEach(() => {
 })
 
 /** Makes a call, lets the time pass, and tells how it ended. */
-const ending = async (promise: Promise<unknown>, pass_ms = 600_000) => {
+const ending = async (promise: Promise<unknown>, passMs = 600_000) => {
   const note: { value?: unknown; error?: unknown } = {}
   promise.then(
     (value) => Object.assign(note, { value }),
     (error) => Object.assign(note, { error })
   )
-  await vi.advanceTimersByTimeAsync(pass_ms)
+  await vi.advanceTimersByTimeAsync(passMs)
   return note
 }
 

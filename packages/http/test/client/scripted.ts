@@ -22,7 +22,7 @@ export const json = (value: unknown, init: ResponseInit = {}): Step => {
 export const refusal = (
   status: number,
   code: string,
-  retry_action: string,
+  retryAction: string,
   headers: Readonly<Record<string, string>> = {}
 ): Step =>
   json(
@@ -31,7 +31,7 @@ export const refusal = (
         code,
         message: `Refused: ${code}.`,
         field_errors: null,
-        retry_action: { type: retry_action, summary: "Do that." },
+        retry_action: { type: retryAction, summary: "Do that." },
         doc_url: `https://docs.example/v1/errors/${code}`
       },
       request_id: "req_1"

@@ -74,8 +74,8 @@ describe("connections", () => {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make({ connections: 4 })
-      const to = (endpoint: Endpoint.Endpoint, deadline_ms: number) =>
-        Effect.map(sender.send(request(urlOf(endpoint), deadline_ms)), outcome)
+      const to = (endpoint: Endpoint.Endpoint, deadlineMs: number) =>
+        Effect.map(sender.send(request(urlOf(endpoint), deadlineMs)), outcome)
       // Nobody knows yet that they hang.
       yield* all(hanging.map((endpoint) => to(endpoint, 50)))
       const held = yield* Effect.forkChild(all(hanging.map((endpoint, index) => to(endpoint, index < 2 ? 600 : 150))))

@@ -18,7 +18,7 @@ const last =
     void socket.end(text)
 
 /** Long enough to be answered by any endpoint of these tests, and short enough to wait for those that hang. */
-const short_ms = 250
+const shortMs = 250
 
 interface Case {
   readonly script: Endpoint.Script
@@ -41,7 +41,7 @@ const slow = (script: Endpoint.Script, status: number | null = null): Case => ({
   script,
   status,
   failure: "timeout",
-  deadline_ms: short_ms
+  deadline_ms: shortMs
 })
 const large = (script: Endpoint.Script): Case => ({ script, status: 200, failure: "too_large" })
 

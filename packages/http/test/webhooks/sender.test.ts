@@ -26,7 +26,7 @@ describe("a POST", () => {
         "content-length": String(Buffer.byteLength(request("").body)),
         "content-type": "application/json",
         host: `127.0.0.1:${endpoint.port}`,
-        "user-agent": NodeWebhookSender.default_user_agent,
+        "user-agent": NodeWebhookSender.defaultUserAgent,
         "webhook-id": "evt_1"
       })
     }).pipe(Effect.scoped)
@@ -34,7 +34,7 @@ describe("a POST", () => {
 
   it("has the released version in its user agent", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
-    assert.strictEqual(NodeWebhookSender.default_user_agent, `Quotewire-Webhooks/${version}`)
+    assert.strictEqual(NodeWebhookSender.defaultUserAgent, `Quotewire-Webhooks/${version}`)
   })
 
   it.live("keeps its connection, and ignores cookies", () =>

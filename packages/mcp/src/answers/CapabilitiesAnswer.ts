@@ -1,6 +1,6 @@
 import { disclosureText, type Resource } from "@quotewire/core"
 import { Predicate } from "effect"
-import { most_texts } from "../tools/ApplicationSchema.ts"
+import { mostTexts } from "../tools/ApplicationSchema.ts"
 import * as Answer from "./Answer.ts"
 import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst } from "./phrases.ts"
@@ -60,7 +60,7 @@ const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): Read
   if (!Predicate.isObject(schema)) return []
   if (name === undefined) {
     const texts = Array.isArray(schema.enum) ? schema.enum.filter((value) => value !== null) : []
-    return texts.length <= most_texts && texts.every(Predicate.isString) ? texts : []
+    return texts.length <= mostTexts && texts.every(Predicate.isString) ? texts : []
   }
   const { items, properties } = schema
   return textsAt(Predicate.isObject(properties) ? properties[name] : items, names)

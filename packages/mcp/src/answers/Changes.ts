@@ -13,7 +13,7 @@ export interface Changes {
 }
 
 /** The version at which carriers are asked. Earlier versions do not mention them. */
-const asked_version = 2
+const askedVersion = 2
 
 /**
  * Finds what changed since a version. What callers read is not stored, so the result may contain too much, but never
@@ -31,9 +31,9 @@ export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes
   const steps = Math.max(0, quote_request.version - version)
   const recent = new Set(quoted.slice(Math.max(0, quoted.length - steps)))
   // A version that does not exist yet cannot have been read.
-  const has_read_none = version < asked_version || version > quote_request.version
+  const hasReadNone = version < askedVersion || version > quote_request.version
   const isNew = (carrier: (typeof carriers)[number]): boolean => {
-    if (has_read_none || recent.has(carrier)) return true
+    if (hasReadNone || recent.has(carrier)) return true
     return carrier.outcome === "declined" || carrier.outcome === "needs_information" || carrier.outcome === "no_answer"
   }
   const changed = carriers.filter(isNew)

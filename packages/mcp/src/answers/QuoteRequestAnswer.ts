@@ -64,14 +64,14 @@ const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boole
   has_read_carriers || read_quotes.length > 0
 
 /** A request with only its changes. `quote_ids` still lists every quote. */
-const changed = (quote_request: QuoteRequest, changes: Changes.Changes) => {
+const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
   const quotes = changes.quotes.map((quote, index) =>
     withoutRepeats(quote, [...changes.read_quotes, ...changes.quotes.slice(0, index)])
   )
   const { carriers } = changes
-  if (!isShortened(changes)) return { quote_request: { ...quote_request, carriers }, quotes }
+  if (!isShortened(changes)) return { quote_request: { ...quoteRequest, carriers }, quotes }
   // The rest of a request never changes, and the caller has already read it.
-  const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quote_request
+  const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quoteRequest
   return {
     quote_request: { id, version, status, status_details, updated_at, deadline_at, carriers, quote_ids, next_actions },
     quotes,

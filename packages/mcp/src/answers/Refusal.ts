@@ -1,6 +1,6 @@
 import type { ApiError, Line } from "@quotewire/core"
 import * as FactQuestions from "./FactQuestions.ts"
-import { count, joinFirst, max_items } from "./phrases.ts"
+import { count, joinFirst, maxItems } from "./phrases.ts"
 
 /** Advice that is more specific than the retry action of a refusal. */
 const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
@@ -15,7 +15,7 @@ const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): stri
 /** Summarizes a refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
 export const summaryOf = (
   { error }: ApiError.ErrorEnvelope,
-  retry_after_seconds: number | null,
+  retryAfterSeconds: number | null,
   line: Line.Line | undefined
 ): string => {
   const errors = error.field_errors ?? []
@@ -28,9 +28,9 @@ export const summaryOf = (
         })
   return [
     `Refused (${error.code}): ${error.message}`,
-    ...fields.slice(0, max_items),
-    ...(fields.length > max_items ? ["field_errors names more."] : []),
-    ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
+    ...fields.slice(0, maxItems),
+    ...(fields.length > maxItems ? ["field_errors names more."] : []),
+    ...(retryAfterSeconds === null ? [] : [`Wait ${count(retryAfterSeconds, "second")} first.`]),
     adviceOf(error) ?? error.retry_action.summary
   ].join("\n")
 }

@@ -1,13 +1,13 @@
 import * as Dollars from "./Dollars.ts"
 
 /** The most items of a list that a summary includes. */
-export const max_items = 6
+export const maxItems = 6
 
 /** Joins the first items of a list, and says how many more exist. */
 export const joinFirst = (items: ReadonlyArray<string>, separator: string): string =>
-  items.length <= max_items
+  items.length <= maxItems
     ? items.join(separator)
-    : `${items.slice(0, max_items).join(separator)}${separator}and ${items.length - max_items} more`
+    : `${items.slice(0, maxItems).join(separator)}${separator}and ${items.length - maxItems} more`
 
 /** A number and what it counts: "1 quote", "3 quotes". */
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
@@ -21,5 +21,5 @@ export const dollars = ({ amount_minor }: { readonly amount_minor: number }): st
   amount_minor % 100 === 0 ? Dollars.formatWhole(amount_minor) : Dollars.format(amount_minor)
 
 /** Says whether there is another page. */
-export const more = (next_cursor: string | null): string =>
-  next_cursor === null ? "This is the end of the list." : "There is more: call again with cursor set to next_cursor."
+export const more = (nextCursor: string | null): string =>
+  nextCursor === null ? "This is the end of the list." : "There is more: call again with cursor set to next_cursor."

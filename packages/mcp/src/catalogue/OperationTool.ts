@@ -194,7 +194,7 @@ const makeRunner = <R>(
 }
 
 /** How often a waiting call reports its progress, in milliseconds. */
-const report_ms = 5_000
+const reportMs = 5_000
 
 /**
  * Runs a call and reports its progress until it ends. The call ends at the next change, so the progress is read only
@@ -208,12 +208,12 @@ const reporting = <A, E, R>(
   Effect.raceFirst(
     call,
     Effect.gen(function* () {
-      yield* Effect.sleep(report_ms)
+      yield* Effect.sleep(reportMs)
       const message = yield* read
       if (message === null) return yield* Effect.never
       for (let reports = 1; ; reports++) {
-        yield* report((reports * report_ms) / 1_000, message)
-        yield* Effect.sleep(report_ms)
+        yield* report((reports * reportMs) / 1_000, message)
+        yield* Effect.sleep(reportMs)
       }
     })
   )

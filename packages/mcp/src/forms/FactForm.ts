@@ -6,10 +6,10 @@ import type { Form, FormField, Value } from "../protocol/Form.ts"
 import type { Fields } from "../protocol/JsonRpc.ts"
 
 /** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
-const max_fields = 12
+const maxFields = 12
 
 /** The longest text that an answer can contain. Longer texts are dropped, because no fact is that long. */
-const max_characters = 500
+const maxCharacters = 500
 
 /**
  * Makes a form that asks for the missing facts; null if a form cannot ask for all of them.
@@ -19,7 +19,7 @@ const max_characters = 500
  */
 export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
   const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
-  if (fields.length === 0 || fields.length > max_fields) return null
+  if (fields.length === 0 || fields.length > maxFields) return null
   const askable = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
   if (askable.length < fields.length) return null
   return {
@@ -101,7 +101,7 @@ export const read = (
 /** Converts a value to the type that the line expects: a form offers a choice of numbers as text. */
 const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | null => {
   if (typeof value !== "string") return value
-  if (value === "" || value.length > max_characters) return null
+  if (value === "" || value.length > maxCharacters) return null
   const numbers = Array.isArray(schema?.enum) ? schema.enum.filter(Predicate.isNumber) : []
   return numbers.find((number) => String(number) === value) ?? value
 }

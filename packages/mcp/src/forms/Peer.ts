@@ -41,14 +41,14 @@ export const show = <R>(
 ): Effect.Effect<Form.Answer, never, R> => {
   const withdraw = notifyWith(send)("notifications/cancelled", { requestId: id, reason: "The call has ended." })
   return send(JSON.stringify({ jsonrpc: "2.0", id, method: Form.method, params: form })).pipe(
-    Effect.andThen(awaitAnswer(Form.answer_ms)),
+    Effect.andThen(awaitAnswer(Form.answerMs)),
     Effect.flatMap((answer) => (answer === null ? Effect.as(withdraw, Form.closed) : Effect.succeed(answer))),
     Effect.onInterrupt(() => withdraw)
   )
 }
 
 /** The most forms open at once, so that calls waiting for a person leave room for others. */
-const max_open = 16
+const maxOpen = 16
 
 /** Makes the peer of a transport. */
 export const make = (send: Send): Connected => {
@@ -58,13 +58,13 @@ export const make = (send: Send): Connected => {
 
   const ask: Peer["ask"] = (form) =>
     Effect.suspend(() => {
-      if (isDisconnected || pending.size >= max_open) return Effect.succeed(Form.closed)
+      if (isDisconnected || pending.size >= maxOpen) return Effect.succeed(Form.closed)
       const id = `ask-${++asked}`
       const answer = Deferred.makeUnsafe<Form.Answer>()
       pending.set(id, answer)
       return Effect.ensuring(
-        show(send, id, form, (at_most_ms) =>
-          Effect.map(Effect.timeoutOption(Deferred.await(answer), at_most_ms), Option.getOrNull)
+        show(send, id, form, (atMostMs) =>
+          Effect.map(Effect.timeoutOption(Deferred.await(answer), atMostMs), Option.getOrNull)
         ),
         Effect.sync(() => pending.delete(id))
       )

@@ -1,6 +1,6 @@
 import { Json } from "@quotewire/core"
 import { Clock, Effect, Option, Schema } from "effect"
-import { answer_ms, type Question } from "../protocol/Form.ts"
+import { answerMs, type Question } from "../protocol/Form.ts"
 import type { ToolCall } from "../tools/Tool.ts"
 
 /*
@@ -25,7 +25,7 @@ export interface Subject extends Pick<ToolCall, "args" | "caller"> {
 }
 
 /** The longest state to read. This service writes shorter ones, because forms limit the facts in them. */
-const max_characters = 32 * 1024
+const maxCharacters = 32 * 1024
 
 const Sealed = Schema.fromJsonString(
   Schema.Struct({ expires_at: Schema.Int, name: Schema.String, state: Schema.Unknown })
@@ -42,7 +42,7 @@ export const write = Effect.fnUntraced(function* <R>(
   subject: Subject,
   { name, state }: Question
 ) {
-  const expires_at = (yield* Clock.currentTimeMillis) + answer_ms
+  const expires_at = (yield* Clock.currentTimeMillis) + answerMs
   const sealed = yield* seal(JSON.stringify({ expires_at, name, state }))
   return `${yield* sign(signedText(subject, sealed))}~${sealed}`
 })
@@ -54,7 +54,7 @@ export const write = Effect.fnUntraced(function* <R>(
 export const read = Effect.fnUntraced(function* <R>({ isSigned, open }: Crypto<R>, subject: Subject, text: string) {
   const separator = text.indexOf("~")
   const sealed = text.slice(separator + 1)
-  if (separator < 0 || text.length > max_characters) return Option.none()
+  if (separator < 0 || text.length > maxCharacters) return Option.none()
   // Checked first: a host logs a warning for text that it cannot open, and otherwise anyone could flood the log.
   if (!(yield* isSigned(signedText(subject, sealed), text.slice(0, separator)))) return Option.none()
   const now = yield* Clock.currentTimeMillis

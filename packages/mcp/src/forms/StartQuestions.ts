@@ -11,7 +11,7 @@ import * as FactForm from "./FactForm.ts"
  */
 
 /** The most forms that one call shows. */
-const max_rounds = 4
+const maxRounds = 4
 
 const State = Schema.Struct({
   round: Schema.Int,
@@ -81,12 +81,12 @@ export const next = (
   if (error._tag === "needs_information") {
     if (begun.isDismissed) return factsNotGiven(error)
     const form = line === undefined ? null : FactForm.of(error.field_errors ?? [], line)
-    if (form === null || round >= max_rounds) return error
+    if (form === null || round >= maxRounds) return error
     const paths = Object.keys(form.requestedSchema.properties)
     return { name: "facts", form, state: { round: round + 1, facts, asked: { about: "facts", paths } } satisfies State }
   }
   if (begun.person !== "pending" || !lacksAgreementOnly(error)) return error
-  if (begun.isDismissed || round >= max_rounds) return agreementNotGiven
+  if (begun.isDismissed || round >= maxRounds) return agreementNotGiven
   const { version } = quoteDisclosure
   return {
     name: "agreement",

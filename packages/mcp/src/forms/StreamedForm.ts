@@ -34,10 +34,10 @@ export const askOver =
   (form) =>
     Effect.gen(function* () {
       const name = (yield* Ids.Ids).request()
-      const expires_at = (yield* Clock.currentTimeMillis) + Form.answer_ms
-      const id = `${name}~${expires_at}~${yield* crypto.sign(signedText(caller, name, expires_at))}`
-      return yield* Peer.show(send, id, form, (at_most_ms) =>
-        Effect.map(mailboxes.receive({ workspace_id: caller.workspace_id, name }, at_most_ms), (text) =>
+      const expiresAt = (yield* Clock.currentTimeMillis) + Form.answerMs
+      const id = `${name}~${expiresAt}~${yield* crypto.sign(signedText(caller, name, expiresAt))}`
+      return yield* Peer.show(send, id, form, (atMostMs) =>
+        Effect.map(mailboxes.receive({ workspace_id: caller.workspace_id, name }, atMostMs), (text) =>
           text === null ? null : Form.readAnswer(Result.getOrNull(JsonRpc.parseJson(text)))
         )
       )
@@ -58,9 +58,9 @@ export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
 ) {
   const [, name, expires, signature] = formId.exec(String(id)) ?? []
   if (name === undefined || expires === undefined || signature === undefined) return
-  const expires_at = Number(expires)
-  if ((yield* Clock.currentTimeMillis) >= expires_at) return
-  if (!(yield* crypto.isSigned(signedText(caller, name, expires_at), signature))) return
+  const expiresAt = Number(expires)
+  if ((yield* Clock.currentTimeMillis) >= expiresAt) return
+  if (!(yield* crypto.isSigned(signedText(caller, name, expiresAt), signature))) return
   const answer = JSON.stringify(Form.readAnswer(result))
   const isTaken = yield* mailboxes.send({ workspace_id: caller.workspace_id, name }, answer)
   if (!isTaken) yield* charge
@@ -70,5 +70,5 @@ export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
 const formId = /^([a-z0-9_]{1,40})~([1-9]\d{0,15})~([\w.-]{1,100})$/
 
 /** The text to sign. It makes an id valid only for one caller. */
-const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expires_at: number): string =>
-  Json.canonical(["form", workspace_id, kind, key_id, name, expires_at])
+const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expiresAt: number): string =>
+  Json.canonical(["form", workspace_id, kind, key_id, name, expiresAt])

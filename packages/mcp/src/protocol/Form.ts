@@ -52,7 +52,7 @@ export type Answer =
   | { readonly action: "cancel" }
 
 /** How long a person has to answer, in milliseconds. */
-export const answer_ms = 10 * 60_000
+export const answerMs = 10 * 60_000
 
 /** Shows the person a form and waits for the answer. An unanswered form counts as closed. */
 export type Ask<out R = never> = (form: Form) => Effect.Effect<Answer, never, R>

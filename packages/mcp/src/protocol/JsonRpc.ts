@@ -69,12 +69,12 @@ export const readBody = (
 ): Result.Result<Message | Response | Batch, ErrorAnswer> => {
   if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : readMessage(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
-  if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
+  if (value.length > maxBatch) return invalid(null, `A batch holds at most ${maxBatch} messages.`)
   return Result.succeed(value.map(readMessage))
 }
 
 /** The largest batch. Its messages run concurrently. */
-const max_batch = 10
+const maxBatch = 10
 
 /** Parses a JSON value as one message. */
 const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {

@@ -13,7 +13,7 @@ export const modern = ["2026-07-28"] as const
 export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
 /** The assumed revision of a message that names none. */
-const assumed_revision = "2025-03-26"
+const assumedRevision = "2025-03-26"
 
 /** Whether batches are supported: in the only revision that has them, and if the message names no revision. */
 export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
@@ -63,23 +63,23 @@ export interface Client {
 }
 
 /** How many characters of a client's name and version are kept. */
-const max_client_text = 200
+const maxClientText = 200
 
 /** Reads a client's description of itself; null if it has no name. */
 export const clientOf = (info: unknown): Client | null => {
   if (!Predicate.isObject(info) || typeof info.name !== "string" || info.name === "") return null
-  const version = typeof info.version === "string" ? info.version.slice(0, max_client_text) : null
-  return { name: info.name.slice(0, max_client_text), version }
+  const version = typeof info.version === "string" ? info.version.slice(0, maxClientText) : null
+  return { name: info.name.slice(0, maxClientText), version }
 }
 
 /** The progress token of a call; null if the program sent none, or one that is too long. */
 export const progressTokenOf = (message: Pick<Message, "params">): Id | null => {
   const { progressToken } = metaOf(message)
-  return isId(progressToken) && String(progressToken).length <= longest_token ? progressToken : null
+  return isId(progressToken) && String(progressToken).length <= longestToken ? progressToken : null
 }
 
 /** The longest progress token, in characters. Every progress notification repeats the token. */
-const longest_token = 256
+const longestToken = 256
 
 /** Drops the parameters that no method reads, so that a waiting call does not keep them in memory. */
 export const withoutUnread = ({ id, method, params }: Message, era: Era): Message => {
@@ -144,7 +144,7 @@ export interface RoutingHeaders {
  * arrive over HTTP.
  */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
-  if (era === "legacy") return checkVersion(headers?.version ?? assumed_revision)
+  if (era === "legacy") return checkVersion(headers?.version ?? assumedRevision)
   if (message.id === null) return headers === null ? Result.void : checkNotification(message, headers)
   return Result.flatMap(checkMeta(message), (version) =>
     Result.flatMap(headers === null ? Result.void : checkHeaders(message, headers, version), () =>
@@ -157,7 +157,7 @@ export const check = (era: Era, message: Message, headers: RoutingHeaders | null
  * Checks the headers of a response to a request from this service. Only revisions with a handshake have such requests.
  */
 export const checkResponse = ({ version }: RoutingHeaders): Result.Result<void, RpcError> =>
-  checkVersion(version ?? assumed_revision)
+  checkVersion(version ?? assumedRevision)
 
 /** Checks that the `_meta` of a modern request contains the revision and the client's capabilities. */
 const checkMeta = (message: Message): Result.Result<string, RpcError> => {

@@ -7,7 +7,7 @@ export type Line = string | null
  * Keeps at most `max_bytes` of a line. A longer line becomes null as soon as it exceeds the limit, and its rest is
  * dropped.
  */
-export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArray<Line>) => {
+export const splitter = (maxBytes: number): ((bytes: Uint8Array) => ReadonlyArray<Line>) => {
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let parts: Array<Uint8Array> = []
   let length = 0
@@ -16,7 +16,7 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
     if (isDropping) return []
     parts.push(part)
     length += part.length
-    if (length <= max_bytes) return []
+    if (length <= maxBytes) return []
     parts = []
     isDropping = true
     return [null]
@@ -32,7 +32,7 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
   return (bytes) => {
     const lines: Array<Line> = []
     let from = 0
-    for (let at = bytes.indexOf(newline_byte); at >= 0; at = bytes.indexOf(newline_byte, from)) {
+    for (let at = bytes.indexOf(newlineByte); at >= 0; at = bytes.indexOf(newlineByte, from)) {
       lines.push(...add(bytes.subarray(from, at)), ...end())
       from = at + 1
     }
@@ -41,10 +41,10 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
   }
 }
 
-const newline_byte = 0x0a
+const newlineByte = 0x0a
 
 /** The end of a line. */
-export const newline = Uint8Array.of(newline_byte)
+export const newline = Uint8Array.of(newlineByte)
 
 const decoded = (decoder: TextDecoder, parts: ReadonlyArray<Uint8Array>, length: number): Line => {
   const whole = new Uint8Array(length)

@@ -4,7 +4,7 @@ import { Predicate } from "effect"
 export const extension = "io.modelcontextprotocol/ui"
 
 /** The media type of such a page. */
-const mime_type = "text/html;profile=mcp-app"
+const mimeType = "text/html;profile=mcp-app"
 
 /** A page that a program shows beside the results of a tool. The program gives it the results. */
 export interface View {
@@ -20,11 +20,11 @@ export interface View {
 export const canShow = (capabilities: unknown): boolean => {
   const extensions = Predicate.isObject(capabilities) ? capabilities.extensions : undefined
   const settings = Predicate.isObject(extensions) ? extensions[extension] : undefined
-  return Predicate.isObject(settings) && Array.isArray(settings.mimeTypes) && settings.mimeTypes.includes(mime_type)
+  return Predicate.isObject(settings) && Array.isArray(settings.mimeTypes) && settings.mimeTypes.includes(mimeType)
 }
 
 /** The page's requests to the program: no outside addresses, no frames and no permissions. */
-const _meta = {
+const metadata = {
   ui: {
     csp: { connectDomains: [], resourceDomains: [], frameDomains: [], baseUriDomains: [] },
     permissions: {},
@@ -38,9 +38,9 @@ export const listed = ({ description, name, title, uri }: View): object => ({
   name,
   title,
   description,
-  mimeType: mime_type,
-  _meta
+  mimeType,
+  _meta: metadata
 })
 
 /** The page as `resources/read` shows it. */
-export const contents = ({ html, uri }: View): object => ({ uri, mimeType: mime_type, text: html, _meta })
+export const contents = ({ html, uri }: View): object => ({ uri, mimeType, text: html, _meta: metadata })

@@ -18,26 +18,26 @@ export interface Settings {
 /**
  * The rule for the address of a host, phrased to complete a sentence that begins with the setting's name and "must".
  */
-export const host_rule =
+export const hostRule =
   "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
 
-/** Reads the address of a host, without trailing slashes. None if it breaks `host_rule`. */
+/** Reads the address of a host, without trailing slashes. None if it breaks `hostRule`. */
 export const readHost = (text: string): Option.Option<string> =>
   Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
 /**
  * How long a host may be silent before it counts as gone, in milliseconds. Even the longest sandbox advance takes less.
  */
-const silence_ms = 120_000
+const silenceMs = 120_000
 
 /** The largest answer to read, in bytes, which is the limit of `connect`. */
-const max_answer_bytes = 32 * 1024 * 1024
+const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
  * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, which also outlasts a limit per
  * minute. The person gives the answer only once, and the host accepts only the first.
  */
-const form_retries = { schedule: Schedule.exponential("1 second"), times: 6 }
+const formRetries = { schedule: Schedule.exponential("1 second"), times: 6 }
 
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
@@ -45,16 +45,16 @@ const isTemporary = (status: number): boolean => status >= 500 || status === 408
  * The most requests from a host to answer during one call. A host sends a few forms; a hostile one could send any
  * number.
  */
-const max_replies = 16
+const maxReplies = 16
 
 /** The longest request id to answer, in characters, because every answer repeats it. */
-const max_id = 512
+const maxId = 512
 
 /**
  * The most forms of one call that are open or being answered at once. A host sends them one at a time; a hostile one
  * could send any number, and each would hold its answer until the host accepts it.
  */
-const max_forms = 4
+const maxForms = 4
 
 /** Forwards a message to the host. Returns its answer as one line; null for a notification. */
 type Answer = (
@@ -79,7 +79,7 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
         }),
         HttpClientRequest.bodyText(line, "application/json")
       )
-      return yield* Effect.timeout(client.execute(request), silence_ms)
+      return yield* Effect.timeout(client.execute(request), silenceMs)
     })
     const reply = (response: object) =>
       Effect.filterOrFail(
@@ -93,7 +93,7 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
       if (headers["content-type"]?.startsWith("text/event-stream") === true) {
         return { status, text: yield* Effect.scoped(answerIn(response.stream, message.id, peer, reply)) }
       }
-      const text = yield* Effect.timeout(textOf(response.stream), silence_ms).pipe(
+      const text = yield* Effect.timeout(textOf(response.stream), silenceMs).pipe(
         Effect.catch((error) => (error._tag === "Unusable" ? Effect.fail(error) : Effect.succeed("")))
       )
       return { status, text }
@@ -118,7 +118,7 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
 /** The text of an answer without events. */
 const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect<string, E | Unusable, R> => {
   const failing = Stream.mapError(stream, (error): E | Unusable => error)
-  const limited = Stream.limitBytes(failing, ByteSize.bytes(max_answer_bytes), () => Stream.fail(tooLarge()))
+  const limited = Stream.limitBytes(failing, ByteSize.bytes(maxAnswerBytes), () => Stream.fail(tooLarge()))
   return Stream.mkString(Stream.decodeText(limited))
 }
 
@@ -134,18 +134,18 @@ const tooMany = () => new Unusable({ message: "The host sends too many requests,
  */
 const answerIn = Effect.fnUntraced(function* <E, E2, R>(
   stream: Stream.Stream<Uint8Array, E>,
-  message_id: JsonRpc.Id | null,
+  messageId: JsonRpc.Id | null,
   peer: Peer.Peer,
   reply: (response: object) => Effect.Effect<unknown, E2, R>
 ) {
   const forms = yield* FiberMap.make<unknown>()
   let requests = 0
   const take = Effect.fnUntraced(function* ({ data }: Sse.Event) {
-    if (data.length > max_answer_bytes) return yield* tooLarge()
+    if (data.length > maxAnswerBytes) return yield* tooLarge()
     const json = parse(data)
     const read = JsonRpc.readBody(json, false)
     if (Result.isFailure(read)) return null
-    if (!("method" in read.success)) return message_id === null ? null : answerTo(message_id, data, json)
+    if (!("method" in read.success)) return messageId === null ? null : answerTo(messageId, data, json)
     const { id, method, params } = read.success
     if (id === null) {
       // The host withdraws a form. The program knows the form by a different id, so the form's fiber informs the
@@ -155,20 +155,20 @@ const answerIn = Effect.fnUntraced(function* <E, E2, R>(
       return null
     }
     requests += 1
-    if (requests > max_replies || String(id).length > max_id) return yield* tooMany()
-    if (method === Form.method && (yield* FiberMap.size(forms)) < max_forms) {
+    if (requests > maxReplies || String(id).length > maxId) return yield* tooMany()
+    if (method === Form.method && (yield* FiberMap.size(forms)) < maxForms) {
       yield* FiberMap.run(
         forms,
         id,
-        Effect.flatMap(peer.ask(params), (result) => Effect.ignore(Effect.retry(reply({ id, result }), form_retries)))
+        Effect.flatMap(peer.ask(params), (result) => Effect.ignore(Effect.retry(reply({ id, result }), formRetries)))
       )
     } else yield* Effect.ignore(reply({ id, error: method === Form.method ? tooManyForms : notServed }))
     return null
   })
   const answer = yield* stream.pipe(
-    Stream.timeout(silence_ms),
+    Stream.timeout(silenceMs),
     Stream.decodeText(),
-    Stream.pipeThroughChannel(Sse.decode({ maxEventSize: max_answer_bytes })),
+    Stream.pipeThroughChannel(Sse.decode({ maxEventSize: maxAnswerBytes })),
     Stream.mapError((error) => (error instanceof Sse.SseError ? tooLarge() : error)),
     Stream.mapEffect(take),
     Stream.filter(Predicate.isNotNull),
@@ -209,12 +209,12 @@ const Envelope = Schema.Struct({
 const readEnvelope = Schema.decodeUnknownOption(Envelope)
 
 /** The deepest nesting of an answer. Serializing a deeper one would overflow the stack. */
-const max_levels = 500
+const maxLevels = 500
 
 /** Parses an answer as JSON; null if it is not JSON or nested too deeply. */
 const parse = (text: string): unknown => {
   const json = Result.getOrNull(JsonRpc.parseJson(text))
-  return Json.isDeeper(json, max_levels) ? null : json
+  return Json.isDeeper(json, maxLevels) ? null : json
 }
 
 /**
@@ -231,7 +231,7 @@ const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   })
 }
 
-const unreachable = (id: JsonRpc.Id, base_url: string): string => refused(id, `Cannot reach the host at ${base_url}.`)
+const unreachable = (id: JsonRpc.Id, baseUrl: string): string => refused(id, `Cannot reach the host at ${baseUrl}.`)
 
 const refused = (id: JsonRpc.Id, message: string, data?: typeof Envelope.Type): string =>
   JsonRpc.failure({ id, error: { code: JsonRpc.codes.refused, message, ...(data !== undefined && { data }) } })

@@ -296,7 +296,7 @@ const staleState = invalid(
   "params.requestState does not belong to this call, or has expired. Send the call again without it."
 )
 const tooDeep = invalid(
-  `The member params.arguments must not be nested deeper than ${LenientArguments.max_depth} levels.`
+  `The member params.arguments must not be nested deeper than ${LenientArguments.maxDepth} levels.`
 )
 const noArguments = invalid("The member params.arguments must be an object.")
 

@@ -16,10 +16,10 @@ export interface Settings<R> {
 }
 
 /** The most calls that run at once. At the limit, the next line is read only when a call ends. */
-const max_running = 1_024
+const maxRunning = 1_024
 
 /** The longest line, in bytes; the same as the limit of a body over HTTP. */
-const max_line_bytes = 256 * 1024
+const maxLineBytes = 256 * 1024
 
 /**
  * Serves one program over standard input and output: one message or batch per line, each answered when it is done.
@@ -30,11 +30,11 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
   Effect.scoped(
     Effect.gen(function* () {
       const stdio = yield* Stdio.Stdio
-      const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
+      const answers = yield* Queue.bounded<string, Cause.Done>(maxRunning)
       const write = (text: string) => Queue.offer(answers, `${text}\n`)
       const peer = Peer.make(write)
       const runner = yield* makeRunner(settings, write, peer)
-      const split = TextLines.splitter(max_line_bytes)
+      const split = TextLines.splitter(maxLineBytes)
       // The last line may lack a newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(TextLines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
@@ -62,7 +62,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
   peer: Peer.Connected
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
-  const slots = yield* Semaphore.make(max_running)
+  const slots = yield* Semaphore.make(maxRunning)
   /** The revision negotiated in the handshake; null before it. */
   let revision: string | null = null
   /** Counts messages without an id, to give each a key. */

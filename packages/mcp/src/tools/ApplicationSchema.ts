@@ -39,8 +39,8 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
  * The longest list of texts to show to models. Longer lists are left out, such as the 51 states, which every model
  * knows.
  */
-export const most_texts = 20
-const most_numbers = 8
+export const mostTexts = 20
+const mostNumbers = 8
 
 /**
  * Reduces a schema to names, types, short lists of values and descriptions. Bounds and patterns are checked later.
@@ -71,11 +71,11 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}
   const sent = values.filter((value) => value !== null)
-  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= most_texts && { enum: sent }) }
+  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= mostTexts && { enum: sent }) }
   if (!sent.every(Predicate.isNumber)) {
     return { anyOf: [{ type: "integer" }, { type: "string" }], description: sent.join(", ") }
   }
-  return { type: "integer", ...(sent.length <= most_numbers && { description: sent.join(", ") }) }
+  return { type: "integer", ...(sent.length <= mostNumbers && { description: sent.join(", ") }) }
 }
 
 /** Alternative groups of facts in words: "vin, or model_year and make and model". */

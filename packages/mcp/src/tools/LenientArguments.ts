@@ -6,7 +6,7 @@ import type { Arguments } from "./Tool.ts"
 export type Schemas = Readonly<Record<string, object>>
 
 /** The longest text to parse as an object. Longer text stays unchanged. */
-const max_text = 64 * 1024
+const maxText = 64 * 1024
 
 /**
  * Normalizes arguments that programs send in nonstandard forms.
@@ -41,7 +41,7 @@ const wholeNumber = /^-?\d{1,15}$/
 
 /** Parses JSON text that contains an object. Returns other text unchanged. */
 const objectIn = (text: string): unknown => {
-  if (text.length > max_text || !/^\s*\{/.test(text)) return text
+  if (text.length > maxText || !/^\s*\{/.test(text)) return text
   return Result.getOrElse(
     Result.try((): unknown => JSON.parse(text)),
     () => text
@@ -49,14 +49,14 @@ const objectIn = (text: string): unknown => {
 }
 
 /** The deepest nesting that inputs may have. Input validation refuses deeper objects. */
-export const max_depth = 32
+export const maxDepth = 32
 
 /** Whether arguments are nested deeper than any input may be. Check this before any unbounded recursion over them. */
-export const isTooDeep = (args: unknown): boolean => Json.isDeeper(args, max_depth + 1)
+export const isTooDeep = (args: unknown): boolean => Json.isDeeper(args, maxDepth + 1)
 
 /** Removes null members of objects. Keeps null items of lists, because removing one would renumber the others. */
 const removeNulls = (value: unknown, depth = 0): void => {
-  if (depth > max_depth) return
+  if (depth > maxDepth) return
   if (Array.isArray(value)) for (const item of value) removeNulls(item, depth + 1)
   else if (Predicate.isObject(value)) {
     for (const name of Object.keys(value)) {

@@ -64,10 +64,10 @@ const isNote = (part: { readonly [key: PropertyKey]: unknown }): boolean =>
   Object.keys(part).every((key) => key === "description" || key === "title")
 
 const isTakenForGranted = (key: string, value: unknown): boolean =>
-  checked_later.has(key) ||
+  checkedLater.has(key) ||
   (key === "additionalProperties" && value === true) ||
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
 
 /** Keywords that a model does not need: the service checks them, and its refusal says what is allowed. */
-const checked_later: ReadonlySet<string> = new Set(["pattern", "minLength", "maxLength", "maxItems", "uniqueItems"])
+const checkedLater: ReadonlySet<string> = new Set(["pattern", "minLength", "maxLength", "maxItems", "uniqueItems"])

@@ -55,7 +55,7 @@ export interface AgentsOptions extends World.WorldOptions {
 }
 
 /** The address of the endpoint with tokens. */
-export const base_url = "https://quotes.example/insurance"
+export const baseUrl = "https://quotes.example/insurance"
 
 /** The messages of an answer with events, in their order. A comment is `":"`. */
 const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
@@ -64,7 +64,7 @@ const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>
     events
   )
 
-const docs_url = "https://docs.example/docs"
+const docsUrl = "https://docs.example/docs"
 
 const make = (options: AgentsOptions) =>
   Effect.gen(function* () {
@@ -88,7 +88,7 @@ const make = (options: AgentsOptions) =>
     const signedIn = (given: Omit<OAuth.OAuthOptions, "environment">) => {
       const whose = given.organizations === undefined ? { organization_id: organization.id } : {}
       const oauth = Result.getOrThrow(OAuth.check({ environment: "sandbox", ...whose, ...given }))
-      return ServiceApi.of({ mcp: () => endpoint, mcp_origins: origins, oauth }).routesAt?.(base_url) ?? []
+      return ServiceApi.of({ mcp: () => endpoint, mcp_origins: origins, oauth }).routesAt?.(baseUrl) ?? []
     }
     const routes = options.oauth === undefined ? MessageRoute.make(endpoint, origins) : signedIn(options.oauth)
     const authorizationOf = (as: Sent["as"]) => {
@@ -108,7 +108,7 @@ const make = (options: AgentsOptions) =>
         headers: all,
         header: (name: string) => new Headers(all).get(name),
         address,
-        docs_url,
+        docs_url: docsUrl,
         public_path: "",
         read,
         readRaw: read

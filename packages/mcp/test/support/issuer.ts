@@ -2,9 +2,9 @@ import type { World } from "@quotewire/core/testing"
 import { Clock, Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
-import { Agents, type AgentsOptions, base_url, layer, type Sent, toolsCall } from "./agents.ts"
+import { Agents, type AgentsOptions, baseUrl, layer, type Sent, toolsCall } from "./agents.ts"
 
-export const issuer_url = "https://login.example/tenant"
+export const issuerUrl = "https://login.example/tenant"
 
 /** How the issuer answers requests for its documents. */
 type Answers = (url: string, signal: AbortSignal | null) => Promise<Response>
@@ -50,10 +50,10 @@ export const make = Effect.fnUntraced(function* () {
   keys = [current.jwk]
 
   const documents: Answers = async (url) => {
-    if (url === `${issuer_url}/.well-known/openid-configuration`) {
-      return Response.json({ issuer: issuer_url, jwks_uri: `${issuer_url}/keys` })
+    if (url === `${issuerUrl}/.well-known/openid-configuration`) {
+      return Response.json({ issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` })
     }
-    return url === `${issuer_url}/keys` ? Response.json({ keys }) : new Response("", { status: 404 })
+    return url === `${issuerUrl}/keys` ? Response.json({ keys }) : new Response("", { status: 404 })
   }
   // Like the fetch of a platform, it follows redirects unless it is told not to.
   const fetched: typeof globalThis.fetch = async (input, init) => {
@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function* () {
     token: Effect.fnUntraced(function* (claims: Claims = {}, options: TokenOptions = {}) {
       const now = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const payload = {
-        ...{ iss: issuer_url, aud: `${base_url}/v1/mcp`, sub: "user-1", scope: "quotes", iat: now, exp: now + 3_600 },
+        ...{ iss: issuerUrl, aud: `${baseUrl}/v1/mcp`, sub: "user-1", scope: "quotes", iat: now, exp: now + 3_600 },
         ...claims
       }
       const { alg = "ES256", key, kid = current.jwk.kid } = options
@@ -94,9 +94,9 @@ export const make = Effect.fnUntraced(function* () {
 
 const scopes = { quotes: "platform", "quotes:all": "server" } as const
 /** The options of such hosts. */
-export const oauth = { issuer: issuer_url, scopes }
+export const oauth = { issuer: issuerUrl, scopes }
 /** Where challenges say that the metadata are. */
-export const metadata_url = `${base_url}/.well-known/oauth-protected-resource`
+export const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource`
 
 /** A test with an issuer, and hosts that accept its tokens. */
 export const withIssuer = <A, E>(

@@ -23,20 +23,20 @@ interface Sleeper {
  * times out.
  */
 export const make = (now: number): StillClock => {
-  let passed_ms = 0
+  let passedMs = 0
   const sleepers = new Set<Sleeper>()
   const millis = Effect.succeed(now)
-  const nanos = BigInt(now) * nanos_per_ms
+  const nanos = BigInt(now) * nanosPerMs
   // A wait compares it, so it goes on as sleeps do.
-  const monotonic = () => BigInt(Math.floor(performance.now() + passed_ms)) * nanos_per_ms
+  const monotonic = () => BigInt(Math.floor(performance.now() + passedMs)) * nanosPerMs
   const sleep = (ms: number): Effect.Effect<void> =>
     Effect.callback((resume) => {
       const wake = () => {
         leave()
         resume(Effect.void)
       }
-      const sleeper: Sleeper = { ends_at: passed_ms + ms, wake }
-      const timer = ms <= longest_timer_ms ? setTimeout(wake, ms) : undefined
+      const sleeper: Sleeper = { ends_at: passedMs + ms, wake }
+      const timer = ms <= longestTimerMs ? setTimeout(wake, ms) : undefined
       const leave = () => {
         sleepers.delete(sleeper)
         clearTimeout(timer)
@@ -58,15 +58,15 @@ export const make = (now: number): StillClock => {
       }
     },
     now,
-    passed: () => passed_ms,
+    passed: () => passedMs,
     pass: (ms) => {
-      passed_ms += ms
-      for (const { ends_at, wake } of [...sleepers]) if (ends_at <= passed_ms) wake()
+      passedMs += ms
+      for (const { ends_at, wake } of [...sleepers]) if (ends_at <= passedMs) wake()
     }
   }
 }
 
-const nanos_per_ms = 1_000_000n
+const nanosPerMs = 1_000_000n
 
 /** The longest delay that `setTimeout` accepts, in milliseconds. */
-const longest_timer_ms = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1

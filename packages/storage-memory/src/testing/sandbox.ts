@@ -118,9 +118,9 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
   if (!isObject(options)) throw new Error('sandbox needs an object of options, such as { scenario: "zero_quotes" }.')
   const { cassettes = {}, now, logger, scenario, ...config } = options
   if (!isObject(cassettes)) throw new Error("cassettes: Must be an object with recordings by carrier id.")
-  const start_ms = startOf(now ?? recordedAt(cassettes) ?? new Date())
+  const startMs = startOf(now ?? recordedAt(cassettes) ?? new Date())
   const given = { config, cassettes, ...(logger !== undefined && { logger }) }
-  const world = open(given, MemoryStorage.copyable(), start_ms, new Inboxes())
+  const world = open(given, MemoryStorage.copyable(), startMs, new Inboxes())
   try {
     const opened = world.as(await membersOf(world.quotewire, config))
     if (scenario !== undefined) await opened.client.select_scenario({ scenario }, { idempotency_key: "scenario" })
@@ -170,18 +170,18 @@ interface Given<OwnLine extends AnyLine> {
 }
 
 /** All sandboxes have the same key, so that copies can open what is sealed. It protects nothing: the facts are made up. */
-const seal_key = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
+const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
 
 /** Opens a service on a storage. `as` makes it the sandbox of an organization that is stored there. */
 const open = <OwnLine extends AnyLine>(
   given: Given<OwnLine>,
   storage: MemoryStorage.Copyable,
-  now_ms: number,
+  nowMs: number,
   inboxes: Inboxes
 ) => {
   const { cassettes, config, logger } = given
   const { sandbox_connections: _, ...settings } = config
-  const still = StillClock.make(now_ms)
+  const still = StillClock.make(nowMs)
   const replayed = transportOf(cassettes, config.carriers ?? [])
   const embedded = embed<OwnLine>({
     ...settings,
@@ -189,20 +189,20 @@ const open = <OwnLine extends AnyLine>(
     ...(replayed !== null && { carrier_transport: replayed.transport }),
     // A storage may bring its own clock.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
-    seal_keys: [seal_key],
+    seal_keys: [sealKey],
     // Allowance comes back with the clock, which stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   })
   let advancing = 0
-  const standsAt = () => (advancing === 0 && storage.isIdle(now_ms) ? still.passed() : null)
+  const standsAt = () => (advancing === 0 && storage.isIdle(nowMs) ? still.passed() : null)
   const quotewire: Embedded<OwnLine> = {
     ...embedded,
     client: (key) => rejectStuckWaits(embedded.client(key), standsAt)
   }
   const settled = async () => {
     await quotewire.ready
-    while (!storage.isIdle(now_ms)) await turn()
+    while (!storage.isIdle(nowMs)) await turn()
   }
   const as = (members: Members): Sandbox<OwnLine> => {
     const { keys, organization_id, workspace_id } = members
@@ -210,7 +210,7 @@ const open = <OwnLine extends AnyLine>(
     // An advance that waits long for carriers is refused with `wait`; a retry continues it.
     const advanceTime = async (seconds: number) => {
       const idempotency_key = `advance-${++advances}`
-      const stop = replayed === null ? () => {} : passPauses(() => storage.isIdle(now_ms), still)
+      const stop = replayed === null ? () => {} : passPauses(() => storage.isIdle(nowMs), still)
       try {
         while (!(await hasAdvanced(client.advance_time({ seconds }, { idempotency_key })))) {}
       } finally {
@@ -221,15 +221,15 @@ const open = <OwnLine extends AnyLine>(
     const advanceBy = async (seconds: number) => {
       for (let left = seconds; left > 0; ) {
         await settled()
-        const due_at = storage.nextDueAt(workspace_id)
-        const due_in = due_at === null ? left : Math.ceil((due_at - now_ms) / 1_000)
-        const step = Math.min(left, Math.max(1, due_in), longest_step)
-        const passed_before = still.passed()
+        const dueAt = storage.nextDueAt(workspace_id)
+        const dueIn = dueAt === null ? left : Math.ceil((dueAt - nowMs) / 1_000)
+        const step = Math.min(left, Math.max(1, dueIn), longestStep)
+        const passedBefore = still.passed()
         await advanceTime(step)
         // Carriers that are being asked answer, and waiting code sees what has happened, before `pass` ends their time-outs.
         await settled()
         await turn()
-        still.pass(Math.max(0, step * 1_000 - (still.passed() - passed_before)))
+        still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
         left -= step
       }
       await settled()
@@ -258,7 +258,7 @@ const open = <OwnLine extends AnyLine>(
         const [copy, endpoints] = [storage.copy(), inboxes.copy()]
         return {
           sandbox: async () => {
-            const world = open(given, copy.copy(), now_ms, endpoints.copy())
+            const world = open(given, copy.copy(), nowMs, endpoints.copy())
             await world.quotewire.ready
             return world.as(members)
           }
@@ -285,13 +285,13 @@ const hasAdvanced = async (advancing: Promise<unknown>): Promise<boolean> => {
 /** Ends the pauses of an advance while nothing is running, because recorded carriers need no real time. */
 const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (() => void) => {
   const timer = setInterval(() => {
-    if (isIdle()) pass(pass_pauses_ms)
+    if (isIdle()) pass(passPausesMs)
   })
   return () => clearInterval(timer)
 }
 
 /** The longest that an advance waits before it looks again. */
-const pass_pauses_ms = 1_000
+const passPausesMs = 1_000
 
 /** A sender whose waits take no time, so that an endpoint that never answers times out at once. */
 const withoutWaiting = (
@@ -310,26 +310,26 @@ const withoutWaiting = (
 let advances = 0
 
 /** The longest advance of one call, in seconds. */
-const longest_step = 31_536_000
+const longestStep = 31_536_000
 
 /** The longest that a clock moves at once, in seconds: a hundred years. */
-const max_seconds = 100 * longest_step
+const maxSeconds = 100 * longestStep
 
 const secondsOf = (name: string, duration: Duration.Input): number => {
   const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= max_seconds) return seconds
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxSeconds) return seconds
   throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
 }
 
 /** The time at which a clock starts, in milliseconds. */
 const startOf = (now: Date): number => {
   const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
-  if (ms >= earliest_ms && ms < latest_ms) return ms
+  if (ms >= earliestMs && ms < latestMs) return ms
   throw new RangeError('now must be a Date in the years 1970 to 2999, such as new Date("2026-09-26T12:00:00Z").')
 }
 
-const earliest_ms = 0
-const latest_ms = Date.UTC(3000, 0)
+const earliestMs = 0
+const latestMs = Date.UTC(3000, 0)
 
 const advanceUntil = async <A>(
   advance: (seconds: number) => Promise<void>,

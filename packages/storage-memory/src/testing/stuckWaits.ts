@@ -16,12 +16,12 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
     wait: (signal: AbortSignal) => Promise<A>
   ): Promise<A> => {
     const stuck = new AbortController()
-    let stood_at: number | null = null
+    let stoodAt: number | null = null
     const timer = setInterval(() => {
-      const stands_at = standsAt()
-      if (stands_at !== null && stands_at === stood_at) stuck.abort(new Error(advice))
-      stood_at = stands_at
-    }, look_every_ms)
+      const nowAt = standsAt()
+      if (nowAt !== null && nowAt === stoodAt) stuck.abort(new Error(advice))
+      stoodAt = nowAt
+    }, lookEveryMs)
     try {
       return await wait(given === undefined ? stuck.signal : AbortSignal.any([given, stuck.signal]))
     } finally {
@@ -38,7 +38,7 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
 }
 
 /** How often the clock is read. A wait is stuck if the clock has not moved between two reads. */
-const look_every_ms = 1_000
+const lookEveryMs = 1_000
 
 const advice =
   "Your code waits for quotes, but the clock of the sandbox stands still. Move it while your code runs: await world.advanceUntil(yourCode(world.client))."

@@ -7,16 +7,16 @@ const anOffer = () => Reply.offers([{ offer_ref: "1", premium: Money.dollars(120
 
 /** A carrier that asks for a pause, and has no answer if it is called earlier. */
 const limited = () => {
-  let refused_at: number | null = null
+  let refusedAt: number | null = null
   return defineCarrier({
     id: "naic:10001",
     name: "Limited",
     lines,
     ask: async () => {
-      if (refused_at !== null) {
-        return performance.now() - refused_at >= 1_400 ? anOffer() : Reply.unavailable("carrier_error")
+      if (refusedAt !== null) {
+        return performance.now() - refusedAt >= 1_400 ? anOffer() : Reply.unavailable("carrier_error")
       }
-      refused_at = performance.now()
+      refusedAt = performance.now()
       return Reply.unavailable("rate_limited", 1_500)
     }
   })
@@ -24,16 +24,16 @@ const limited = () => {
 
 /** A carrier that takes a moment, however often it is polled. */
 const polled = () => {
-  let ready_at = Number.POSITIVE_INFINITY
+  let readyAt = Number.POSITIVE_INFINITY
   return defineCarrier({
     id: "naic:10002",
     name: "Polled",
     lines: { renters: { states: ["NY"], mode: "poll" } },
     ask: async ({ idempotency_key }) => {
-      ready_at = performance.now() + 2_500
+      readyAt = performance.now() + 2_500
       return Reply.pending(idempotency_key, { poll_after_ms: 2_000 })
     },
-    poll: async ({ ref }) => (performance.now() >= ready_at ? anOffer() : Reply.pending(ref, { poll_after_ms: 2_000 }))
+    poll: async ({ ref }) => (performance.now() >= readyAt ? anOffer() : Reply.pending(ref, { poll_after_ms: 2_000 }))
   })
 }
 

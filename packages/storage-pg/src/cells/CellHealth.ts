@@ -1,27 +1,27 @@
 import { Storage } from "@quotewire/core"
 import { Effect, FiberSet, Metric, type Scope } from "effect"
-import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
+import { type CellState, firstRetryPauseMs, unavailable } from "./CellState.ts"
 import * as TimedClaim from "./TimedClaim.ts"
 
 type Port = Storage.Storage["Service"]
 
 /** How long the health check of an unavailable cell may take, in milliseconds. After that the cell is unresponsive. */
-const ready_timeout_ms = 3_000
+const readyTimeoutMs = 3_000
 /** How often an unresponsive cell is checked, in milliseconds. */
-const check_every_ms = 1_000
+const checkEveryMs = 1_000
 /**
  * The longest pause before retrying a cell that is ready but refuses calls, such as one with a full disk, in
  * milliseconds.
  */
-const max_retry_pause_ms = 15_000
+const maxRetryPauseMs = 15_000
 
-const unavailable_cells = Metric.gauge("quotewire_cell_unavailable", {
+const unavailableCells = Metric.gauge("quotewire_cell_unavailable", {
   description: "1 if this process cannot use the cell now, 0 if it can."
 })
 
 /** Sets the gauge for whether this process can use the cell. */
 export const measure = (cell: string, isUsable: boolean): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(unavailable_cells, { cell }), isUsable ? 0 : 1)
+  Metric.update(Metric.withAttributes(unavailableCells, { cell }), isUsable ? 0 : 1)
 
 /** Wraps the storage of a cell to detect when the cell becomes unavailable and when it recovers. */
 export type Guard = (cell: CellState, storage: Port) => Port
@@ -36,17 +36,17 @@ export type Guard = (cell: CellState, storage: Port) => Port
  */
 export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<Guard, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
-  const claim_timeout_ms = yield* TimedClaim.ClaimTimeout
+  const claimTimeoutMs = yield* TimedClaim.ClaimTimeout
 
   /** Waits until a cell is usable again. If it is ready at once, it only refused a call, so it gets a pause. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
-    const isReady = Effect.isSuccess(Effect.timeout(storage.ready, ready_timeout_ms))
+    const isReady = Effect.isSuccess(Effect.timeout(storage.ready, readyTimeoutMs))
     if (yield* isReady) {
       yield* Effect.sleep(cell.retry_pause_ms)
-      cell.retry_pause_ms = Math.min(max_retry_pause_ms, 2 * cell.retry_pause_ms)
+      cell.retry_pause_ms = Math.min(maxRetryPauseMs, 2 * cell.retry_pause_ms)
     } else {
       cell.isUnresponsive = true
-      do yield* Effect.sleep(check_every_ms)
+      do yield* Effect.sleep(checkEveryMs)
       while (!(yield* isReady))
       cell.isUnresponsive = false
     }
@@ -80,9 +80,9 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
           )
         )
       )
-    const claimWithTimeout = TimedClaim.make(run, cell, storage, claim_timeout_ms)
+    const claimWithTimeout = TimedClaim.make(run, cell, storage, claimTimeoutMs)
     const written = () => {
-      cell.retry_pause_ms = first_retry_pause_ms
+      cell.retry_pause_ms = firstRetryPauseMs
     }
     return {
       commit: (change) => guarded(Effect.map(storage.commit(change), written)),
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       lane: (query) => guarded(storage.lane(query)),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
-      rewrite: (workspace_id, rewrites) => guarded(storage.rewrite(workspace_id, rewrites)),
+      rewrite: (workspaceId, rewrites) => guarded(storage.rewrite(workspaceId, rewrites)),
       addCounts: (now, tallies) => guarded(storage.addCounts(now, tallies)),
       watch: storage.watch,
       workspaces: (after, limit) => guarded(storage.workspaces(after, limit)),

@@ -44,7 +44,7 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { fir
   }
   if (found !== null) return
   const now = yield* Clock.currentTimeMillis
-  const meta = { id: Cell.mark_id, version: 1, created_at: now, updated_at: now }
+  const meta = { id: Cell.markId, version: 1, created_at: now, updated_at: now }
   yield* write(storage, Cell.markKind.record({ name, first, map }, meta))
 })
 

@@ -14,7 +14,7 @@ import {
 type Port = Storage.Storage["Service"]
 
 /** How often opening an unavailable cell is retried, in milliseconds. */
-const open_again_ms = 1_000
+const openAgainMs = 1_000
 
 /** A listener on all cells, including those that are opened later. */
 interface Watcher {
@@ -69,8 +69,8 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
 
     const openOther = Effect.fnUntraced(function* (source: CellSource<E>, cell: CellState) {
       const opening = Scope.provide(openChecked(source, { name: homeSource.name, storage: home }), scope)
-      const later = Effect.retry(opening, Schedule.spaced(open_again_ms)).pipe(
-        Effect.delay(open_again_ms),
+      const later = Effect.retry(opening, Schedule.spaced(openAgainMs)).pipe(
+        Effect.delay(openAgainMs),
         Effect.flatMap((storage) => use(cell, storage)),
         Effect.andThen(Effect.logInfo("A cell is now available")),
         Effect.annotateLogs({ cell: cell.name })

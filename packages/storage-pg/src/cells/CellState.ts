@@ -46,9 +46,9 @@ export interface CellState {
 }
 
 /** The first pause of a cell that is ready but refuses a call, in milliseconds. */
-export const first_retry_pause_ms = 1_000
+export const firstRetryPauseMs = 1_000
 /** Hints can be lost, so a cell is polled after this time, in milliseconds, and less often while it stays idle. */
-export const first_poll_ms = 5_000
+export const firstPollMs = 5_000
 
 /** The state of a cell that is not open yet. */
 export const initial = (name: string): CellState => ({
@@ -56,12 +56,12 @@ export const initial = (name: string): CellState => ({
   storage: null,
   isUnavailable: false,
   isUnresponsive: false,
-  retry_pause_ms: first_retry_pause_ms,
+  retry_pause_ms: firstRetryPauseMs,
   isHinted: true,
   running_claims: 0,
   claimed_at: 0,
   next_due_at: null,
-  poll_ms: first_poll_ms
+  poll_ms: firstPollMs
 })
 
 /** A cell, or the storage needed to find it, is currently unavailable. */

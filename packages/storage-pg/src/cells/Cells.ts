@@ -19,7 +19,7 @@ type Port = Storage.Storage["Service"]
  */
 export const make = <E>(
   sources: Array.NonEmptyReadonlyArray<CellSource<E>>,
-  work_cells: ReadonlyArray<string> = sources.map(({ name }) => name)
+  workCells: ReadonlyArray<string> = sources.map(({ name }) => name)
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const { byName, cells, home, watch } = yield* CellSet.open(sources)
@@ -48,13 +48,13 @@ export const make = <E>(
     /**
      * The cell in which to read a workspace. A workspace without a cell is empty, so it can be read in the first cell.
      */
-    const cellOf = (workspace_id: Ids.WorkspaceId) =>
-      Effect.flatMap(placements.find(workspace_id), (name) => cellNamed(name ?? home_name))
-    const placeOf = (workspace_id: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspace_id), CellSet.storageOf)
+    const cellOf = (workspaceId: Ids.WorkspaceId) =>
+      Effect.flatMap(placements.find(workspaceId), (name) => cellNamed(name ?? home_name))
+    const placeOf = (workspaceId: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspaceId), CellSet.storageOf)
 
     const release = Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
-      const releaseIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
-        const cell = yield* cellOf(workspace_id)
+      const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
+        const cell = yield* cellOf(workspaceId)
         if (cell !== undefined) cell.isHinted = true
         yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(own))
       })
@@ -66,9 +66,9 @@ export const make = <E>(
       yield* Effect.forEach(exits, (exit) => exit, { discard: true })
     })
 
-    const claimAnywhere = Claims.make(cells.filter(({ name }) => work_cells.includes(name)))
-    const claimIn = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId, query: Storage.ClaimQuery) {
-      const cell = yield* cellOf(workspace_id)
+    const claimAnywhere = Claims.make(cells.filter(({ name }) => workCells.includes(name)))
+    const claimIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, query: Storage.ClaimQuery) {
+      const cell = yield* cellOf(workspaceId)
       const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
       // Claims over all workspaces do not know when these leases end, so they must ask this cell again.
       if (cell !== undefined) cell.isHinted = true
@@ -91,8 +91,8 @@ export const make = <E>(
       lane: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.lane(query)),
       release,
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
-      rewrite: (workspace_id, rewrites) =>
-        Effect.flatMap(placeOf(workspace_id), (storage) => storage.rewrite(workspace_id, rewrites)),
+      rewrite: (workspaceId, rewrites) =>
+        Effect.flatMap(placeOf(workspaceId), (storage) => storage.rewrite(workspaceId, rewrites)),
       addCounts: Counts.make({ cellOf, home, home_name }),
       watch,
       workspaces: (after, limit) =>

@@ -1,11 +1,11 @@
 import type { Storage } from "@quotewire/core"
 import { Effect, Metric } from "effect"
-import { type CellState, first_poll_ms, unavailable } from "./CellState.ts"
+import { type CellState, firstPollMs, unavailable } from "./CellState.ts"
 
 /** Hints can be lost, so each cell is polled at least this often, in milliseconds. */
-const max_poll_ms = 30_000
+const maxPollMs = 30_000
 
-const claimed_jobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
+const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
   description: "Jobs that this process has claimed, by cell.",
   incremental: true
 })
@@ -47,12 +47,12 @@ export const make = (cells: ReadonlyArray<CellState>): Claim => {
     )
     if (claimed === null) return null
     // If a host dies, its jobs can be claimed again once their leases end.
-    const ends_at = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
-    cell.next_due_at = earlier(claimed.next_due_at, ends_at)
+    const endsAt = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
+    cell.next_due_at = earlier(claimed.next_due_at, endsAt)
     const isIdle = claimed.jobs.length === 0 && !isHinted
-    cell.poll_ms = isIdle ? Math.min(max_poll_ms, 2 * cell.poll_ms) : first_poll_ms
+    cell.poll_ms = isIdle ? Math.min(maxPollMs, 2 * cell.poll_ms) : firstPollMs
     if (claimed.jobs.length > 0) {
-      yield* Metric.update(Metric.withAttributes(claimed_jobs, { cell: cell.name }), claimed.jobs.length)
+      yield* Metric.update(Metric.withAttributes(claimedJobs, { cell: cell.name }), claimed.jobs.length)
     }
     return claimed
   })

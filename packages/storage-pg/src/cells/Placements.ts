@@ -4,7 +4,7 @@ import * as CellList from "./CellList.ts"
 import { chooseCell } from "./choice.ts"
 
 /** How many placements a host caches. */
-const max_known = 100_000
+const maxKnown = 100_000
 
 /** The cell of each workspace, by cell name. */
 export interface Placements {
@@ -25,22 +25,22 @@ export interface Options {
 
 /** Reads placements and creates those of new workspaces. Placements never change, so they are cached. */
 export const make = ({ home, home_name, isUsable }: Options): Placements => {
-  const known = new BoundedMap<Ids.WorkspaceId, string>(max_known)
+  const known = new BoundedMap<Ids.WorkspaceId, string>(maxKnown)
   for (const own of [Storage.directoryWorkspace, Cell.cellsWorkspace]) known.set(own, home_name)
 
-  const remember = (workspace_id: Ids.WorkspaceId, name: string): string => {
-    known.set(workspace_id, name)
+  const remember = (workspaceId: Ids.WorkspaceId, name: string): string => {
+    known.set(workspaceId, name)
     return name
   }
 
-  const find = (workspace_id: Ids.WorkspaceId): Effect.Effect<string | null, Storage.StorageUnavailable> => {
-    const name = known.get(workspace_id)
+  const find = (workspaceId: Ids.WorkspaceId): Effect.Effect<string | null, Storage.StorageUnavailable> => {
+    const name = known.get(workspaceId)
     if (name !== undefined) return Effect.succeed(name)
     return Effect.map(
-      home.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.placementKind.name, id: workspace_id }),
+      home.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.placementKind.name, id: workspaceId }),
       Option.match({
         onNone: () => null,
-        onSome: (record) => remember(workspace_id, Cell.placementKind.value(record).cell)
+        onSome: (record) => remember(workspaceId, Cell.placementKind.value(record).cell)
       })
     )
   }
@@ -64,9 +64,9 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
     return remember(workspace_id, cell)
   })
 
-  const place = (workspace_id: Ids.WorkspaceId) =>
-    Effect.flatMap(find(workspace_id), (found) =>
-      found === null ? Storage.retryOnConflict(placeNew(workspace_id)) : Effect.succeed(found)
+  const place = (workspaceId: Ids.WorkspaceId) =>
+    Effect.flatMap(find(workspaceId), (found) =>
+      found === null ? Storage.retryOnConflict(placeNew(workspaceId)) : Effect.succeed(found)
     )
 
   return { find, place }

@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, type Fiber } from "effect"
-import { type CellState, first_retry_pause_ms, unavailable } from "./CellState.ts"
+import { type CellState, firstRetryPauseMs, unavailable } from "./CellState.ts"
 
 /** How long a cell may take to answer a claim over all workspaces, in milliseconds. 1,000 by default. */
 export const ClaimTimeout: Context.Reference<number> = Context.Reference("@quotewire/storage-pg/ClaimTimeout", {
@@ -19,7 +19,7 @@ export const make = (
   run: Fork,
   cell: CellState,
   storage: Storage.Storage["Service"],
-  timeout_ms: number
+  timeoutMs: number
 ): Storage.Storage["Service"]["claim"] => {
   let late: Storage.JobClaim["jobs"] = []
   const putBack = (jobs: Storage.JobClaim["jobs"]) => {
@@ -43,13 +43,13 @@ export const make = (
         resume(Effect.fail(unavailable))
         run(Effect.delay(expire, query.lease_ms / 2))
       })
-      const timer = run(Effect.delay(timeOut, timeout_ms))
+      const timer = run(Effect.delay(timeOut, timeoutMs))
       claiming.addObserver((exit) => {
         timer.interruptUnsafe()
         if (!isLate) return resume(answerOf(exit))
         if (Exit.isFailure(exit)) return
         // The cell was slow but works, so its next failure starts with a short retry pause again.
-        cell.retry_pause_ms = first_retry_pause_ms
+        cell.retry_pause_ms = firstRetryPauseMs
         own = exit.value.jobs
         if (isTooLate || late.length > 0) putBack(own)
         else late = own

@@ -16,9 +16,9 @@ const fractionOf = (text: string): number => {
  * The choice depends only on the workspace and the list, so hosts that place the same workspace concurrently choose the
  * same cell.
  */
-export const chooseCell = (cells: ReadonlyArray<Cell.Cell>, workspace_id: Ids.WorkspaceId): string | null => {
-  const all_room = cells.reduce((sum, { room }) => sum + room, 0)
-  let position = fractionOf(workspace_id) * all_room
+export const chooseCell = (cells: ReadonlyArray<Cell.Cell>, workspaceId: Ids.WorkspaceId): string | null => {
+  const allRoom = cells.reduce((sum, { room }) => sum + room, 0)
+  let position = fractionOf(workspaceId) * allRoom
   for (const { name, room } of cells) {
     if (position < room) return name
     position -= room

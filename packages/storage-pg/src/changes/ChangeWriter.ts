@@ -5,10 +5,10 @@ import type { Database } from "../database/Database.ts"
 import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
 /** How many changes, and roughly how many bytes, one statement contains. */
-const max_batch = 200
-const max_batch_bytes = 4_000_000
+const maxBatch = 200
+const maxBatchBytes = 4_000_000
 /** How many changes may wait in each queue. */
-const max_waiting = 5_000
+const maxWaiting = 5_000
 
 /**
  * Of the changes that are sent together, no two write the same record, finish the same job or move the same clock, and
@@ -64,11 +64,11 @@ export const make = (
     // If PostgreSQL refuses the statement, none of the batch is stored. Writing changes one by one isolates the cause.
     send: (batch: ReadonlyArray<Change.Change>) => Effect.catchDefect(write(batch), () => writeOneByOne(batch)),
     unavailable,
-    max_batch,
-    max_waiting,
+    max_batch: maxBatch,
+    max_waiting: maxWaiting,
     max_wait_ms: database.call_ms,
     queueOf: queueOf(queues),
-    size: { of: Change.bytesOf, max: max_batch_bytes },
+    size: { of: Change.bytesOf, max: maxBatchBytes },
     locksOf
   })
 }

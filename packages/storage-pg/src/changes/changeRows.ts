@@ -50,13 +50,13 @@ const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
 ]
 
 /** The version for a second write of a record in one change. It matches no version that could be stored. */
-const follows_nothing = 0
+const followsNothing = 0
 
 const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
   const seen = new Set<string>()
   return writes.map(({ kind, id, version }) => {
     const name = `${kind} ${id}`
-    if (seen.has(name)) return follows_nothing
+    if (seen.has(name)) return followsNothing
     seen.add(name)
     return version
   })
@@ -99,7 +99,7 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
     for (const lease of change.finishes) finishes.push({ ...lease, ...of, workspace: placeOf(lease.workspace_id) })
     const versions = versionsOf(change)
     for (const [at, record] of change.writes.entries()) {
-      writes.push(rowOfWrite(record, of, versions[at] ?? follows_nothing))
+      writes.push(rowOfWrite(record, of, versions[at] ?? followsNothing))
     }
     for (const event of change.events) events.push({ ...of, place: ++counter.events, ...event })
     for (const job of change.jobs) jobs.push({ ...of, place: ++counter.jobs, ...rowOfJob(job) })

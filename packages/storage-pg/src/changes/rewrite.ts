@@ -6,7 +6,7 @@ import { recordColumns } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
 /** How many bodies are rewritten under one lock of the workspace, so that writers wait at most a few milliseconds. */
-const max_batch = 200
+const maxBatch = 200
 
 const statement = query("rewrite")
 const { kind, id, version, body } = recordColumns
@@ -16,12 +16,12 @@ const counts = Columns.someRowsReader(Schema.Struct({ rewritten: Schema.Int }))
 /** Replaces, in batches, the bodies that have not changed since they were read. Returns how many. */
 export const rewrite = Effect.fnUntraced(function* (
   database: Database,
-  workspace_id: Ids.WorkspaceId,
+  workspaceId: Ids.WorkspaceId,
   rewrites: ReadonlyArray<Storage.Rewrite>
 ): Effect.fn.Return<number, Storage.StorageUnavailable> {
   let rewritten = 0
-  for (const batch of Arr.chunksOf(rewrites, max_batch)) {
-    const rows = yield* database.write(statement, [workspace_id, ...Columns.arraysOf(columns, batch)])
+  for (const batch of Arr.chunksOf(rewrites, maxBatch)) {
+    const rows = yield* database.write(statement, [workspaceId, ...Columns.arraysOf(columns, batch)])
     rewritten += counts(rows)[0].rewritten
   }
   return rewritten

@@ -37,7 +37,7 @@ export const addressOf = (text: string): URL | null => {
 }
 
 /** The form that an address must have, for messages. */
-export const address_form =
+export const addressForm =
   "such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded."
 
 /** The parts of an address that messages name; null if it is not the address of a PostgreSQL database. */
@@ -53,14 +53,14 @@ export const targetOf = (address: Redacted.Redacted<string>): Target | null => {
 }
 
 /** The default schema. All SQL in this package is written for it. */
-export const default_schema = "quotewire"
+export const defaultSchema = "quotewire"
 
 /** Whether a schema can have this name: lower-case letters, digits and underscores, at most 50. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,49}$/.test(name)
 
 /** Rewrites the SQL of this package for a different schema. Rewrites each statement only once. */
 export const inSchema = (schema: string): ((sql: string) => string) => {
-  if (schema === default_schema) return (sql) => sql
+  if (schema === defaultSchema) return (sql) => sql
   // Has at most as many entries as this package has statements.
   const rewritten = new Map<string, string>()
   return (sql) => {

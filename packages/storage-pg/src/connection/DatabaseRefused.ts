@@ -1,6 +1,6 @@
 import { Data, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { type Address, address_form, default_schema, targetOf } from "./Address.ts"
+import { type Address, addressForm, defaultSchema, targetOf } from "./Address.ts"
 import { stateOf } from "./StatementRefused.ts"
 
 /** Why a database is unusable. */
@@ -88,11 +88,11 @@ const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): st
 /** The refusal of an invalid address. */
 export const wrongAddress = new DatabaseRefused({
   reason: "address",
-  message: `The database address must be that of a PostgreSQL database, ${address_form}`
+  message: `The database address must be that of a PostgreSQL database, ${addressForm}`
 })
 
 /** Describes in one sentence why a database is unusable. */
-export const refusalOf = ({ schema = default_schema, url }: Address, error: SqlError): DatabaseRefused => {
+export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlError): DatabaseRefused => {
   const target = targetOf(url)
   if (target === null) return wrongAddress
   const { place, database, user } = target

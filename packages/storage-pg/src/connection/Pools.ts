@@ -2,7 +2,7 @@ import { type PgConnection, PgPool } from "@effect/sql-pg"
 import { Effect, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { wireTypes } from "../rows/wireTypes.ts"
-import { default_schema, inSchema } from "./Address.ts"
+import { defaultSchema, inSchema } from "./Address.ts"
 import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { answerOf, type Send } from "./Send.ts"
@@ -80,7 +80,7 @@ export const make = Effect.fnUntraced(function* (
   engine: Engine
 ): Effect.fn.Return<Pools, SqlError | DatabaseRefused, Scope.Scope> {
   const config = yield* connectionOf(options, engine)
-  const schema = options.schema ?? default_schema
+  const schema = options.schema ?? defaultSchema
   const rewrite = inSchema(schema)
   const reads = yield* PgPool.make({ ...config, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const call_ms = (options.call_seconds ?? 10) * 1_000

@@ -1,7 +1,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Fiber, Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { addressOf, default_schema, inSchema, isSchemaName } from "./Address.ts"
+import { addressOf, defaultSchema, inSchema, isSchemaName } from "./Address.ts"
 import { DatabaseRefused, refusalOf, wrongAddress } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { connectionOf, type DatabaseOptions } from "./Pools.ts"
@@ -27,7 +27,7 @@ const wrongSchemaName = new DatabaseRefused({
 export const open = Effect.fnUntraced(function* (
   options: DatabaseOptions
 ): Effect.fn.Return<Session, SqlError | DatabaseRefused, Scope.Scope> {
-  const { schema = default_schema, url } = options
+  const { schema = defaultSchema, url } = options
   if (addressOf(Redacted.value(url)) === null) return yield* wrongAddress
   if (!isSchemaName(schema)) return yield* wrongSchemaName
   const rewrite = inSchema(schema)

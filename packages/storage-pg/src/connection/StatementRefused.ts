@@ -6,10 +6,10 @@ import type { SqlError } from "effect/sql/SqlError"
 export type Engine = "postgresql" | "citus"
 
 /** How long a caller should wait before a retry when the database is unavailable, in seconds. */
-const retry_after_seconds = 2
+const retryAfterSeconds = 2
 
 /** PostgreSQL is temporarily unreachable or unable to run the statement. */
-export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds })
+export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: retryAfterSeconds })
 
 /** The SQLSTATE classes and codes of errors that are temporary or that an operator can fix. */
 const passing = [

@@ -7,7 +7,7 @@ import { answerOf, type Send } from "./Send.ts"
 import { unavailable } from "./StatementRefused.ts"
 
 /** How often to ask the server about overdue statements, in milliseconds. */
-const ask_every_ms = 1_000
+const askEveryMs = 1_000
 
 const Pid = Schema.Struct({ pid: Schema.Int })
 const readPid = someRowsReader(Pid)
@@ -125,7 +125,7 @@ const watchOverdue = (
   })
   return Effect.gen(function* () {
     while (overdue.size > 0) {
-      yield* Effect.sleep(ask_every_ms)
+      yield* Effect.sleep(askEveryMs)
       yield* Effect.ignore(abandonDead)
     }
   })

@@ -19,15 +19,15 @@ const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
 
 const sweep = query("sweep_tallies")
 /** How often a host sweeps, in milliseconds of the clock that the counts use. */
-const sweep_every_ms = 10_000
+const sweepEveryMs = 10_000
 
 /** Adds to counts, and periodically deletes those whose windows are over. */
 export const makeTally = (database: Database): Storage.Storage["Service"]["addCounts"] => {
-  let swept_at = Number.NEGATIVE_INFINITY
+  let sweptAt = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, tallies) {
     if (tallies.length === 0) return []
-    if (now - swept_at >= sweep_every_ms) {
-      swept_at = now
+    if (now - sweptAt >= sweepEveryMs) {
+      sweptAt = now
       yield* Effect.ignore(database.write(sweep, [time.one(now)]))
     }
     return totals(yield* database.write(statement, parameters({ at: now }, { tallies }))).map(({ total }) => total)

@@ -58,11 +58,11 @@ interface Current {
 }
 
 /** How often a statement is retried if its tables are not found. */
-const max_retries = 3
+const maxRetries = 3
 /** The pause before retrying an action of `atEachPlace`, in milliseconds. */
-const retry_use_ms = 1_000
+const retryUseMs = 1_000
 /** The shortest time between two searches for a database whose place does not answer, in milliseconds. */
-const suspect_every_ms = 1_000
+const suspectEveryMs = 1_000
 
 /** The current place of a database, and what to do when it may have moved. */
 interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
@@ -99,7 +99,7 @@ const followSite = Effect.fnUntraced(function* (
     // Lets reads that are still running there finish.
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current
-    const again = { schedule: Schedule.spaced(retry_use_ms), while: () => here === current }
+    const again = { schedule: Schedule.spaced(retryUseMs), while: () => here === current }
     for (const use of uses) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
   })
 
@@ -108,7 +108,7 @@ const followSite = Effect.fnUntraced(function* (
     run,
     Effect.mapError(logRefusals(found), () => unavailable)
   )
-  const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspect_every_ms)))
+  const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspectEveryMs)))
 
   return {
     current: () => current,
@@ -171,8 +171,8 @@ export const make = Effect.fnUntraced(function* (
   return {
     schema: current().pools.schema,
     call_ms: current().pools.call_ms,
-    read: statement("read", max_retries),
-    write: statement("write", max_retries),
+    read: statement("read", maxRetries),
+    write: statement("write", maxRetries),
     atEachPlace
   }
 })

@@ -3,11 +3,11 @@ import { Clock, Effect, Queue, Schema, type Scope } from "effect"
 import type { Database, PlacedDatabase } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
-export const compare_every_ms = 60_000
+export const compareEveryMs = 60_000
 /** How often it compares while comparisons fail, in milliseconds. */
-const compare_again_ms = 1_000
+const compareAgainMs = 1_000
 /** A host whose clock is off by less keeps its own time, in milliseconds. Synchronized clocks differ by less. */
-const tolerance_ms = 100
+const toleranceMs = 100
 
 const now = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now"
 const NowRow = Schema.Struct({ now: Schema.Number })
@@ -24,32 +24,32 @@ const compare = Effect.fnUntraced(function* (database: Database, millis: () => n
 /** A clock that follows the monotonic clock and ignores jumps of the wall clock. */
 const steady = (own: Clock.Clock, onJump: () => void) => {
   const lead = () => own.currentTimeMillisUnsafe() - Monotonic.millisOf(own)
-  let lead_ms = lead()
-  let correction_ms = 0
+  let leadMs = lead()
+  let correctionMs = 0
   let base = { nanos: 0n, monotonic: 0n }
 
-  const correct = (by_ms: number) => {
-    correction_ms += by_ms
-    const millis = own.currentTimeMillisUnsafe() + correction_ms
+  const correct = (byMs: number) => {
+    correctionMs += byMs
+    const millis = own.currentTimeMillisUnsafe() + correctionMs
     base = { nanos: BigInt(millis) * 1_000_000n, monotonic: own.monotonicTimeNanosUnsafe() }
   }
   correct(0)
 
   /** Reads the wall clock, because the system corrects it in small steps. Undoes larger steps. */
   const millis = (): number => {
-    const jump_ms = Math.round(lead() - lead_ms)
-    if (Math.abs(jump_ms) > tolerance_ms) {
-      lead_ms += jump_ms
-      correct(-jump_ms)
+    const jumpMs = Math.round(lead() - leadMs)
+    if (Math.abs(jumpMs) > toleranceMs) {
+      leadMs += jumpMs
+      correct(-jumpMs)
       onJump()
     }
-    return own.currentTimeMillisUnsafe() + correction_ms
+    return own.currentTimeMillisUnsafe() + correctionMs
   }
   const nanos = (): bigint => {
     millis()
     return base.nanos + own.monotonicTimeNanosUnsafe() - base.monotonic
   }
-  return { millis, nanos, correct, correction_ms: () => correction_ms }
+  return { millis, nanos, correct, correction_ms: () => correctionMs }
 }
 
 /**
@@ -65,24 +65,24 @@ export const make = Effect.fnUntraced(function* (
   const own = yield* Clock.Clock
   const jumped = yield* Queue.sliding<void>(1)
   const { correct, correction_ms, millis, nanos } = steady(own, () => Queue.offerUnsafe(jumped, undefined))
-  let logged_ms = 0
+  let loggedMs = 0
 
   const correctNow = Effect.gen(function* () {
     const { behind_ms, doubt_ms } = yield* compare(database, millis)
-    if (Math.abs(behind_ms) > tolerance_ms + doubt_ms) correct(behind_ms)
-    if (Math.abs(correction_ms() - logged_ms) <= tolerance_ms) return
-    logged_ms = correction_ms()
+    if (Math.abs(behind_ms) > toleranceMs + doubt_ms) correct(behind_ms)
+    if (Math.abs(correction_ms() - loggedMs) <= toleranceMs) return
+    loggedMs = correction_ms()
     yield* Effect.logWarning("This host's clock is off; using the database's time").pipe(
-      Effect.annotateLogs({ behind_ms: logged_ms })
+      Effect.annotateLogs({ behind_ms: loggedMs })
     )
   })
   yield* database.atEachPlace(() => correctNow)
-  const again = (after_ms: number): Effect.Effect<never> =>
-    Effect.timeoutOption(Queue.take(jumped), after_ms).pipe(
+  const again = (afterMs: number): Effect.Effect<never> =>
+    Effect.timeoutOption(Queue.take(jumped), afterMs).pipe(
       Effect.andThen(Effect.isSuccess(correctNow)),
-      Effect.flatMap((isCompared) => again(isCompared ? compare_every_ms : compare_again_ms))
+      Effect.flatMap((isCompared) => again(isCompared ? compareEveryMs : compareAgainMs))
     )
-  yield* Effect.forkScoped(Effect.provideService(again(compare_every_ms), Clock.Clock, own))
+  yield* Effect.forkScoped(Effect.provideService(again(compareEveryMs), Clock.Clock, own))
 
   return {
     currentTimeMillisUnsafe: millis,

@@ -7,16 +7,16 @@ import { leaseColumns } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
 /** How many rows are erased under one lock of the workspace, so that writers wait at most a few milliseconds. */
-const max_batch = 200
+const maxBatch = 200
 
-const of_workspace = leaseColumns.workspace_id
+const ofWorkspace = leaseColumns.workspace_id
 const time = Columns.int8(Schema.Int)
 const mostColumn = Columns.int4(Schema.Int)
 
 const recordsFunction = DatabaseFunction.make(
   "erase_records_1",
   {
-    of_workspace,
+    of_workspace: ofWorkspace,
     of_kind: recordColumns.kind,
     before: time,
     most: mostColumn,
@@ -27,7 +27,7 @@ const recordsFunction = DatabaseFunction.make(
 const childrenFunction = DatabaseFunction.make(
   "erase_children_1",
   {
-    of_workspace,
+    of_workspace: ofWorkspace,
     of_kind: recordColumns.kind,
     of_parent: recordColumns.id,
     only_older: Columns.bool(Schema.Boolean),
@@ -35,10 +35,14 @@ const childrenFunction = DatabaseFunction.make(
   },
   {}
 )
-const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, before: time, most: mostColumn }, {})
+const eventsFunction = DatabaseFunction.make(
+  "erase_events_1",
+  { of_workspace: ofWorkspace, before: time, most: mostColumn },
+  {}
+)
 const workspaceFunction = DatabaseFunction.make(
   "erase_workspace_1",
-  { of_workspace, surviving: Columns.texts(Schema.Array(Schema.String)) },
+  { of_workspace: ofWorkspace, surviving: Columns.texts(Schema.Array(Schema.String)) },
   { expected: { kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version } }
 )
 
@@ -73,7 +77,7 @@ const inBatches = Effect.fnUntraced(function* <A>(
 ) {
   const batches: Array<A> = []
   for (let left = limit; left > 0; ) {
-    const most = Math.min(left, max_batch)
+    const most = Math.min(left, maxBatch)
     const batch = yield* eraseBatch(most)
     batches.push(batch)
     if (sizeOf(batch) < most) break

@@ -5,12 +5,12 @@ import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 
 /** The shortest time between two announcements of a host, in milliseconds. */
-const every_ms = 50
+const everyMs = 50
 // PostgreSQL limits the payload of a notification to less than 8,000 bytes.
-const max_payload = 7_500
-const max_payloads = 8
-const longest_line = 200
-const max_pending = 2_000
+const maxPayload = 7_500
+const maxPayloads = 8
+const longestLine = 200
+const maxPending = 2_000
 
 const textArray = Columns.texts(Schema.Array(Schema.String))
 
@@ -48,15 +48,15 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
   const packed: Array<string> = []
   let payload = host
   for (const line of lines) {
-    if (line.length > longest_line) continue
+    if (line.length > longestLine) continue
     // A character takes at most four bytes.
-    if (payload.length + line.length + 1 > max_payload / (isAscii(line) ? 1 : 4)) {
+    if (payload.length + line.length + 1 > maxPayload / (isAscii(line) ? 1 : 4)) {
       packed.push(payload)
       payload = host
     }
     payload += `\n${line}`
   }
-  return [...packed, payload].slice(0, max_payloads)
+  return [...packed, payload].slice(0, maxPayloads)
 }
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
@@ -86,12 +86,12 @@ export const make = Effect.fnUntraced(function* (
         textArray.one(payloads(host, lines))
       ])
     )
-    yield* Effect.sleep(every_ms)
+    yield* Effect.sleep(everyMs)
   })
-  yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, every_ms)))
+  yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, everyMs)))
 
   return (hints) => {
-    if (pending.size < max_pending) for (const hint of hints) pending.add(lineOf(hint))
+    if (pending.size < maxPending) for (const hint of hints) pending.add(lineOf(hint))
     if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
   }
 })

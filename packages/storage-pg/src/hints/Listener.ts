@@ -5,15 +5,15 @@ import type { SqlError } from "effect/sql/SqlError"
 import { inRealTime } from "../connection/inRealTime.ts"
 import { parseAnnouncement } from "./Announcer.ts"
 
-const reconnect_ms = 1_000
+const reconnectMs = 1_000
 /**
  * How often to check the connection, in milliseconds. TCP detects a dead peer within half a minute, so this check is
  * for a peer that only seems alive, such as a proxy. With many cells, these checks are most of the load on idle
  * databases.
  */
-const check_every_ms = 30_000
+const checkEveryMs = 30_000
 /** How long connecting, or the answer to a check, may take, in milliseconds. */
-const answer_ms = 5_000
+const answerMs = 5_000
 
 /** A listening connection. */
 interface ListeningConnection {
@@ -51,18 +51,15 @@ export const listen = Effect.fnUntraced(function* (
   const forwardAll = ({ notifications }: ListeningConnection) =>
     Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => notify(parseAnnouncement(host, payload))))
   const check = ({ session }: ListeningConnection) =>
-    Effect.sleep(check_every_ms).pipe(
-      Effect.andThen(Effect.timeout(session.query("select"), answer_ms)),
-      Effect.forever
-    )
+    Effect.sleep(checkEveryMs).pipe(Effect.andThen(Effect.timeout(session.query("select"), answerMs)), Effect.forever)
   const untilLost = (connection: ListeningConnection) =>
     Effect.ignore(Effect.raceFirst(forwardAll(connection), check(connection)))
 
-  const again = Effect.timeout(open(config, channel), answer_ms).pipe(
+  const again = Effect.timeout(open(config, channel), answerMs).pipe(
     Effect.flatMap((reopened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(reopened))),
     Effect.scoped,
     Effect.ignore,
-    Effect.andThen(Effect.sleep(reconnect_ms))
+    Effect.andThen(Effect.sleep(reconnectMs))
   )
   // In its own scope: a lost connection is closed before the outer scope closes, a live one together with it.
   const first = yield* Scope.fork(yield* Effect.scope)
@@ -71,6 +68,6 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignoreCause({ log: "Error" })
   )
   yield* Effect.forkScoped(
-    inRealTime(Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnect_ms)))
+    inRealTime(Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnectMs)))
   )
 })

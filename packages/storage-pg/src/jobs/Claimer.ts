@@ -8,25 +8,25 @@ import { claim } from "./claim.ts"
  * On a busy host most of these jobs are due later, and one claim serves all commits of the pause. Together with the
  * runner's pauses, this saves a sixth of the database time per start.
  */
-const rest_ms = 5
+const restMs = 5
 
 /** Claims due jobs. Only claims over all workspaces pause, by the clock that was current when this was made. */
 export const make = Effect.fnUntraced(function* (
   database: Pick<Database, "write">
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
   const clock = yield* Clock.Clock
-  const now_ms = () => Monotonic.millisOf(clock)
-  let rests_until_ms = now_ms()
+  const nowMs = () => Monotonic.millisOf(clock)
+  let restsUntilMs = nowMs()
 
   const rest = Effect.suspend(() => {
-    const left_ms = rests_until_ms - now_ms()
-    return left_ms > 0 ? Effect.provideService(Effect.sleep(left_ms), Clock.Clock, clock) : Effect.void
+    const leftMs = restsUntilMs - nowMs()
+    return leftMs > 0 ? Effect.provideService(Effect.sleep(leftMs), Clock.Clock, clock) : Effect.void
   })
 
   const claimAnywhere = Effect.fnUntraced(function* (query: Storage.ClaimQuery) {
     yield* rest
     const claimed = yield* claim(database, query)
-    rests_until_ms = claimed.jobs.length === 0 ? now_ms() + rest_ms : now_ms()
+    restsUntilMs = claimed.jobs.length === 0 ? nowMs() + restMs : nowMs()
     return claimed
   })
 

@@ -7,7 +7,7 @@ import * as Place from "../places/Place.ts"
 import { rowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 import { isRunning } from "./lock.ts"
-import { literal, name_prefix, nameOf } from "./Replication.ts"
+import { literal, nameOf, namePrefix } from "./Replication.ts"
 
 /** A replication slot of a move. Until it is dropped, its server retains the log (WAL) that the slot has not sent. */
 export interface MoveSlot {
@@ -29,7 +29,7 @@ export interface MoveState {
 }
 
 const readSlots = rowsReader(Schema.Struct({ name: Schema.String, is_active: Schema.Boolean, kept_bytes: Schema.Int }))
-const leftBehind = query("moves/left_behind", { prefix: literal(name_prefix) })
+const leftBehind = query("moves/left_behind", { prefix: literal(namePrefix) })
 
 const phaseOf = (place: Place.Place): MoveState["phase"] => {
   if (place.state === "leaving" || place.state === "held") return "moving"

@@ -5,10 +5,10 @@ import { rowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 
 /** The prefix of the names of moves' slots, publications and subscriptions. */
-export const name_prefix = "quotewire_move_"
+export const namePrefix = "quotewire_move_"
 
 /** The name of the slot, the publication and the subscription of a move. */
-export const nameOf = (move_id: string): string => `${name_prefix}${move_id}`
+export const nameOf = (moveId: string): string => `${namePrefix}${moveId}`
 
 /** Text as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`

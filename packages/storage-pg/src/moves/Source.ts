@@ -12,16 +12,16 @@ import { literal, nameOf } from "./Replication.ts"
  */
 
 /** How long a hold waits for its locks, in milliseconds. Meanwhile, hosts' statements wait behind it. */
-const lock_ms = 250
+const lockMs = 250
 /** How long to wait for a running vacuum before that, in milliseconds. Hosts do not wait during this time. */
-const vacuum_ms = 10_000
+const vacuumMs = 10_000
 /**
  * How long to wait for a new slot, in milliseconds. PostgreSQL first waits for every transaction on the server that has
  * written.
  */
-const slot_ms = 60_000
+const slotMs = 60_000
 /** The longest hold, in milliseconds. After that, any host ends it. */
-export const hold_ms = 600
+export const holdMs = 600
 
 const Facts = Schema.Struct({
   version: Schema.Int,
@@ -78,15 +78,15 @@ export const facts = (session: Session, schema: string | undefined): Effect.Effe
 /** Begins a move. Returns the epoch of the cell here; null if the cell is not here. */
 export const leave = Effect.fnUntraced(function* (
   { run }: Session,
-  move_id: string
+  moveId: string
 ): Effect.fn.Return<number | null, SqlError> {
   yield* makePlaceTable(run)
-  const [row] = readEpochs((yield* run(leaveQuery, [move_id])).rows)
+  const [row] = readEpochs((yield* run(leaveQuery, [moveId])).rows)
   return row?.epoch ?? null
 })
 
-const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
-  hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(move_id)])
+const hasSlot = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlError> =>
+  hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(moveId)])
 
 /**
  * Publishes the tables and creates the slot that retains what the new place has not received. False if the new place
@@ -94,15 +94,15 @@ const hasSlot = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlE
  */
 export const publish = Effect.fnUntraced(function* (
   session: Session,
-  move_id: string,
+  moveId: string,
   isSubscribed: boolean
 ): Effect.fn.Return<boolean, SqlError> {
   const { run } = session
-  const name = nameOf(move_id)
+  const name = nameOf(moveId)
   yield* run(query("moves/publish", { name }), [], false)
-  if (!(yield* hasSlot(session, move_id))) {
+  if (!(yield* hasSlot(session, moveId))) {
     if (isSubscribed) return false
-    yield* run(`set statement_timeout = ${slot_ms}`, [], false)
+    yield* run(`set statement_timeout = ${slotMs}`, [], false)
     yield* run("select pg_create_logical_replication_slot($1, 'pgoutput')::text", [name])
     yield* run("set statement_timeout = 0", [], false)
   }
@@ -112,10 +112,10 @@ export const publish = Effect.fnUntraced(function* (
 /** How far the new place is behind, also with the tables that need these slots; null if the move has no slot. */
 export const lag = (
   { run }: Session,
-  move_id: string,
-  needed_slots: ReadonlyArray<string>
+  moveId: string,
+  neededSlots: ReadonlyArray<string>
 ): Effect.Effect<Lag | null, SqlError> =>
-  Effect.map(run(lagQuery, [nameOf(move_id), needed_slots]), ({ rows }) => readLag(rows)[0] ?? null)
+  Effect.map(run(lagQuery, [nameOf(moveId), neededSlots]), ({ rows }) => readLag(rows)[0] ?? null)
 
 /** Whether any of these slots does not exist. */
 export const lacksSlot = ({ run }: Session, names: ReadonlyArray<string>): Effect.Effect<boolean, SqlError> =>
@@ -136,7 +136,7 @@ const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>)
  * second. False if the tables are locked.
  */
 export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
-  const begin = ["begin", `set local statement_timeout = ${vacuum_ms}`, lockAgainstVacuum]
+  const begin = ["begin", `set local statement_timeout = ${vacuumMs}`, lockAgainstVacuum]
   const statements = Effect.forEach(begin, (statement) => session.run(statement, [], false), { discard: true })
   return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
@@ -144,10 +144,10 @@ export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> 
 /** Holds the cell and commits. Returns the mark; null if other sessions lock the tables for too long. */
 export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
   const { run } = session
-  const holdQuery = query("moves/hold", { aside: aside(schema), hold: `'${hold_ms} ms'` })
+  const holdQuery = query("moves/hold", { aside: aside(schema), hold: `'${holdMs} ms'` })
   const statements = Effect.gen(function* () {
     // Hosts' running statements end before the locks are granted.
-    for (const statement of [`set local statement_timeout = ${lock_ms}`, lockAgainstAll, holdQuery])
+    for (const statement of [`set local statement_timeout = ${lockMs}`, lockAgainstAll, holdQuery])
       yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
     yield* run("commit", [], false)
@@ -181,15 +181,15 @@ const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError>
  * subscription drops these slots itself, unless its server is lost: then nothing else identifies them, and they would
  * retain the log forever.
  */
-export const noteCopySlots = ({ run }: Session, move_id: string, names: string): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(run(`comment on publication ${nameOf(move_id)} is ${literal(names)}`, [], false))
+export const noteCopySlots = ({ run }: Session, moveId: string, names: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(`comment on publication ${nameOf(moveId)} is ${literal(names)}`, [], false))
 
 /** Drops the slots and the publication. */
 export const unpublish = Effect.fnUntraced(function* (
   session: Session,
-  move_id: string
+  moveId: string
 ): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
+  const name = nameOf(moveId)
   yield* dropSlot(session, name)
   const copySlots = readSlots((yield* session.run(copySlotsQuery, [name])).rows)
   for (const slot of copySlots) yield* dropSlot(session, slot.name)
@@ -197,9 +197,9 @@ export const unpublish = Effect.fnUntraced(function* (
 })
 
 /** Ends an undone move: the cell stays here. */
-export const stay = Effect.fnUntraced(function* ({ run }: Session, move_id: string): Effect.fn.Return<void, SqlError> {
+export const stay = Effect.fnUntraced(function* ({ run }: Session, moveId: string): Effect.fn.Return<void, SqlError> {
   yield* run("delete from quotewire.move_mark")
-  yield* run(stayQuery, [move_id])
+  yield* run(stayQuery, [moveId])
 })
 
 /** Restores the tables of a cell that has left, for when its new place is lost. */
@@ -210,8 +210,8 @@ export const takeBack = ({ run }: Session, schema: string | undefined): Effect.E
 export const clear = Effect.fnUntraced(function* (
   { run }: Session,
   schema: string | undefined,
-  move_id: string
+  moveId: string
 ): Effect.fn.Return<void, SqlError> {
   yield* run(`drop schema if exists ${aside(schema)} cascade`, [], false)
-  yield* run(forgetQuery, [move_id])
+  yield* run(forgetQuery, [moveId])
 })

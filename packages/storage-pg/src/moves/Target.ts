@@ -53,19 +53,19 @@ export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
 /** Marks this place as the target of a move; false if a different cell or move is here. */
 export const arrive = Effect.fnUntraced(function* (
   { run }: Session,
-  move_id: string,
+  moveId: string,
   epoch: number
 ): Effect.fn.Return<boolean, SqlError> {
   yield* makePlaceTable(run)
-  return yield* hasRow(run, arriveQuery, [move_id, epoch])
+  return yield* hasRow(run, arriveQuery, [moveId, epoch])
 })
 
 /** Whether a move has subscribed. */
-export const isSubscribed = ({ run }: Session, move_id: string): Effect.Effect<boolean, SqlError> =>
+export const isSubscribed = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlError> =>
   hasRow(
     run,
     "select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())",
-    [nameOf(move_id)]
+    [nameOf(moveId)]
   )
 
 /**
@@ -74,11 +74,11 @@ export const isSubscribed = ({ run }: Session, move_id: string): Effect.Effect<b
  */
 export const subscribe = Effect.fnUntraced(function* (
   session: Session,
-  move_id: string,
+  moveId: string,
   source: Redacted.Redacted<string>
 ): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
-  if (yield* isSubscribed(session, move_id)) return
+  const name = nameOf(moveId)
+  if (yield* isSubscribed(session, moveId)) return
   // An earlier subscription of this move may have been dropped, so everything is copied anew.
   const names = (yield* readTables(session)).map((table) => `quotewire."${table.name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
@@ -91,19 +91,19 @@ export const subscribe = Effect.fnUntraced(function* (
 })
 
 /** Lets the subscription copy the tables and replicate changes. */
-export const startCopying = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(run(`alter subscription ${nameOf(move_id)} enable`, [], false))
+export const startCopying = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(`alter subscription ${nameOf(moveId)} enable`, [], false))
 
 /**
  * The name pattern of the slots from which the subscription copies tables. PostgreSQL creates one at the old place for
  * each table while it is copied.
  */
-export const copySlotNames = ({ run }: Session, move_id: string): Effect.Effect<string, SqlError> =>
-  Effect.map(run(copySlotNamesQuery, [nameOf(move_id)]), ({ rows }) => readCopySlotNames(rows)[0].names)
+export const copySlotNames = ({ run }: Session, moveId: string): Effect.Effect<string, SqlError> =>
+  Effect.map(run(copySlotNamesQuery, [nameOf(moveId)]), ({ rows }) => readCopySlotNames(rows)[0].names)
 
 /** The progress of the copy; null if there is no subscription. */
-export const copied = ({ run }: Session, move_id: string): Effect.Effect<Copied | null, SqlError> =>
-  Effect.map(run(copiedQuery, [nameOf(move_id)]), ({ rows }) => readCopied(rows)[0] ?? null)
+export const copied = ({ run }: Session, moveId: string): Effect.Effect<Copied | null, SqlError> =>
+  Effect.map(run(copiedQuery, [nameOf(moveId)]), ({ rows }) => readCopied(rows)[0] ?? null)
 
 /** Collects statistics for the query planner, because they are not replicated. */
 export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn.Return<void, SqlError> {
@@ -115,26 +115,26 @@ export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolea
   hasRow(run, arrivedQuery, [mark])
 
 /** Makes the cell live here after the move is decided at the old place. */
-export const settle = ({ run }: Session, move_id: string): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(run(settleStatement, [move_id]))
+export const settle = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(settleStatement, [moveId]))
 
 /** Drops the subscription and, if the old place answers, its slot. */
 export const unsubscribe = Effect.fnUntraced(function* (
   session: Session,
-  move_id: string
+  moveId: string
 ): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
-  if (!(yield* isSubscribed(session, move_id))) return
+  const name = nameOf(moveId)
+  if (!(yield* isSubscribed(session, moveId))) return
   const drop = session.run(`drop subscription ${name}`, [], false)
-  yield* Effect.catchTag(drop, "SqlError", () => unsubscribeFromLost(session, move_id))
+  yield* Effect.catchTag(drop, "SqlError", () => unsubscribeFromLost(session, moveId))
 })
 
 /** Drops the subscription without its slot, because the old place does not answer. */
 export const unsubscribeFromLost = Effect.fnUntraced(function* (
   session: Session,
-  move_id: string
+  moveId: string
 ): Effect.fn.Return<void, SqlError> {
-  const name = nameOf(move_id)
+  const name = nameOf(moveId)
   for (const change of ["disable", "set (slot_name = none)"]) {
     yield* session.run(`alter subscription ${name} ${change}`, [], false)
   }

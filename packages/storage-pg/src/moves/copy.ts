@@ -7,16 +7,16 @@ import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
 /** How often the progress of a copy is read and how often it is reported, in milliseconds. */
-const poll_ms = 200
-const report_every_ms = 2_000
+const pollMs = 200
+const reportEveryMs = 2_000
 /** The cell is held only once the lag is this small, so that the rest arrives within the hold. */
-const max_lag_bytes = 256 * 1_024
+const maxLagBytes = 256 * 1_024
 /** A subscription that has not run for this long will not restart by itself. */
-const max_stopped_ms = 60_000
+const maxStoppedMs = 60_000
 /** A copy that has made no progress for this long is stuck. */
-const max_stalled_ms = 600_000
+const maxStalledMs = 600_000
 /** A slot that a copied table needs and that is missing for this long was lost. In a healthy copy it is missing briefly. */
-const max_missing_ms = 5_000
+const maxMissingMs = 5_000
 
 const notRunning = refused(
   "The new server does not copy. See its log: it may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
@@ -27,9 +27,9 @@ const slotIsLost = refused(
 )
 
 /** Reads the progress and the lag of the copy. Fails if the subscription or the slot of the move is gone. */
-const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, move_id: string) {
-  const copied = yield* target.step((session) => Target.copied(session, move_id))
-  const lag = yield* source.step((session) => Source.lag(session, move_id, copied?.needed_slots ?? []))
+const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, moveId: string) {
+  const copied = yield* target.step((session) => Target.copied(session, moveId))
+  const lag = yield* source.step((session) => Source.lag(session, moveId, copied?.needed_slots ?? []))
   if (lag?.is_lost) return yield* slotIsLost
   if (copied === null || lag === null) return yield* notRunning
   const { needed_slots, is_running, tables_left } = copied
@@ -71,35 +71,35 @@ const isFurther = (now: Reached, best: Reached): boolean =>
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,
   target: Connected,
-  move_id: string,
+  moveId: string,
   report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<boolean, DatabaseRefused> {
-  let missing_ms = 0
-  let stopped_ms = 0
-  let stalled_ms = 0
-  let unreported_ms = report_every_ms
+  let missingMs = 0
+  let stoppedMs = 0
+  let stalledMs = 0
+  let unreportedMs = reportEveryMs
   let reported: Progress | null = null
   let best: Reached | null = null
   for (;;) {
-    const now = yield* readState(source, target, move_id)
-    missing_ms = now.is_missing ? missing_ms + poll_ms : 0
-    stopped_ms = now.is_running ? 0 : stopped_ms + poll_ms
+    const now = yield* readState(source, target, moveId)
+    missingMs = now.is_missing ? missingMs + pollMs : 0
+    stoppedMs = now.is_running ? 0 : stoppedMs + pollMs
     const step = now.tables_left > 0 ? "copying" : "following"
-    if (step !== reported?.step || unreported_ms >= report_every_ms) {
+    if (step !== reported?.step || unreportedMs >= reportEveryMs) {
       const progress: Progress = yield* progressOf(source, target, now)
       const copied_bytes: number = progress.step === "copying" ? progress.copied_bytes : 0
       const reached: Reached = { tables_left: now.tables_left, copied_bytes, confirmed: now.confirmed }
       const isBetter: boolean = best === null || isFurther(reached, best)
-      stalled_ms = isBetter ? 0 : stalled_ms + unreported_ms
+      stalledMs = isBetter ? 0 : stalledMs + unreportedMs
       if (isBetter) best = reached
       reported = progress
-      unreported_ms = 0
+      unreportedMs = 0
       yield* report(progress)
     }
-    if (step === "following" && now.is_running && now.lag_bytes <= max_lag_bytes) return true
-    if (missing_ms >= max_missing_ms) return false
-    if (stopped_ms >= max_stopped_ms || stalled_ms >= max_stalled_ms) return yield* notRunning
-    yield* Effect.sleep(poll_ms)
-    unreported_ms += poll_ms
+    if (step === "following" && now.is_running && now.lag_bytes <= maxLagBytes) return true
+    if (missingMs >= maxMissingMs) return false
+    if (stoppedMs >= maxStoppedMs || stalledMs >= maxStalledMs) return yield* notRunning
+    yield* Effect.sleep(pollMs)
+    unreportedMs += pollMs
   }
 })

@@ -9,17 +9,17 @@ import * as Target from "./Target.ts"
  * How long a hold waits for the last changes to arrive, in milliseconds: less than the hold itself, to leave time to
  * decide.
  */
-const arrival_ms = Source.hold_ms - 150
-const poll_ms = 5
+const arrivalMs = Source.holdMs - 150
+const pollMs = 5
 
 /**
  * Waits until the mark, and therefore everything before it, has arrived at the target; false if that takes too long.
  */
 const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: string) {
-  const until_ms = (yield* Monotonic.millis) + arrival_ms
-  while ((yield* Monotonic.millis) < until_ms) {
+  const untilMs = (yield* Monotonic.millis) + arrivalMs
+  while ((yield* Monotonic.millis) < untilMs) {
     if (yield* target.step((session) => Target.hasArrived(session, mark))) return true
-    yield* Effect.sleep(poll_ms)
+    yield* Effect.sleep(pollMs)
   }
   return false
 })
@@ -34,8 +34,8 @@ export const tryCutover = Effect.fnUntraced(function* (
   report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<boolean, DatabaseRefused> {
   const isBlocked = yield* source.step(Source.blockVacuum)
-  const began_ms = yield* Monotonic.millis
-  const sinceBegin = Effect.map(Monotonic.millis, (now) => Math.round(now - began_ms))
+  const beganMs = yield* Monotonic.millis
+  const sinceBegin = Effect.map(Monotonic.millis, (now) => Math.round(now - beganMs))
   const mark = isBlocked ? yield* source.step((session) => Source.hold(session, source.schema)) : null
   if (mark !== null) {
     yield* report({ step: "held" })

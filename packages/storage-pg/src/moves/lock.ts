@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { default_schema } from "../connection/Address.ts"
+import { defaultSchema } from "../connection/Address.ts"
 import type { Session } from "../connection/Session.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
@@ -25,18 +25,14 @@ const readLocked = someRowsReader(Schema.Struct({ locked: Schema.Boolean }))
 const readRunning = someRowsReader(Schema.Struct({ is_running: Schema.Boolean }))
 
 /** Locks one end until the session closes; false if another command holds the lock. */
-export const lockEnd = (
-  { run }: Session,
-  end: End,
-  schema: string = default_schema
-): Effect.Effect<boolean, SqlError> =>
+export const lockEnd = ({ run }: Session, end: End, schema: string = defaultSchema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run("select pg_try_advisory_lock($1::integer, $2::integer) as locked", [keys[end], numberOf(schema)]),
     ({ rows }) => readLocked(rows)[0].locked
   )
 
 /** Whether a command is working on the move, by its lock at the old place. */
-export const isRunning = ({ run }: Session, schema: string = default_schema): Effect.Effect<boolean, SqlError> =>
+export const isRunning = ({ run }: Session, schema: string = defaultSchema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run(query("moves/running"), [keys.old, numberOf(schema) >>> 0]),
     ({ rows }) => readRunning(rows)[0].is_running

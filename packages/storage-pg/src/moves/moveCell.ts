@@ -20,10 +20,10 @@ import * as Target from "./Target.ts"
 export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
 /** How often everything is copied, at most. */
-const max_copies = 5
+const maxCopies = 5
 /** How often a hold is attempted, and the pause between attempts in milliseconds. */
-const max_holds = 20
-const between_holds_ms = 1_000
+const maxHolds = 20
+const betweenHoldsMs = 1_000
 
 const readId = someRowsReader(Schema.Struct({ id: Schema.String }))
 const newId = "select replace(gen_random_uuid()::text, '-', '') as id"
@@ -81,17 +81,17 @@ const copyKeepsFailing = refused(
 )
 
 /** Subscribes the new place, and waits until it has caught up. False if its copy was lost. */
-const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, move_id: string) {
-  const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, move_id))
-  if (!(yield* source.step((session) => Source.publish(session, move_id, isSubscribed)))) return yield* slotIsGone
+const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, moveId: string) {
+  const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, moveId))
+  if (!(yield* source.step((session) => Source.publish(session, moveId, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
-  yield* target.step((session) => Target.subscribe(session, move_id, from.url))
-  const copySlots = yield* target.step((session) => Target.copySlotNames(session, move_id))
+  yield* target.step((session) => Target.subscribe(session, moveId, from.url))
+  const copySlots = yield* target.step((session) => Target.copySlotNames(session, moveId))
   // Recorded before the first slot is created, so that an undo always finds them.
-  yield* source.step((session) => Source.noteCopySlots(session, move_id, copySlots))
-  yield* target.step((session) => Target.startCopying(session, move_id))
+  yield* source.step((session) => Source.noteCopySlots(session, moveId, copySlots))
+  yield* target.step((session) => Target.startCopying(session, moveId))
   yield* onProgress({ step: "subscribed" })
-  return yield* catchUp(source, target, move_id, onProgress)
+  return yield* catchUp(source, target, moveId, onProgress)
 })
 
 /** Copies the cell, catches up with its changes, and cuts over. */
@@ -105,16 +105,16 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   yield* onProgress({ step: "arriving" })
   yield* migrateTarget(to)
   for (let copies = 1; !(yield* copy(ends, move_id)); copies++) {
-    if (copies === max_copies) return yield* copyKeepsFailing
+    if (copies === maxCopies) return yield* copyKeepsFailing
     yield* target.step((session) => Target.unsubscribe(session, move_id))
     yield* source.step((session) => Source.unpublish(session, move_id))
     yield* onProgress({ step: "copying_again" })
   }
   yield* target.step(Target.analyze)
-  for (let tried = 0; tried < max_holds; tried++) {
+  for (let tried = 0; tried < maxHolds; tried++) {
     yield* catchUp(source, target, move_id, onProgress)
     if (yield* tryCutover(source, target, onProgress)) return yield* finish(ends, move_id)
-    yield* Effect.sleep(between_holds_ms)
+    yield* Effect.sleep(betweenHoldsMs)
   }
   return yield* refused(
     "The cell could not be paused for long enough: another session, such as a backup, locks its tables, or the new server is too slow. Run the command again, or with --undo."
@@ -122,13 +122,13 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
 })
 
 /** Cleans up after the cutover, at both ends. */
-const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, move_id: string) {
-  yield* target.step((session) => Target.settle(session, move_id))
+const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, moveId: string) {
+  yield* target.step((session) => Target.settle(session, moveId))
   yield* onProgress({ step: "settled" })
-  yield* target.step((session) => Target.unsubscribe(session, move_id))
+  yield* target.step((session) => Target.unsubscribe(session, moveId))
   yield* onProgress({ step: "unsubscribed" })
-  yield* source.step((session) => Source.unpublish(session, move_id))
-  yield* source.step((session) => Source.clear(session, source.schema, move_id))
+  yield* source.step((session) => Source.unpublish(session, moveId))
+  yield* source.step((session) => Source.clear(session, source.schema, moveId))
   yield* onProgress({ step: "cleared" })
 })
 
@@ -165,11 +165,11 @@ const decided = refused(
 )
 
 /** Removes what a move created at the new place, if that place answers. */
-const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, move_id: string) {
+const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) {
   const target = yield* connect("new", to)
   const place = yield* placeOf(target)
-  yield* target.step((session) => Target.unsubscribe(session, move_id))
-  if (place.state === "arriving" && place.move_id === move_id) yield* target.step(Target.clear)
+  yield* target.step((session) => Target.unsubscribe(session, moveId))
+  if (place.state === "arriving" && place.move_id === moveId) yield* target.step(Target.clear)
 }, Effect.scoped)
 
 /**

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import * as Citus from "../citus/Citus.ts"
-import { default_schema } from "../connection/Address.ts"
+import { defaultSchema } from "../connection/Address.ts"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { using } from "../connection/Session.ts"
 import type { MovableOptions } from "../places/LivePlace.ts"
@@ -38,7 +38,7 @@ const moveOf = (
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"
-      ? `Citus keeps this cell, and moves it itself: run select citus_schema_move('${cell.schema ?? default_schema}', 'host', port) on the coordinator, with the server to move it to.`
+      ? `Citus keeps this cell, and moves it itself: run select citus_schema_move('${cell.schema ?? defaultSchema}', 'host', port) on the coordinator, with the server to move it to.`
       : null
   )
 

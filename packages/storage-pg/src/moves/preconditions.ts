@@ -2,7 +2,7 @@ import type * as Source from "./Source.ts"
 import type * as Target from "./Target.ts"
 
 /** The first PostgreSQL release with the replication features that a move needs. */
-const oldest_version = 140_000
+const oldestVersion = 140_000
 /** A slot and a sender for the move, and two for the tables that are copied concurrently. */
 const senders = 3
 
@@ -15,8 +15,8 @@ export interface EndFacts {
 /** The unmet preconditions of a move, one sentence for each that says what to do. */
 export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =>
   [
-    from.version < oldest_version && "The old server is older than PostgreSQL 14: upgrade it first.",
-    to.version < oldest_version && "The new server is older than PostgreSQL 14: use a newer one.",
+    from.version < oldestVersion && "The old server is older than PostgreSQL 14: upgrade it first.",
+    to.version < oldestVersion && "The new server is older than PostgreSQL 14: use a newer one.",
     from.is_standby && "The address of the old place is that of a standby: use the address of the primary.",
     to.is_standby && "The address of the new place is that of a standby: use the address of the primary.",
     from.wal_level !== "logical" && "The old server needs wal_level = logical: set it, and restart the server.",

@@ -50,6 +50,6 @@ export const markOf = (
   storage: Storage.Storage["Service"]
 ): Effect.Effect<Cell.Mark | null, Storage.StorageUnavailable> =>
   Effect.map(
-    storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.mark_id }),
+    storage.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.markKind.name, id: Cell.markId }),
     Option.match({ onNone: () => null, onSome: (record) => Cell.markKind.value(record) })
   )

@@ -34,13 +34,13 @@ export const storageOn: (
     const [{ name }] = hostNames(yield* database.read(nameHost, []))
     const announce = yield* Announcer.make(name, database)
     const hints = new Hints.Hints()
-    let has_moved = false
+    let hasMoved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
         yield* means.listen(name, connection, database.schema, hints.notify)
         // Hints that were sent during the move were lost.
-        if (has_moved) yield* hints.notify([{ about: "everything" }])
-        has_moved = true
+        if (hasMoved) yield* hints.notify([{ about: "everything" }])
+        hasMoved = true
       })
     )
     const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
@@ -62,7 +62,7 @@ export const storageOn: (
         const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))
         return Effect.tap(erase(database, erasure), announced)
       },
-      rewrite: (workspace_id, rewrites) => rewrite(database, workspace_id, rewrites),
+      rewrite: (workspaceId, rewrites) => rewrite(database, workspaceId, rewrites),
       addCounts: makeTally(database),
       watch: hints.watch
     })

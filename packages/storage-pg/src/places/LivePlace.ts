@@ -13,7 +13,7 @@ export interface MovableOptions extends DatabaseOptions {
 }
 
 /** How often a held place is checked, in milliseconds. */
-const poll_ms = 15
+const pollMs = 15
 
 const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
@@ -45,8 +45,8 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
       releaseOverdue: Effect.flatMap(opened, ({ run }) => run(Place.releaseStatement(options.schema, "overdue"))).pipe(
         Effect.catchTag("DatabaseRefused", () => Effect.void)
       ),
-      settle: (move_id) =>
-        Effect.flatMap(opened, ({ run }) => run(Place.settleStatement, [move_id])).pipe(
+      settle: (moveId) =>
+        Effect.flatMap(opened, ({ run }) => run(Place.settleStatement, [moveId])).pipe(
           Effect.catchTag("DatabaseRefused", () => Effect.void)
         )
     }
@@ -68,7 +68,7 @@ const recordDecided = (reader: Reader, place: Place.Place) =>
 const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions) {
   const first = yield* readerOf(own)
   const second = moves_to === undefined ? null : yield* readerOf({ ...own, url: moves_to })
-  const turns = ((own.call_seconds ?? 10) * 1_000) / poll_ms
+  const turns = ((own.call_seconds ?? 10) * 1_000) / pollMs
   for (let turn = 0; turn < turns; turn++) {
     const place = yield* placeOf(first)
     const other = second && (yield* placeOf(second))
@@ -89,7 +89,7 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
     }
     yield* releaseOverdue(first, place)
     if (second !== null && other !== null) yield* releaseOverdue(second, other)
-    yield* Effect.sleep(poll_ms)
+    yield* Effect.sleep(pollMs)
   }
   return yield* refusals.held
 })

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { default_schema } from "../connection/Address.ts"
+import { defaultSchema } from "../connection/Address.ts"
 import type { Run } from "../connection/Session.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
@@ -49,7 +49,7 @@ export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
 /** The schema to which the tables are renamed while a cell is held and until its move is finished. */
-export const asideOf = (schema: string = default_schema): string => `${schema}_left`
+export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
 /** The statement that ends a hold: only if it is overdue, or any. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>

@@ -4,7 +4,7 @@ import { unavailable } from "../connection/StatementRefused.ts"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import { leaseColumns } from "../rows/jobs.ts"
-import { placedRecords, record_columns, recordColumns, records } from "../rows/records.ts"
+import { placedRecords, recordColumnList, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
 /** The key of the newest version of a record. */
@@ -23,8 +23,8 @@ type Found = ReadonlyArray<Change.StoredRecord>
 /** Looks up one key (at most one record), or the records of a parent in id order. */
 export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
 
-const readOne = `select ${record_columns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
-const readMany = query("look_up", { record_columns })
+const readOne = `select ${recordColumnList} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
+const readMany = query("look_up", { record_columns: recordColumnList })
 
 const { workspace_id } = leaseColumns
 const { kind, id } = recordColumns
@@ -46,15 +46,15 @@ const nameOf = (wanted: Wanted): string =>
     ? [wanted.workspace_id, wanted.kind, wanted.id].join(" ")
     : [wanted.workspace_id, wanted.kind, wanted.parent, wanted.after, wanted.most].join("\n")
 
-const max_batch = 200
-const max_waiting = 5_000
-const max_batch_bytes = 4_000_000
+const maxBatch = 200
+const maxWaiting = 5_000
+const maxBatchBytes = 4_000_000
 // The approximate size of a record and of a page. Most batches have room for many more records than they get.
-const record_bytes = 4_000
-const page_bytes = 80_000
+const recordBytes = 4_000
+const pageBytes = 80_000
 
 const bytesOf = (wanted: Wanted): number =>
-  isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)
+  isKey(wanted) ? recordBytes : Math.min(pageBytes, recordBytes * wanted.most)
 
 /** Looks up many at once. Identical lookups are read once. */
 const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
@@ -92,8 +92,8 @@ export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Sco
         : lookUpMany(database, wanted)
     },
     unavailable,
-    max_batch,
-    max_waiting,
+    max_batch: maxBatch,
+    max_waiting: maxWaiting,
     max_wait_ms: database.call_ms,
-    size: { of: bytesOf, max: max_batch_bytes }
+    size: { of: bytesOf, max: maxBatchBytes }
   })

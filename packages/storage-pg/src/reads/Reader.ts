@@ -6,13 +6,13 @@ import { KnownMigrations } from "../migrations/migrations.ts"
 import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"
 import { laneOf } from "../rows/jobs.ts"
-import { record_columns, records } from "../rows/records.ts"
+import { recordColumnList, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 import { readFeed } from "./feed.ts"
 import * as Lookups from "./Lookups.ts"
 import { isFiltered, pageOf, readPage } from "./pages.ts"
 
-const readVersion = query("read_version", { record_columns })
+const readVersion = query("read_version", { record_columns: recordColumnList })
 const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 const listLane = query("lane")
@@ -34,7 +34,7 @@ const readLane = (
 /** A page as a lookup of children, if it can share a statement: the parent must be its only filter. */
 const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
   const { workspace_id, kind, parent, after, limit, order } = page
-  return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.page_scan_records
+  return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.pageScanRecords
     ? null
     : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }

@@ -2,12 +2,18 @@ import { type Change, Page, type Storage } from "@quotewire/core"
 import { Effect, Schema } from "effect"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
-import { record_columns, recordColumns, records } from "../rows/records.ts"
+import { recordColumnList, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
 const statementsFor = (order: Page.RecordQuery["order"], parent: string) => {
   const [after, direction] = order === "oldest" ? [">", "asc"] : ["<", "desc"]
-  const variables = { record_columns, after, direction, parent, page_scan_records: `${Page.page_scan_records}` }
+  const variables = {
+    record_columns: recordColumnList,
+    after,
+    direction,
+    parent,
+    page_scan_records: `${Page.pageScanRecords}`
+  }
   return { page: query("page", variables), end: query("page_end", variables) }
 }
 
@@ -19,13 +25,13 @@ const statements = {
 }
 
 // The highest possible character.
-const after_every_id = "\u{10ffff}"
+const afterEveryId = "\u{10ffff}"
 
 /** The start of a page: parameters 1 to 4. */
 const startOf = ({ workspace_id, kind, after, order, parent }: Page.RecordQuery): ReadonlyArray<unknown> => [
   workspace_id,
   kind,
-  after ?? (order === "oldest" ? "" : after_every_id),
+  after ?? (order === "oldest" ? "" : afterEveryId),
   parent ?? null
 ]
 
@@ -70,7 +76,7 @@ export const readPage = Effect.fnUntraced(function* (
   const statement = statements[wanted.order][wanted.parent === undefined ? "ofKind" : "ofParent"]
   const start = startOf(wanted)
   const page = pageOf(wanted, records(yield* database.read(statement.page, [...start, ...filtersOf(wanted)])))
-  if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.page_scan_records)) return page
+  if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.pageScanRecords)) return page
   // The page is not full: either the list has ended or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }

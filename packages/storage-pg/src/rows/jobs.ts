@@ -22,11 +22,11 @@ export const jobColumns = {
 /** The content of a job and its lane, as columns. */
 export type JobRow = Columns.Row<typeof jobColumns>
 
-const ordered_lane = "ordered"
-const lane_prefix = "lane "
+const orderedLane = "ordered"
+const lanePrefix = "lane "
 
 /** The name of a lane in storage. */
-export const laneOf = (name: string): string => `${lane_prefix}${name}`
+export const laneOf = (name: string): string => `${lanePrefix}${name}`
 
 /** The row of a job. Ordered jobs share a lane that leases one at a time. */
 export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): JobRow => ({
@@ -34,7 +34,7 @@ export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): 
   due_at,
   payload,
   ...(ordered
-    ? { lane: ordered_lane, max_leased: 1, urgent: false }
+    ? { lane: orderedLane, max_leased: 1, urgent: false }
     : {
         lane: lane === undefined ? null : laneOf(lane.name),
         max_leased: lane?.limit ?? null,
@@ -46,9 +46,9 @@ export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): 
 export const jobOfRow = ({ kind, due_at, lane, max_leased, urgent, payload }: JobRow): Job.NewJob => ({
   kind,
   due_at,
-  ordered: lane === ordered_lane,
-  ...(lane?.startsWith(lane_prefix) && {
-    lane: { name: lane.slice(lane_prefix.length), limit: max_leased ?? 0, urgent: urgent ?? false }
+  ordered: lane === orderedLane,
+  ...(lane?.startsWith(lanePrefix) && {
+    lane: { name: lane.slice(lanePrefix.length), limit: max_leased ?? 0, urgent: urgent ?? false }
   }),
   payload
 })

@@ -20,7 +20,7 @@ export const recordColumns = {
 const RecordRow = Columns.rowSchema(recordColumns)
 
 /** The column list of queries. */
-export const record_columns = Columns.selectListOf(recordColumns)
+export const recordColumnList = Columns.selectListOf(recordColumns)
 
 /** Reads the rows of records. */
 export const records: (rows: unknown) => ReadonlyArray<Change.StoredRecord> = Columns.rowsReader(RecordRow)

@@ -4,7 +4,7 @@ import { Result } from "effect"
 const { OID } = PgTypes
 
 const bytes = 8
-const two_to_32 = 2 ** 32
+const twoTo32 = 2 ** 32
 
 // Numbers are exact up to 2^53. Times and counters stay far below that.
 const int8: PgTypes.Codec<number | bigint> = {
@@ -15,7 +15,7 @@ const int8: PgTypes.Codec<number | bigint> = {
   },
   write: (sink, value) => {
     const number = Number(value)
-    sink.int32(Math.floor(number / two_to_32))
+    sink.int32(Math.floor(number / twoTo32))
     sink.int32(number | 0)
     return Result.void
   },

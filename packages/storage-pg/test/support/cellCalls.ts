@@ -7,7 +7,7 @@ import { type Port, workspace } from "./hosts.ts"
 export type All = Array.NonEmptyReadonlyArray<NamedStorage>
 
 export const job = (due_at: number): Job.NewJob => ({ kind: "collect", due_at, ordered: false, payload: "{}" })
-export const work = (place: number, due_at: number) => Change.make(workspace(place), { jobs: [job(due_at)] })
+export const work = (place: number, dueAt: number) => Change.make(workspace(place), { jobs: [job(dueAt)] })
 
 /** The workspaces with data in each cell, without those of the service. */
 export const contents = (cells: All) =>

@@ -31,9 +31,9 @@ const sourceOf = ({ name, storage }: NamedStorage): CellSource<never> => ({
 /** A storage that is made of these cells, as a host of its own would open it; it works for all, unless some are named. */
 export const join = (
   [first, ...others]: Array.NonEmptyReadonlyArray<NamedStorage>,
-  work_cells?: ReadonlyArray<string>
+  workCells?: ReadonlyArray<string>
 ): Effect.Effect<Port, WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
-  Cells.make<never>([sourceOf(first), ...others.map(sourceOf)], work_cells)
+  Cells.make<never>([sourceOf(first), ...others.map(sourceOf)], workCells)
 
 /** Four cells in memory. */
 export const fourInMemory = Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { statements, tables } from "../../../../test/support/TestDatabase.ts"
 
 /** The database to use on the coordinator of a Citus cluster; undefined if there is none. */
-export const citus_url = process.env.QUOTEWIRE_TEST_CITUS_URL
+export const citusUrl = process.env.QUOTEWIRE_TEST_CITUS_URL
 
 /** Why tests on Citus are skipped. They are named after it. */
 export const needed = "needs QUOTEWIRE_TEST_CITUS_URL, the address of a database on the coordinator of a Citus cluster"
@@ -19,7 +19,7 @@ export interface CitusSchema {
 
 /** A schema that does not exist yet, for as long as the scope lives. */
 export const emptySchema: Effect.Effect<CitusSchema, never, Scope.Scope> = Effect.gen(function* () {
-  const url = citus_url ?? ""
+  const url = citusUrl ?? ""
   const schema = `quotewire_${randomUUID().replaceAll("-", "")}`
   yield* Effect.addFinalizer(() => Effect.promise(() => statements(url, `drop schema if exists ${schema} cascade`)))
   return { url, options: { url: Redacted.make(url), schema } }

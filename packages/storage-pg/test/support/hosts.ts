@@ -15,27 +15,27 @@ export const workspace = (place: number): Ids.WorkspaceId =>
 /** What waits for the world outside waits in real time, also under a test clock. */
 export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
-const patience_ms = 20_000
-const turn_ms = 20
+const patienceMs = 20_000
+const turnMs = 20
 
 /** Tries until it succeeds, for so long as a machine that is busy needs. */
 export const eventually = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   inRealTime(
     Effect.gen(function* () {
-      for (let waited_ms = 0; waited_ms < patience_ms; waited_ms += turn_ms) {
+      for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += turnMs) {
         const tried = yield* Effect.exit(program)
         if (tried._tag === "Success") return tried.value
-        yield* Effect.sleep(turn_ms)
+        yield* Effect.sleep(turnMs)
       }
       return yield* program
     })
   )
 
 /** Waits, for so many milliseconds of real time at most, until something holds. */
-export const eventuallyIn = (patience_ms: number, holds: () => boolean): Effect.Effect<void> =>
+export const eventuallyIn = (patienceMs: number, holds: () => boolean): Effect.Effect<void> =>
   inRealTime(
     Effect.gen(function* () {
-      for (let waited_ms = 0; waited_ms < patience_ms && !holds(); waited_ms += turn_ms) yield* Effect.sleep(turn_ms)
-      if (!holds()) throw new Error(`it does not hold after ${patience_ms} milliseconds`)
+      for (let waitedMs = 0; waitedMs < patienceMs && !holds(); waitedMs += turnMs) yield* Effect.sleep(turnMs)
+      if (!holds()) throw new Error(`it does not hold after ${patienceMs} milliseconds`)
     })
   )

@@ -73,8 +73,8 @@ export const step = (writer: number, version: number): Change.Change =>
   stepIn(workspace((writer % 4) + 1), writer, version)
 
 /** The same in a given workspace. */
-export const stepIn = (workspace_id: Ids.WorkspaceId, writer: number, version: number): Change.Change =>
-  Change.make(workspace_id, {
+export const stepIn = (workspaceId: Ids.WorkspaceId, writer: number, version: number): Change.Change =>
+  Change.make(workspaceId, {
     writes: [
       Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     ],

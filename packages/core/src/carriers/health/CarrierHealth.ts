@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import * as Kind from "../../storage/Kind.ts"
-import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
-import { max_attempt_ms, noAnswerReasons } from "../Carrier.ts"
+import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
+import { maxAttemptMs, noAnswerReasons } from "../Carrier.ts"
 import type { CircuitChange } from "../recorder/Draft.ts"
 
 /** How many calls there are in each step of real time: the step's moment in milliseconds, and the number. Oldest first. */
@@ -96,14 +96,14 @@ export interface AfterStep {
 }
 
 /** How finely calls are counted. A call counts for up to this long beyond its minute. */
-const step_ms = second_ms / 2
+const stepMs = secondMs / 2
 /** How long a call counts as running if nobody says that it has ended: longer than any attempt takes. */
-const lease_ms = 2 * max_attempt_ms
+const leaseMs = 2 * maxAttemptMs
 /** A circuit opens if this many of the last asks failed. */
-const circuit_size = 20
-const circuit_failures = 10
+const circuitSize = 20
+const circuitFailures = 10
 /** How long an open circuit lets no ask through. */
-const open_ms = minute_ms
+const openMs = minuteMs
 
 /** Applies a step. The health is the same object if nothing changes. */
 export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep => {
@@ -134,7 +134,7 @@ export const retryAfter = (
   for (const [at, count] of begun) {
     if (left < rate_per_minute) return 0
     left -= count
-    if (left < rate_per_minute) return at + minute_ms + step_ms - now
+    if (left < rate_per_minute) return at + minuteMs + stepMs - now
   }
   return 0
 }
@@ -158,16 +158,15 @@ const hasRoom = (health: CarrierHealth, limits: RateAndConcurrency, now: number)
   return begun < limits.rate_per_minute && running < limits.max_concurrent
 }
 
-const recent = ({ begun }: CarrierHealth, now: number): Counts => begun.filter(([at]) => at > now - minute_ms - step_ms)
+const recent = ({ begun }: CarrierHealth, now: number): Counts => begun.filter(([at]) => at > now - minuteMs - stepMs)
 
 const underWay = ({ running }: CarrierHealth, now: number): Counts => running.filter(([until]) => until > now)
 
-const begin = (health: CarrierHealth, is_ask: boolean, now: number): AfterStep => {
-  const ends_by = stepOf(now + lease_ms) + step_ms
+const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep => {
+  const ends_by = stepOf(now + leaseMs) + stepMs
   const counts =
-    !is_ask || blockingCircuit(health, now) !== null ? "not" : health.open === null ? "with_others" : "alone"
-  const open =
-    counts === "alone" && health.open !== null ? { ...health.open, trial_until: now + lease_ms } : health.open
+    !isAsk || blockingCircuit(health, now) !== null ? "not" : health.open === null ? "with_others" : "alone"
+  const open = counts === "alone" && health.open !== null ? { ...health.open, trial_until: now + leaseMs } : health.open
   const begun = added(recent(health, now), stepOf(now), 1)
   const running = added(underWay(health, now), ends_by, 1)
   return {
@@ -191,22 +190,22 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 /** Counts an outcome for the circuit. Outcomes of asks that began before the circuit last opened are ignored. */
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
-  const outcomes = [...health.outcomes, outcome].slice(-circuit_size)
+  const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
   const failures = outcomes.filter((one) => one !== "answered")
-  return outcomes.length === circuit_size && failures.length >= circuit_failures
-    ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuit_size} asks failed: ${tally(failures)}`)
+  return outcomes.length === circuitSize && failures.length >= circuitFailures
+    ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuitSize} asks failed: ${tally(failures)}`)
     : { health: { ...health, outcomes }, change: null }
 }
 
 const afterTrial = (health: CarrierHealth, open: OpenCircuit, outcome: AskOutcome | null, now: number): Changed => {
   if (outcome === null) return { health: { ...health, open: { ...open, trial_until: null } }, change: null }
   if (outcome === "answered") return closed(health, "The ask that tried it was answered", now)
-  const outcomes = [...health.outcomes, outcome].slice(-circuit_size)
+  const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
   return opened({ ...health, outcomes }, open.since, now, `The ask that tried it failed: ${outcome}`)
 }
 
 const opened = (health: CarrierHealth, since: number, now: number, why: string): Changed => {
-  const until = now + open_ms
+  const until = now + openMs
   const to = health.open === null ? "opened" : "stays_open"
   return { health: { ...health, open: { since, until, trial_until: null, why } }, change: { to, since, until, why } }
 }
@@ -219,7 +218,7 @@ const closed = (health: CarrierHealth, why: string, now: number): Changed =>
         change: { to: "closed", since: health.open.since, until: null, why }
       }
 
-const stepOf = (at: number): number => at - (at % step_ms)
+const stepOf = (at: number): number => at - (at % stepMs)
 
 const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
 

@@ -60,7 +60,7 @@ export interface CarrierLimits {
  * How long a call waits while others fill a carrier's `max_concurrent`: a share of what an answer typically takes. Every
  * try loads the request again, so slow carriers are tried less often.
  */
-const waitForRoom = (typical_ms: number): number => Math.min(2_000, Math.max(250, Math.round(typical_ms / 4)))
+const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
 /** The limits on a storage, which all its hosts share. */
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* SharedHealth.make

@@ -1,7 +1,7 @@
 import { Clock, Effect, Metric } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
-import { second_ms } from "../../wire/Timestamp.ts"
+import { secondMs } from "../../wire/Timestamp.ts"
 import type { CircuitChange } from "../recorder/Draft.ts"
 import type { CarrierHealth } from "./CarrierHealth.ts"
 
@@ -16,7 +16,7 @@ interface OfCarrier {
   readonly environment: Environment
 }
 
-const open_circuits = Metric.gauge("quotewire_carrier_circuits_open", {
+const openCircuits = Metric.gauge("quotewire_carrier_circuits_open", {
   description: "Circuits that are open, as this process sees them, by carrier, line and environment."
 })
 
@@ -53,14 +53,14 @@ export const report = (of: OfCarrier, change: CircuitChange): Effect.Effect<void
     yield* Metric.update(Metric.withAttributes(changes, { ...labelsOf(of), change: change.to }), 1)
   })
 
-const secondsOf = (ms: number): number => Math.round(ms / second_ms)
+const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 
 /** How many open circuits are counted for the metric. */
-const max_open = 10_000
+const maxOpen = 10_000
 
 /** Keeps the number of open circuits as a metric, as far as this process has seen them. */
 export const make = () => {
-  const open = new BoundedMap<string, OfCarrier>(max_open)
+  const open = new BoundedMap<string, OfCarrier>(maxOpen)
   const isOfSame = (one: OfCarrier, other: OfCarrier) =>
     one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
   return {
@@ -71,7 +71,7 @@ export const make = () => {
         if (health.open === null) open.delete(key)
         else open.set(key, of)
         const count = Array.from(open.values()).filter((other) => isOfSame(of, other)).length
-        return Metric.update(Metric.withAttributes(open_circuits, labelsOf(of)), count)
+        return Metric.update(Metric.withAttributes(openCircuits, labelsOf(of)), count)
       })
   }
 }

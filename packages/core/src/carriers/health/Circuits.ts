@@ -69,9 +69,9 @@ export class Circuits extends Context.Service<
 }
 
 /** How many connections a page has. */
-const page_size = 100
+const pageSize = 100
 /** How many records are read at once. */
-const read_at_once = 8
+const readAtOnce = 8
 
 /** A place, with what is needed to read its health. */
 interface Found {
@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
       status: "set",
       order: "oldest",
       after: after ?? null,
-      limit: page_size,
+      limit: pageSize,
       ...(organization_id !== undefined && { parent: organization_id })
     })
     const places = records.map(({ id }) => Connection.placeOfId(id)).filter((place) => place !== null)
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
         const workspace_id = organization?.workspaces[place.environment]
         return workspace_id === undefined ? [] : placesOf(adapter, { ...place, workspace_id })
       }),
-      { concurrency: read_at_once }
+      { concurrency: readAtOnce }
     )
     return { found: found.flat(), next }
   })
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
 
   const status = Effect.fn("Circuits.status")(function* (options: CarrierStatusOptions = {}) {
     const { found, next } = yield* pageOf(options)
-    const statuses = yield* Effect.forEach(found, statusAt, { concurrency: read_at_once })
+    const statuses = yield* Effect.forEach(found, statusAt, { concurrency: readAtOnce })
     return { carriers: statuses.flat(), next } satisfies CarrierStatusPage
   })
 

@@ -32,10 +32,10 @@ export const subjectOf = (
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
 /** How many steps share a change, and how many may wait for theirs. */
-const max_batch = 1_000
-const max_waiting = 10_000
+const maxBatch = 1_000
+const maxWaiting = 10_000
 /** How long a step may wait for storage. */
-const max_wait_ms = 10_000
+const maxWaitMs = 10_000
 
 /** A step, and the health that it changes. */
 interface StepOf {
@@ -94,9 +94,9 @@ export const make = Effect.gen(function* () {
       return batch[0] === undefined ? Effect.succeed([]) : retryOnConflict(applyAll(batch[0].subject, steps))
     },
     unavailable: new StorageUnavailable({ retry_after_seconds: 1 }),
-    max_batch,
-    max_waiting,
-    max_wait_ms,
+    max_batch: maxBatch,
+    max_waiting: maxWaiting,
+    max_wait_ms: maxWaitMs,
     queueOf: ({ subject }) => keyOf(subject)
   })
 

@@ -4,14 +4,8 @@ import type { Environment } from "../../access/Caller.ts"
 import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { authorized, inEnvironment } from "./Auth.ts"
-import {
-  type CarrierHttpError,
-  CarrierHttpMistake,
-  jitter_ms,
-  pauseBeforeRepeat,
-  timedOut
-} from "./CarrierHttpError.ts"
-import { type CarrierHttpOptions, default_max_bytes, faultsOf } from "./CarrierHttpOptions.ts"
+import { type CarrierHttpError, CarrierHttpMistake, jitterMs, pauseBeforeRepeat, timedOut } from "./CarrierHttpError.ts"
+import { type CarrierHttpOptions, defaultMaxBytes, faultsOf } from "./CarrierHttpOptions.ts"
 import { type CarrierMethod, type CarrierRequestOptions, type Prepared, prepare } from "./CarrierRequest.ts"
 import {
   type CarrierResponse,
@@ -97,10 +91,10 @@ const caller =
     Effect.gen(function* () {
       checkOptions(options, context)
       const prepared = prepare(baseOf(options, context.environment), method, path, requested, options.headers)
-      const timeout_ms = timeoutOf(prepared, context, requested)
+      const timeoutMs = timeoutOf(prepared, context, requested)
       const attempt = attemptOf(options, context, prepared, requested)
       return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent).pipe(
-        CallTime.limited({ millis: timeout_ms }, () => timedOut(prepared.target, timeout_ms))
+        CallTime.limited({ millis: timeoutMs }, () => timedOut(prepared.target, timeoutMs))
       )
     }).pipe(
       untilAborted(context.signal),
@@ -149,7 +143,7 @@ const attemptOf = (
   { request, target }: Prepared,
   { accept = [] }: CarrierRequestOptions
 ): Effect.Effect<Received, Failed> => {
-  const { auth, redact = [], max_bytes = default_max_bytes } = options
+  const { auth, redact = [], max_bytes = defaultMaxBytes } = options
   const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
   const send = (outgoing: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
     Effect.mapError(SentRequest.send(outgoing, sent, { max_bytes }), (error): Failed => {
@@ -184,9 +178,9 @@ const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boo
           return yield* run({ ...done, renewed: true })
         }
         if (done.repeated || (isSent && !isIdempotent)) return yield* error
-        const pause_ms = pauseBeforeRepeat(error, yield* CallTime.left, yield* Random.nextIntBetween(0, jitter_ms))
-        if (pause_ms === null) return yield* error
-        yield* Effect.sleep(pause_ms)
+        const pauseMs = pauseBeforeRepeat(error, yield* CallTime.left, yield* Random.nextIntBetween(0, jitterMs))
+        if (pauseMs === null) return yield* error
+        yield* Effect.sleep(pauseMs)
         return yield* run({ ...done, repeated: true })
       })
     )

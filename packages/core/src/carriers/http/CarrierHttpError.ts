@@ -1,7 +1,7 @@
 import { Data, Duration, Result } from "effect"
 import { Headers, HttpClientError } from "effect/http"
 import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
-import { day_ms, minute_ms } from "../../wire/Timestamp.ts"
+import { dayMs, minuteMs } from "../../wire/Timestamp.ts"
 import type { NoAnswerReason } from "../Carrier.ts"
 
 /**
@@ -55,7 +55,7 @@ const error = (
 ) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
 
 /** A 503 that asks to wait at least this long is `maintenance`. */
-const maintenance_ms = minute_ms
+const maintenanceMs = minuteMs
 
 /**
  * The error of a status that the adapter does not accept.
@@ -64,7 +64,7 @@ const maintenance_ms = minute_ms
  */
 export const ofStatus = (target: Target, status: number, headers: Headers.Headers, now: number): CarrierHttpError => {
   const retry_after_ms = retryAfterOf(headers, now)
-  const isClosed = status === 503 && retry_after_ms !== null && retry_after_ms >= maintenance_ms
+  const isClosed = status === 503 && retry_after_ms !== null && retry_after_ms >= maintenanceMs
   const reason = status === 429 ? "rate_limited" : isClosed ? "maintenance" : "carrier_error"
   const isRedirect = status >= 300 && status < 400
   const what = isRedirect ? `answered ${status}, and redirects are not followed` : `answered ${status}`
@@ -75,7 +75,7 @@ const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
   const header = headers["retry-after"]
   const parsed = header === undefined ? null : Headers.parseRetryAfter(header)
   if (parsed === null || Result.isFailure(parsed)) return null
-  return Math.min(day_ms, Duration.toMillis(Headers.retryAfterDelay(parsed.success, now)))
+  return Math.min(dayMs, Duration.toMillis(Headers.retryAfterDelay(parsed.success, now)))
 }
 
 /** The error of a request that could not be sent, or whose answer broke off. */
@@ -100,13 +100,13 @@ const unreadable = "unreadable_answer"
 const isCertificate = (code: string): boolean => /CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)
 
 /** How deep the code of an error is looked for. Transports wrap the errors of sockets. */
-const max_causes = 5
+const maxCauses = 5
 
 /** The innermost code of an error, such as `ECONNRESET`. Only words that look like codes count. */
 const codeOf = (failure: unknown): string | null => {
   let found: string | null = null
   let thrown = failure
-  for (let depth = 0; depth < max_causes && thrown instanceof Error; depth++) {
+  for (let depth = 0; depth < maxCauses && thrown instanceof Error; depth++) {
     if ("code" in thrown && typeof thrown.code === "string" && /^[A-Z][A-Z\d_]{2,63}$/.test(thrown.code)) {
       found = thrown.code
     }
@@ -116,8 +116,8 @@ const codeOf = (failure: unknown): string | null => {
 }
 
 /** The error of a call that took too long. */
-export const timedOut = (target: Target, timeout_ms: number): CarrierHttpError =>
-  error(target, `no answer within ${timeout_ms} ms`, { reason: "timeout", code: "TIMED_OUT" })
+export const timedOut = (target: Target, timeoutMs: number): CarrierHttpError =>
+  error(target, `no answer within ${timeoutMs} ms`, { reason: "timeout", code: "TIMED_OUT" })
 
 /** The error of a request that was not sent, because all connections that this host opens to the carrier stayed busy. */
 export const noFreeConnection = (target: Target): CarrierHttpError =>
@@ -127,15 +127,15 @@ export const noFreeConnection = (target: Target): CarrierHttpError =>
   })
 
 /** The error of a body that is larger than the adapter allows. Its rule states the limit where the message is left out. */
-export const tooLarge = (target: Target, status: number, max_bytes: number): CarrierHttpError =>
+export const tooLarge = (target: Target, status: number, maxBytes: number): CarrierHttpError =>
   new CarrierHttpError({
     reason: unreadable,
     status,
     retry_after_ms: null,
     code: "TOO_LARGE",
-    message: `${target.method} ${target.path} at ${target.host}: the answer is larger than ${max_bytes} bytes`,
+    message: `${target.method} ${target.path} at ${target.host}: the answer is larger than ${maxBytes} bytes`,
     broken_rules: [
-      { path: "", message: `Must have at most ${max_bytes} bytes; the option max_bytes of http raises this.` }
+      { path: "", message: `Must have at most ${maxBytes} bytes; the option max_bytes of http raises this.` }
     ]
   })
 
@@ -165,23 +165,23 @@ export const mismatch = (
 }
 
 /** The longest random part of a pause before a repeat, in milliseconds. */
-export const jitter_ms = 250
+export const jitterMs = 250
 
 /**
  * How long to wait before a request is sent again; null if it must not be: the error will not pass soon, or too little time is
  * left.
  */
-export const pauseBeforeRepeat = (failure: CarrierHttpError, left_ms: number, jitter: number): number | null => {
+export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jitter: number): number | null => {
   if (!isTransient(failure)) return null
-  const pause_ms = (failure.retry_after_ms ?? 0) + jitter
-  return pause_ms < left_ms ? pause_ms : null
+  const pauseMs = (failure.retry_after_ms ?? 0) + jitter
+  return pauseMs < leftMs ? pauseMs : null
 }
 
 /** Statuses below 500 that may go away, such as the one for a number that the carrier does not know yet. */
-const retryable_statuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
+const retryableStatuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
 
 /** Whether a request with this status may succeed later. */
-export const isRetryableStatus = (status: number): boolean => status >= 500 || retryable_statuses.has(status)
+export const isRetryableStatus = (status: number): boolean => status >= 500 || retryableStatuses.has(status)
 
 /**
  * Whether a later request may succeed: after a time-out, too many requests, maintenance, a lost connection, or a status that

@@ -24,13 +24,13 @@ export interface CarrierHttpOptions {
 }
 
 /** The largest body of an answer where the options set none. */
-export const default_max_bytes = 1_024 * 1_024
+export const defaultMaxBytes = 1_024 * 1_024
 
 /** The mistakes in an adapter's HTTP options, given the names of its connection fields; none if they are right. */
 export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
   const wrong = findWrongTypes(options)
   if (wrong.length > 0) return wrong
-  const { auth, max_bytes = default_max_bytes } = options
+  const { auth, max_bytes = defaultMaxBytes } = options
   const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
   return [
     ...faultsOfAddress("base_url", options.base_url),
@@ -48,10 +48,9 @@ export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<stri
   ]
 }
 
-const auth_kinds: ReadonlyArray<unknown> = ["oauth", "api_key", "bearer", "basic"] satisfies ReadonlyArray<Auth["kind"]>
+const authKinds: ReadonlyArray<unknown> = ["oauth", "api_key", "bearer", "basic"] satisfies ReadonlyArray<Auth["kind"]>
 
-const isAuth = (value: unknown): value is Auth =>
-  Predicate.hasProperty(value, "kind") && auth_kinds.includes(value.kind)
+const isAuth = (value: unknown): value is Auth => Predicate.hasProperty(value, "kind") && authKinds.includes(value.kind)
 
 const findWrongTypes = Input.findings(
   Schema.Struct({

@@ -45,7 +45,7 @@ export interface Prepared {
 }
 
 /** The `user-agent` of requests to carriers. An adapter's headers can replace it. */
-export const user_agent = "Quotewire-Carriers/0.1.0"
+export const userAgent = "Quotewire-Carriers/0.1.0"
 
 /** Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter asks for something impossible. */
 export const prepare = (
@@ -66,7 +66,7 @@ export const prepare = (
   const request = HttpClientRequest.make(method)(url, { body: bodyOf(target, options) }).pipe(
     HttpClientRequest.removeHash,
     HttpClientRequest.appendUrlParams(options.query ?? {}),
-    HttpClientRequest.setHeader("user-agent", user_agent),
+    HttpClientRequest.setHeader("user-agent", userAgent),
     options.json === undefined ? identity : HttpClientRequest.acceptJson,
     options.xml === undefined ? identity : HttpClientRequest.accept("application/xml, text/xml"),
     HttpClientRequest.setHeaders(headers),
@@ -98,7 +98,7 @@ const bodyOf = (
   if (xml !== undefined)
     return HttpBody.text(
       xmlText(xml, (why) => mistake(method, host, why)),
-      content_type ?? xml_type
+      content_type ?? xmlType
     )
   if (form !== undefined) return HttpBody.urlParams(form)
   if (text !== undefined) return HttpBody.text(text, content_type)
@@ -110,7 +110,7 @@ const bodyOf = (
   }
 }
 
-const xml_type = "application/xml"
+const xmlType = "application/xml"
 
 const xmlText = (xml: XmlDocument, mistakeOf: (why: string) => CarrierHttpMistake): string => {
   try {

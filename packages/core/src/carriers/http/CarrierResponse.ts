@@ -1,6 +1,6 @@
 import { Effect, Result, Schema } from "effect"
 import { type BrokenRule, fromFieldError } from "../../wire/BrokenRule.ts"
-import { isForeignSchema, other_copy } from "../../wire/EffectCopy.ts"
+import { isForeignSchema, otherCopy } from "../../wire/EffectCopy.ts"
 import * as Input from "../../wire/Input.ts"
 import * as Xml from "../../wire/Xml.ts"
 import * as SecretForms from "../secrets/SecretForms.ts"
@@ -85,7 +85,7 @@ class Answer implements CarrierAnswer {
 
   protected read(format: Format, schema?: Schema.Decoder<unknown>): Result.Result<unknown, CarrierHttpError> {
     if (isForeignSchema(schema)) {
-      throw new CarrierHttpMistake({ message: `${format}(schema): ${other_copy}`, in_answer: true })
+      throw new CarrierHttpMistake({ message: `${format}(schema): ${otherCopy}`, in_answer: true })
     }
     return Result.flatMap(this.#parsed(format, schema), (value) =>
       Result.mapError(Input.valueDecoder(schema ?? Schema.Unknown)(value), (wrong) =>
@@ -142,14 +142,14 @@ export class FailingAnswer extends Answer implements EffectCarrierResponse {
 }
 
 /** How many broken rules a message lists. */
-const max_rules = 5
+const maxRules = 5
 
 /** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */
-const safe_path = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
+const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {
   const { without } = SecretForms.make(SentSecrets.ofHeaders(sent))
   return findings
-    .slice(0, max_rules)
-    .map(({ path, message }) => ({ path: safe_path.test(path) ? without(path) : "", message: without(message) }))
+    .slice(0, maxRules)
+    .map(({ path, message }) => ({ path: safePath.test(path) ? without(path) : "", message: without(message) }))
 }

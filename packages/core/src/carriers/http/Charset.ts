@@ -1,12 +1,12 @@
 /** The beginning of a document, in which XML names its encoding. */
-const declaration_bytes = 128
+const declarationBytes = 128
 
 /**
  * The decoder of a body: by the character set of its `content-type`, or else by its byte order mark or the declaration of an XML
  * document; UTF-8 by default. `bytes` are the body or its beginning.
  */
-export const decoderOf = (content_type: string | null | undefined, bytes: Uint8Array): TextDecoder => {
-  const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(content_type ?? "") ?? []
+export const decoderOf = (contentType: string | null | undefined, bytes: Uint8Array): TextDecoder => {
+  const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? "") ?? []
   try {
     return new TextDecoder(charset)
   } catch {
@@ -20,6 +20,6 @@ const markOf = ([first, second]: Uint8Array): string | undefined => {
 }
 
 const declaredIn = (bytes: Uint8Array): string | undefined => {
-  const beginning = new TextDecoder("latin1").decode(bytes.subarray(0, declaration_bytes))
+  const beginning = new TextDecoder("latin1").decode(bytes.subarray(0, declarationBytes))
   return /^(?:ï»¿)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(beginning)?.[1]
 }

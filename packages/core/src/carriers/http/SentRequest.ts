@@ -98,12 +98,12 @@ const onConnection =
       )
     )
 
-const read = (response: HttpClientResponse.HttpClientResponse, target: Target, max_bytes: number) =>
-  hasLengthUpTo(max_bytes, response) ? readWhole(response, target) : readStream(response, target, max_bytes)
+const read = (response: HttpClientResponse.HttpClientResponse, target: Target, maxBytes: number) =>
+  hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
 /** Whether the answer tells its length, and is not too long. The length of a compressed answer says nothing. */
-const hasLengthUpTo = (max_bytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
-  headers["content-encoding"] === undefined && Number(headers["content-length"]) <= max_bytes
+const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
+  headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
 /** Most answers tell their length, and reading them without a stream saves much of the CPU time of a request. */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
@@ -112,14 +112,14 @@ const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Targ
     onFailure: (failure) => ofTransport(target, failure, response.status)
   })
 
-const readStream = (response: HttpClientResponse.HttpClientResponse, target: Target, max_bytes: number) =>
+const readStream = (response: HttpClientResponse.HttpClientResponse, target: Target, maxBytes: number) =>
   Effect.suspend(() => {
     const chunks: Array<Uint8Array> = []
     let size = 0
     return Stream.runForEach(response.stream, (chunk) => {
       size += chunk.length
       chunks.push(chunk)
-      return size > max_bytes ? Effect.fail(tooLarge(target, response.status, max_bytes)) : Effect.void
+      return size > maxBytes ? Effect.fail(tooLarge(target, response.status, maxBytes)) : Effect.void
     }).pipe(
       Effect.catchTag("HttpClientError", (failure) =>
         isEmpty(failure) ? Effect.void : Effect.fail(ofTransport(target, failure, response.status))

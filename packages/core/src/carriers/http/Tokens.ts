@@ -1,12 +1,12 @@
 import { Cache, Context, Data, Effect, Exit, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
-import { hour_ms, minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import { hourMs, minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
 import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
-import { user_agent } from "./CarrierRequest.ts"
+import { userAgent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
 import * as SentRequest from "./SentRequest.ts"
 
@@ -30,16 +30,16 @@ export interface Token {
 export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
 /** How many tokens a process keeps: one for each connection that is in use. */
-const max_tokens = 1_000
+const maxTokens = 1_000
 /** The lifetime of a token whose answer names none. */
-const default_life_ms = 5 * minute_ms
-const max_life_ms = 24 * hour_ms
+const defaultLifeMs = 5 * minuteMs
+const maxLifeMs = 24 * hourMs
 /** A token is not used in the last tenth of its lifetime, at most this long. */
-const max_margin_ms = 30 * second_ms
+const maxMarginMs = 30 * secondMs
 /** How long a request for a token may take. Calls keep joining one that hangs, so it needs an end of its own. */
-const limit_ms = 10 * second_ms
+const limitMs = 10 * secondMs
 /** The largest answer of a token endpoint, in bytes. */
-const max_bytes = 64 * 1_024
+const maxBytes = 64 * 1_024
 
 const TokenAnswer = Schema.Struct({
   access_token: Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/)),
@@ -47,9 +47,9 @@ const TokenAnswer = Schema.Struct({
   expires_in: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.FiniteFromString])))
 })
 
-const useMs = (expires_in: number | null): number => {
-  const life_ms = expires_in === null ? default_life_ms : Math.min(max_life_ms, Math.max(0, expires_in * second_ms))
-  return Math.floor(life_ms - Math.min(max_margin_ms, life_ms / 10))
+const useMs = (expiresIn: number | null): number => {
+  const lifeMs = expiresIn === null ? defaultLifeMs : Math.min(maxLifeMs, Math.max(0, expiresIn * secondMs))
+  return Math.floor(lifeMs - Math.min(maxMarginMs, lifeMs / 10))
 }
 
 /** The grant of a connection. */
@@ -68,19 +68,19 @@ export const grantOf = (
   })
 
 const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant) => {
-  const client_secret = Redacted.value(grant.client_secret)
+  const clientSecret = Redacted.value(grant.client_secret)
   const request = HttpClientRequest.post(token_url).pipe(
     HttpClientRequest.acceptJson,
-    HttpClientRequest.setHeader("user-agent", user_agent)
+    HttpClientRequest.setHeader("user-agent", userAgent)
   )
   const fields = [["grant_type", "client_credentials"], ...form] as const
   return credentials === "basic"
     ? request.pipe(
         HttpClientRequest.bodyUrlParams(fields),
         // RFC 6749, 2.3.1: both are encoded as in a form first.
-        HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(client_secret))
+        HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(clientSecret))
       )
-    : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", client_secret]])
+    : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", clientSecret]])
 }
 
 const formEncoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
@@ -89,8 +89,8 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
   const { host, pathname } = new URL(grant.token_url)
   const target: Target = { method: "POST", path: pathname, host }
   const sent: SentRequest.SentRequest = { ...target, purpose: "token", redact: [], accept: [] }
-  const received = yield* SentRequest.send(requestOf(grant), sent, { max_bytes }).pipe(
-    CallTime.limited({ millis: limit_ms }, () => timedOut(target, limit_ms))
+  const received = yield* SentRequest.send(requestOf(grant), sent, { max_bytes: maxBytes }).pipe(
+    CallTime.limited({ millis: limitMs }, () => timedOut(target, limitMs))
   )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
@@ -98,7 +98,7 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
 
 /** Makes an empty store of tokens. Concurrent calls that need the same token share one request for it. */
 export const make: Effect.Effect<Tokens> = Cache.makeWith(ask, {
-  capacity: max_tokens,
+  capacity: maxTokens,
   timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.use_ms : 0)
 })
 

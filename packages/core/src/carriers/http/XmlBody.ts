@@ -33,20 +33,19 @@ type Fields = { readonly [name: string]: XmlValue }
 const fieldsOf = (fields: Fields, depth = 1): ReadonlyArray<Xml.XmlElement> =>
   Object.entries(fields).flatMap(([name, value]) => (isElement(name) ? elementsOf(name, value, depth) : []))
 
-const isElement = (name: string): boolean => !name.startsWith("@") && name !== text_field
+const isElement = (name: string): boolean => !name.startsWith("@") && name !== textField
 
-const text_field = "#text"
+const textField = "#text"
 
 const elementsOf = (name: string, value: XmlValue, depth: number): ReadonlyArray<Xml.XmlElement> => {
   if (value === undefined || value === null) return []
   if (isList(value)) return value.flatMap((item) => elementsOf(name, item, depth))
-  if (depth > Xml.max_depth)
-    throw new Xml.InvalidXml({ message: `It is nested more than ${Xml.max_depth} levels deep.` })
+  if (depth > Xml.maxDepth) throw new Xml.InvalidXml({ message: `It is nested more than ${Xml.maxDepth} levels deep.` })
   if (!isFields(value)) return [{ name, attributes: {}, children: [scalar(name, value)] }]
   const attributes = Object.entries(value).flatMap(([field, given]) =>
     field.startsWith("@") && given !== undefined && given !== null ? [[field.slice(1), scalar(field, given)]] : []
   )
-  const text = value[text_field] ?? ""
+  const text = value[textField] ?? ""
   const children = fieldsOf(value, depth + 1)
   return [
     {
@@ -123,7 +122,7 @@ const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Obje
     const key = keyOf("@", name)
     if (key !== null) values.set(key, value)
   }
-  if (known.has(text_field)) values.set(text_field, Xml.textOf(element))
+  if (known.has(textField)) values.set(textField, Xml.textOf(element))
   for (const [key, items] of grouped(element, (name) => keyOf("", name))) {
     const shapes = known.get(key)?.shapes ?? open
     const lists = shapes.filter(SchemaAST.isArrays)
@@ -169,5 +168,5 @@ export const anyValueOf = (element: Xml.XmlElement): unknown => {
     return [name, others.length === 0 ? only : [only, ...others]]
   })
   const attributes = attributesOf(element).map(([name, value]) => [`@${Xml.localName(name)}`, value] as const)
-  return Object.fromEntries([...attributes, ...(text === "" ? [] : [[text_field, text] as const]), ...fields])
+  return Object.fromEntries([...attributes, ...(text === "" ? [] : [[textField, text] as const]), ...fields])
 }

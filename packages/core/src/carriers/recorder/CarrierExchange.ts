@@ -1,7 +1,7 @@
 import { Context, Effect, Metric } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import type { QuoteRequestId } from "../../wire/Ids.ts"
-import { second_ms } from "../../wire/Timestamp.ts"
+import { secondMs } from "../../wire/Timestamp.ts"
 import type { Exchange, HttpExchange } from "./Exchange.ts"
 
 /**
@@ -82,6 +82,6 @@ export const measure = ({
   const counted = { ...labels, environment: environment ?? "", outcome, reason: reason ?? "" }
   return Effect.andThen(
     Metric.update(Metric.withAttributes(exchanges, counted), 1),
-    Metric.update(Metric.withAttributes(durations, labels), duration_ms / second_ms)
+    Metric.update(Metric.withAttributes(durations, labels), duration_ms / secondMs)
   )
 }

@@ -9,9 +9,9 @@ import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
 /** At most this many HTTP exchanges of one exchange are recorded. */
-const max_http = 8
+const maxHttp = 8
 /** At most this many broken rules of one answer are recorded. */
-const max_rules = 20
+const maxRules = 20
 
 /** The part of an adapter's answer that is recorded. */
 interface Answer {
@@ -59,7 +59,7 @@ export class Draft {
   /** Whether it is known why there is no answer. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
-  private readonly list = new RecordedTransport.HttpList(max_http)
+  private readonly list = new RecordedTransport.HttpList(maxHttp)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: WayOut) {
     this.exchange = exchange
@@ -118,7 +118,7 @@ export class Draft {
   }
 
   private add(rules: ReadonlyArray<BrokenRule>): void {
-    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
+    this.rules.push(...rules.slice(0, maxRules - this.rules.length))
   }
 
   private decide(reason: string): void {
@@ -174,9 +174,9 @@ export const watched = <A, E, R>(
     if (draft === null) return call
     const timed = Effect.gen(function* () {
       const started_at = yield* Clock.currentTimeMillis
-      const began_ms = yield* Monotonic.millis
+      const beganMs = yield* Monotonic.millis
       const result = yield* call
-      draft.answered(answerOf(result), { started_at, duration_ms: yield* Monotonic.since(began_ms) })
+      draft.answered(answerOf(result), { started_at, duration_ms: yield* Monotonic.since(beganMs) })
       yield* Effect.annotateCurrentSpan({ outcome: draft.outcome, reason: draft.reason ?? "" })
       return result
     })

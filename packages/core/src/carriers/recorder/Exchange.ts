@@ -78,9 +78,9 @@ export const Exchange = Schema.Struct({
 export type Exchange = typeof Exchange.Type
 
 /** At most this many exchanges of a request are kept, besides its asks. */
-export const max_repeated = 100
+export const maxRepeated = 100
 
-/** The status of stored exchanges that count against `max_repeated`. */
+/** The status of stored exchanges that count against `maxRepeated`. */
 export const repeated = "repeated"
 
 /**

@@ -7,7 +7,7 @@ import type { CarrierCallback } from "../Carrier.ts"
 import { decoderOf } from "../http/Charset.ts"
 import { CurrentRequest, isAnswer } from "../http/SentRequest.ts"
 import * as Redaction from "../secrets/Redaction.ts"
-import { max_read_characters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
+import { maxReadCharacters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
 import type { HttpExchange } from "./Exchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
@@ -132,12 +132,12 @@ export const bodyOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): 
 
 const textBody = (text: string): RawBody => ({
   bytes: new TextEncoder().encode(text).length,
-  text: text.length > max_read_characters ? null : text
+  text: text.length > maxReadCharacters ? null : text
 })
 
-const bytesBody = (bytes: Uint8Array, content_type: string | null): RawBody => ({
+const bytesBody = (bytes: Uint8Array, contentType: string | null): RawBody => ({
   bytes: bytes.byteLength,
-  text: bytes.byteLength > max_read_characters ? null : decoderOf(content_type, bytes).decode(bytes)
+  text: bytes.byteLength > maxReadCharacters ? null : decoderOf(contentType, bytes).decode(bytes)
 })
 
 const endOf = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) => {
@@ -202,7 +202,7 @@ const tapped = (
 
 const tappedStream = <E, R>(
   stream: Stream.Stream<Uint8Array, E, R>,
-  content_type: string | null,
+  contentType: string | null,
   read: (body: RawBody) => void
 ) =>
   Stream.suspend(() => {
@@ -212,11 +212,11 @@ const tappedStream = <E, R>(
     const add = (chunk: Uint8Array) =>
       Effect.sync(() => {
         bytes += chunk.byteLength
-        decoder ??= decoderOf(content_type, chunk)
-        if (text.length <= max_read_characters) text += decoder.decode(chunk, { stream: true })
+        decoder ??= decoderOf(contentType, chunk)
+        if (text.length <= maxReadCharacters) text += decoder.decode(chunk, { stream: true })
       })
     const end = Effect.sync(() =>
-      read({ bytes, text: bytes > max_read_characters ? null : text + (decoder?.decode() ?? "") })
+      read({ bytes, text: bytes > maxReadCharacters ? null : text + (decoder?.decode() ?? "") })
     )
     return Stream.ensuring(Stream.tap(stream, add), end)
   })

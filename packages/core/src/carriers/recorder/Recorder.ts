@@ -141,7 +141,7 @@ const nextNumber = (storage: Storage["Service"], { application_id, workspace_id 
     }),
     ({ records: [newest] }) => {
       const number = newest === undefined ? 1 : (Exchange.kind.value(newest).number ?? 0) + 1
-      return number > Exchange.max_repeated ? null : number
+      return number > Exchange.maxRepeated ? null : number
     }
   )
 

@@ -1,7 +1,7 @@
 import { Context } from "effect"
 
 /** How many credentials of a carrier are remembered. */
-const max_recent = 32
+const maxRecent = 32
 
 /**
  * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat them.
@@ -16,9 +16,9 @@ export interface RecentlySent {
 const make = (): RecentlySent => {
   const byCarrier = new Map<string, ReadonlyArray<string>>()
   return {
-    remember: (carrier_id, secrets) => {
-      const known = [...new Set([...secrets, ...(byCarrier.get(carrier_id) ?? [])])]
-      byCarrier.set(carrier_id, known.slice(0, max_recent))
+    remember: (carrierId, secrets) => {
+      const known = [...new Set([...secrets, ...(byCarrier.get(carrierId) ?? [])])]
+      byCarrier.set(carrierId, known.slice(0, maxRecent))
       return known
     }
   }

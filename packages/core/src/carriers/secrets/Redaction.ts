@@ -4,7 +4,7 @@ import * as Xml from "../../wire/Xml.ts"
 import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import * as SecretForms from "./SecretForms.ts"
 import { redacted } from "./SecretForms.ts"
-import { max_levels, parseJson, secret_name } from "./SentSecrets.ts"
+import { maxLevels, parseJson, secretName } from "./SentSecrets.ts"
 import type { LeftOut } from "./XmlRedaction.ts"
 import * as XmlRedaction from "./XmlRedaction.ts"
 
@@ -64,12 +64,12 @@ export interface RawBody {
 }
 
 /** Bodies above this length are not looked into, because only a whole body can be redacted. */
-export const max_read_characters = 256 * 1_024
+export const maxReadCharacters = 256 * 1_024
 /** Bodies are cut to this length after they are redacted. */
-const max_kept_characters = 16 * 1_024
+const maxKeptCharacters = 16 * 1_024
 
 /** The headers that are recorded. */
-const headers_kept: ReadonlySet<string> = new Set([
+const headersKept: ReadonlySet<string> = new Set([
   "content-type",
   "date",
   "retry-after",
@@ -87,7 +87,7 @@ export const recorded = ({ body, content_type, headers }: RawMessage, redaction:
     headers: headersOf(headers, redaction),
     content_type: content_type === null ? null : headerText(content_type, redaction),
     bytes: body?.bytes ?? null,
-    body: kept === null ? null : kept.slice(0, max_kept_characters).toWellFormed(),
+    body: kept === null ? null : kept.slice(0, maxKeptCharacters).toWellFormed(),
     kept: keptAs(body, kept)
   }
 }
@@ -96,30 +96,30 @@ export const recorded = ({ body, content_type, headers }: RawMessage, redaction:
 export const headersOf = (headers: RawMessage["headers"], redaction: Redaction): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value !== undefined && headers_kept.has(name.toLowerCase())
+      value !== undefined && headersKept.has(name.toLowerCase())
         ? [[name.toLowerCase(), headerText(value, redaction)]]
         : []
     )
   )
 
 const headerText = (value: string, { secrets }: Redaction): string =>
-  secrets.without(value).slice(0, max_header_characters)
+  secrets.without(value).slice(0, maxHeaderCharacters)
 
-const max_header_characters = 200
+const maxHeaderCharacters = 200
 
 const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kept"] => {
-  if (kept !== null) return kept.length > max_kept_characters ? "cut" : "whole"
+  if (kept !== null) return kept.length > maxKeptCharacters ? "cut" : "whole"
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
 /** The redacted body, as long as it is; null if it is not kept. */
 export const bodyOf = (
   text: string,
-  content_type: string | null,
+  contentType: string | null,
   { keeps_text, paths, secrets }: Redaction
 ): string | null => {
-  if (isForm(content_type)) return secrets.without(namesOnly(text))
-  const write = writerOf(text, content_type)
+  if (isForm(contentType)) return secrets.without(namesOnly(text))
+  const write = writerOf(text, contentType)
   if (write === null) return keeps_text ? secrets.without(text) : null
   const found = write({ paths: paths.map(steps), clean: identity })
   if (found === null || !secrets.isIn(found)) return found
@@ -128,20 +128,20 @@ export const bodyOf = (
 }
 
 /** Makes a writer of the body without what is left out; null if it is neither JSON nor XML. If nested too deep, it writes null. */
-const writerOf = (text: string, content_type: string | null): ((leftOut: LeftOut) => string | null) | null => {
-  const root = isXml(text, content_type) ? Result.getOrNull(Xml.parse(text)) : null
+const writerOf = (text: string, contentType: string | null): ((leftOut: LeftOut) => string | null) | null => {
+  const root = isXml(text, contentType) ? Result.getOrNull(Xml.parse(text)) : null
   if (root !== null) return (leftOut) => Xml.write(XmlRedaction.redact(root, leftOut))
   const json = parseJson(text)
   if (Option.isNone(json)) return null
-  return Json.isDeeper(json.value, max_levels) ? () => null : (leftOut) => JSON.stringify(redact(json.value, leftOut))
+  return Json.isDeeper(json.value, maxLevels) ? () => null : (leftOut) => JSON.stringify(redact(json.value, leftOut))
 }
 
 /** Whether a body is declared as XML. */
-export const isXml = (text: string, content_type: string | null): boolean =>
-  /[/+]xml\b/i.test(content_type ?? "") || text.startsWith("<?xml")
+export const isXml = (text: string, contentType: string | null): boolean =>
+  /[/+]xml\b/i.test(contentType ?? "") || text.startsWith("<?xml")
 
 /** Whether a body is declared as a form. */
-export const isForm = (content_type: string | null): boolean => content_type?.includes("x-www-form-urlencoded") === true
+export const isForm = (contentType: string | null): boolean => contentType?.includes("x-www-form-urlencoded") === true
 
 /** A form without its values: forms are how tokens are asked for. */
 const namesOnly = (form: string): string =>
@@ -156,7 +156,7 @@ const redact = (value: unknown, leftOut: LeftOut): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [
       leftOut.clean(name),
-      secret_name.test(name) && item !== null ? redacted : redactAt(item, name, leftOut)
+      secretName.test(name) && item !== null ? redacted : redactAt(item, name, leftOut)
     ])
   )
 }
@@ -180,7 +180,7 @@ export const address = (
 ): { readonly host: string; readonly path: string } => {
   const names = [...new Set(searchParams.keys())].join("&")
   const path = secrets.without(names === "" ? pathname : `${pathname}?${names}`)
-  return { host: secrets.without(host), path: path.slice(0, max_path_characters).toWellFormed() }
+  return { host: secrets.without(host), path: path.slice(0, maxPathCharacters).toWellFormed() }
 }
 
-const max_path_characters = 500
+const maxPathCharacters = 500

@@ -17,13 +17,13 @@ export interface SecretForms {
 export const redacted = "[redacted]"
 
 /** Shorter secrets occur in other texts by chance. */
-const min_characters = 4
+const minCharacters = 4
 /** A longer secret is found by its beginning. */
-const max_searched = 128
+const maxSearched = 128
 /** At the end of a text, a shorter beginning of a secret occurs by chance. */
-const min_cut_characters = 8
+const minCutCharacters = 8
 /** How many levels of escapes are undone, such as JSON in a form in JSON. */
-const max_levels = 3
+const maxLevels = 3
 
 /** Finds nothing, because there are no secrets. */
 export const none: SecretForms = { without: (text) => text, isIn: () => false }
@@ -42,7 +42,7 @@ export const make = (secrets: Iterable<string>): SecretForms => {
   const findPlain = finderOf(plain)
   const findUnescaped = finderOf(unescapedForms)
   const spansIn = (text: string): ReadonlyArray<Span> => {
-    if (text.length < min_characters) return []
+    if (text.length < minCharacters) return []
     const view = escapes.test(text) ? viewOf(text) : null
     const levels = view === null ? [] : [view, ...levelsOf(view)]
     const spansAt = (level: View) =>
@@ -65,7 +65,7 @@ export const make = (secrets: Iterable<string>): SecretForms => {
 /** The start and the end of a match in a text. */
 type Span = readonly [from: number, to: number]
 
-const isLongEnough = (text: string): boolean => text.length >= min_characters && text.trim() !== ""
+const isLongEnough = (text: string): boolean => text.length >= minCharacters && text.trim() !== ""
 
 const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(forms)].filter(isLongEnough)
 
@@ -76,18 +76,18 @@ const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new 
  */
 const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
   const byHead = new Map<string, Array<number>>()
-  const heads = new Uint8Array(head_hashes)
+  const heads = new Uint8Array(headHashes)
   for (const [index, form] of forms.entries()) {
-    const head = form.slice(0, min_characters)
+    const head = form.slice(0, minCharacters)
     byHead.set(head, [...(byHead.get(head) ?? []), index])
     heads[headHash(form, 0)] = 1
   }
   return (text) => {
     const spans: Array<Span> = []
     const ends = new Map<number, number>()
-    for (let at = 0; at + min_characters <= text.length; at++) {
+    for (let at = 0; at + minCharacters <= text.length; at++) {
       if (heads[headHash(text, at)] === 0) continue
-      for (const index of byHead.get(text.slice(at, at + min_characters)) ?? []) {
+      for (const index of byHead.get(text.slice(at, at + minCharacters)) ?? []) {
         if (at < (ends.get(index) ?? 0)) continue
         const form = forms[index] ?? ""
         const length = sharedLength(text, at, form)
@@ -101,7 +101,7 @@ const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArra
   }
 }
 
-const head_hashes = 1 << 16
+const headHashes = 1 << 16
 
 /** A hash of the first four characters of a form. */
 const headHash = (text: string, at: number): number =>
@@ -109,7 +109,7 @@ const headHash = (text: string, at: number): number =>
     (text.charCodeAt(at + 1) << 4) ^
     (text.charCodeAt(at + 2) << 8) ^
     (text.charCodeAt(at + 3) * 31)) &
-  (head_hashes - 1)
+  (headHashes - 1)
 
 /** The end of a span without trailing line breaks. */
 const endOfLine = (text: string, from: number, to: number): number =>
@@ -122,18 +122,18 @@ const sharedLength = (text: string, from: number, form: string): number => {
   return length
 }
 
-const isFound = (form: string, length: number): boolean => length === form.length || length >= max_searched
+const isFound = (form: string, length: number): boolean => length === form.length || length >= maxSearched
 
 /** An escape that the end of a text cuts off. */
-const cut_escape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
-const max_escape_characters = 8
+const cutEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
+const maxEscapeCharacters = 8
 
 /** Whether the end of the text, or an escape that it cuts off, comes right after these characters. */
 const isCut = (text: string, from: number, length: number): boolean => {
-  if (length < min_cut_characters) return false
+  if (length < minCutCharacters) return false
   if (from + length === text.length) return true
-  const tail = text.slice(-max_escape_characters)
-  return from + length >= text.length - (cut_escape.exec(tail)?.[0].length ?? 0)
+  const tail = text.slice(-maxEscapeCharacters)
+  return from + length >= text.length - (cutEscape.exec(tail)?.[0].length ?? 0)
 }
 
 const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
@@ -215,7 +215,7 @@ const byteLength = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2
 const escapes = /[%\\&+\r\n]/
 
 /** The break between two lines of base64, or of a folded header. */
-const line_break = /[\r\n]+[ \t]*/g
+const lineBreak = /[\r\n]+[ \t]*/g
 
 /** The names of XML and HTML for the characters of ASCII. */
 const entities: Readonly<Record<string, string>> = {
@@ -244,7 +244,7 @@ const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", 
 /** The views of a text after undoing one, two and more levels of escapes. */
 const levelsOf = (view: View): ReadonlyArray<View> => {
   const levels: Array<View> = []
-  for (let last: View | null = unescaped(view); last !== null && levels.length < max_levels; last = unescaped(last)) {
+  for (let last: View | null = unescaped(view); last !== null && levels.length < maxLevels; last = unescaped(last)) {
     levels.push(last)
   }
   return levels
@@ -255,7 +255,7 @@ const unescaped = (view: View): View | null => rewritten(view, escape, writeUnes
 
 /** The view without line breaks; empty if it has none. */
 const unfolded = (view: View): ReadonlyArray<View> => {
-  const line = rewritten(view, line_break, () => 0)
+  const line = rewritten(view, lineBreak, () => 0)
   return line === null ? [] : [line]
 }
 

@@ -8,13 +8,13 @@ import * as Xml from "../../wire/Xml.ts"
  */
 
 /** Names of fields and headers whose values are secrets in any API. */
-export const secret_name =
+export const secretName =
   /token$|secret|passw|pswd|api[-_]?key|subscription-key|authori[sz]ation|credential|assertion|^cookie$/i
 
 type Headers = Readonly<Record<string, string | undefined>>
 
 /** Bodies that are nested deeper than this many levels are not looked into, and not kept. */
-export const max_levels = 200
+export const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */
 export interface Sent {
@@ -41,7 +41,7 @@ const of = ({ request: { body, content_type, headers }, url }: Sent): ReadonlyAr
 /** The secrets in the headers of a request: each credential as a whole, and the password in the base64 of `Basic`. */
 export const ofHeaders = (headers: Headers): ReadonlyArray<string> =>
   Object.entries(headers).flatMap(([name, value = ""]) => {
-    if (!secret_name.test(name)) return []
+    if (!secretName.test(name)) return []
     if (/^cookie$/i.test(name)) return value.split(/;\s*/).map((pair) => pair.slice(pair.indexOf("=") + 1))
     const [, scheme = "", credential = value] = /^(\S+) +(\S.*)$/.exec(value) ?? []
     return /^basic$/i.test(scheme) ? [credential, ...ofBasic(credential)] : [credential]
@@ -57,20 +57,20 @@ const ofBasic = (credential: string): ReadonlyArray<string> => {
 }
 
 const ofFields = (fields: URLSearchParams): ReadonlyArray<string> =>
-  [...fields].flatMap(([name, value]) => (secret_name.test(name) ? [value] : []))
+  [...fields].flatMap(([name, value]) => (secretName.test(name) ? [value] : []))
 
-const ofBody = (text: string, content_type: string): ReadonlyArray<string> => {
-  if (content_type.includes("x-www-form-urlencoded")) return ofFields(new URLSearchParams(text))
-  if (/[/+]xml\b/i.test(content_type)) return Result.match(Xml.parse(text), { onFailure: () => [], onSuccess: ofXml })
+const ofBody = (text: string, contentType: string): ReadonlyArray<string> => {
+  if (contentType.includes("x-www-form-urlencoded")) return ofFields(new URLSearchParams(text))
+  if (/[/+]xml\b/i.test(contentType)) return Result.match(Xml.parse(text), { onFailure: () => [], onSuccess: ofXml })
   return Option.match(parseJson(text), {
     onNone: () => [],
-    onSome: (json) => (Json.isDeeper(json, max_levels) ? [] : ofJson(json))
+    onSome: (json) => (Json.isDeeper(json, maxLevels) ? [] : ofJson(json))
   })
 }
 
 const ofXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
-  ...(secret_name.test(Xml.localName(element.name)) ? [Xml.textOf(element)] : []),
-  ...Object.entries(element.attributes).flatMap(([name, value]) => (secret_name.test(name) ? [value] : [])),
+  ...(secretName.test(Xml.localName(element.name)) ? [Xml.textOf(element)] : []),
+  ...Object.entries(element.attributes).flatMap(([name, value]) => (secretName.test(name) ? [value] : [])),
   ...Xml.elementsOf(element).flatMap(ofXml)
 ]
 
@@ -81,6 +81,6 @@ const ofJson = (value: unknown): ReadonlyArray<string> => {
   if (Array.isArray(value)) return value.flatMap(ofJson)
   if (!Predicate.isObject(value)) return []
   return Object.entries(value).flatMap(([name, item]) =>
-    secret_name.test(name) && typeof item === "string" ? [item] : ofJson(item)
+    secretName.test(name) && typeof item === "string" ? [item] : ofJson(item)
   )
 }

@@ -1,6 +1,6 @@
 import * as Xml from "../../wire/Xml.ts"
 import { redacted } from "./SecretForms.ts"
-import { secret_name } from "./SentSecrets.ts"
+import { secretName } from "./SentSecrets.ts"
 
 /** What is left out of a document: the values at these paths, and whatever `clean` removes from its texts. */
 export interface LeftOut {
@@ -29,7 +29,7 @@ const element = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>, 
   const name = Xml.localName(of.name)
   const rests = paths.flatMap(restAfter([of.name, name]))
   const isHere = rests.some((rest) => rest.length === 0 || (rest.length === 1 && rest[0] === `${index}`))
-  if (isHere || secret_name.test(name)) return emptied(of)
+  if (isHere || secretName.test(name)) return emptied(of)
   const inside = [
     ...rests,
     ...rests.flatMap(restAfter([`${index}`])).filter((rest) => rest.length > 0),
@@ -39,7 +39,7 @@ const element = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>, 
     inside.some((path) => path.length === 1 && isStep(path[0], names))
   const attributes = Object.entries(of.attributes).map(([attribute, value]) => {
     const local = Xml.localName(attribute)
-    const isSecret = secret_name.test(local) || isLeftOut(attribute, local, `@${local}`)
+    const isSecret = secretName.test(local) || isLeftOut(attribute, local, `@${local}`)
     return [attribute, isSecret && !Xml.isDeclaration(attribute) ? redacted : leftOut.clean(value)]
   })
   const places = new Map<string, number>()

@@ -38,9 +38,9 @@ export const hasRightCheckDigit = (vin: string): boolean => {
   return vin.charAt(8) === (rest === 10 ? "X" : String(rest))
 }
 
-const year_codes = "ABCDEFGHJKLMNPRSTVWXY123456789"
-const first_year = 1980
-const last_year = 2028
+const yearCodes = "ABCDEFGHJKLMNPRSTVWXY123456789"
+const firstYear = 1980
+const lastYear = 2028
 
 /**
  * The model year in a VIN; null if its tenth character is not a year code.
@@ -48,11 +48,11 @@ const last_year = 2028
  * The codes repeat every 30 years. In VINs of 2010 and later the seventh character is a letter.
  */
 export const modelYear = (vin: string): number | null => {
-  const code = year_codes.indexOf(vin.charAt(9))
+  const code = yearCodes.indexOf(vin.charAt(9))
   if (code < 0) return null
-  const early = first_year + code
-  const late = early + year_codes.length
+  const early = firstYear + code
+  const late = early + yearCodes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
   // The VIN cannot mean a year that the schema does not accept yet, whatever the seventh character says.
-  return (isLate && late <= last_year) || early === first_year ? late : early
+  return (isLate && late <= lastYear) || early === firstYear ? late : early
 }

@@ -71,7 +71,7 @@ export const assume = (facts: PersonalAuto, today: string, assumptions: Assumpti
   }
 }
 
-const usual_license_age = 16
+const usualLicenseAge = 16
 
 const driverFacts = (
   driver: PersonalAuto["drivers"][number],
@@ -82,7 +82,7 @@ const driverFacts = (
 ): DriverFacts => {
   // The usual age of licensing does not apply to a driver without a license.
   const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
-  const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usual_license_age)
+  const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usualLicenseAge)
   const since = unlicensed
     ? "Not licensed yet"
     : years === 0
@@ -107,7 +107,7 @@ const driverFacts = (
   }
 }
 
-const assumed_deductible_usd = 500
+const assumedDeductibleUsd = 500
 
 const vehicleFacts = (
   vehicle: PersonalAuto["vehicles"][number],
@@ -119,8 +119,8 @@ const vehicleFacts = (
     const sent = vehicle[`${name}_deductible_usd`]
     if (sent !== undefined) return sent
     if (coverage?.level === "state_minimum") return null
-    if (coverage?.level === "enhanced") return assumed_deductible_usd
-    return assumptions.fill(sent, `${path}.${name}_deductible_usd`, assumed_deductible_usd, label)
+    if (coverage?.level === "enhanced") return assumedDeductibleUsd
+    return assumptions.fill(sent, `${path}.${name}_deductible_usd`, assumedDeductibleUsd, label)
   }
   const decoded = vehicle.model_year === undefined && vehicle.vin !== undefined ? modelYear(vehicle.vin) : null
   if (decoded !== null)
@@ -158,14 +158,14 @@ const autoCoverage = (
   return { ...coverage, level, uninsured_motorist: uninsured() }
 }
 
-const continuous_months = 12
+const continuousMonths = 12
 
 const priorInsurance = (prior: PersonalAuto["prior_insurance"], assumptions: Assumptions): PriorInsuranceFacts => {
   if (prior === undefined) {
     assumptions.record("prior_insurance.status", "insured", "Insured for the last 12 months without a break")
-    return { status: "insured", months_continuous: continuous_months }
+    return { status: "insured", months_continuous: continuousMonths }
   }
   if (prior.status !== "insured" || prior.months_continuous !== undefined) return prior
-  assumptions.record("prior_insurance.months_continuous", continuous_months, "Insured for 12 months without a break")
-  return { ...prior, months_continuous: continuous_months }
+  assumptions.record("prior_insurance.months_continuous", continuousMonths, "Insured for 12 months without a break")
+  return { ...prior, months_continuous: continuousMonths }
 }

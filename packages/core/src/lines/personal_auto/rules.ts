@@ -8,10 +8,10 @@ import { hasRightCheckDigit } from "./Vin.ts"
 type DraftAuto = Draft<PersonalAuto>
 type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
-const min_driver_age = 14
-const max_driver_age = 110
+const minDriverAge = 14
+const maxDriverAge = 110
 // No state licenses anyone below this age.
-const min_license_age = 13
+const minLicenseAge = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
   const path = `application.drivers.${index}`
@@ -23,10 +23,10 @@ const checkDriver = (driver: DraftDriver, index: number, today: string, problems
   const age = born === undefined ? null : ageInYears(born, today)
   if (born !== undefined && born > today) {
     problems.refuse(`${path}.date_of_birth`, "Must not be in the future.")
-  } else if (age !== null && (age < min_driver_age || age > max_driver_age)) {
-    const message = `A driver must be ${min_driver_age} to ${max_driver_age} years old.`
+  } else if (age !== null && (age < minDriverAge || age > maxDriverAge)) {
+    const message = `A driver must be ${minDriverAge} to ${maxDriverAge} years old.`
     problems.refuse(`${path}.date_of_birth`, message)
-  } else if (age !== null && years_licensed !== undefined && years_licensed > age - min_license_age) {
+  } else if (age !== null && years_licensed !== undefined && years_licensed > age - minLicenseAge) {
     problems.refuse(`${path}.years_licensed`, "Must be at most the driver's age less 13 years.")
   }
   if (license_status === "never_licensed" && years_licensed !== undefined && years_licensed > 0) {
@@ -42,7 +42,7 @@ const checkDriver = (driver: DraftDriver, index: number, today: string, problems
 const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Problems): void => {
   if (coverage === undefined) return
   const minimum = garaging_address?.state === undefined ? null : State.get(garaging_address.state).liability_minimum
-  const per_person = coverage.bodily_injury_per_person_usd ?? 0
+  const perPerson = coverage.bodily_injury_per_person_usd ?? 0
   const check = (name: keyof typeof limits, floor: number, message: string): boolean => {
     const limit = coverage[name]
     if (limit === undefined || limit >= floor) return true
@@ -50,13 +50,13 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
     problems.refuse(`application.coverage.${name}`, message, enough)
     return false
   }
-  const too_low = "Must be at least the state's minimum."
-  check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, too_low)
-  check("property_damage_usd", minimum?.property_damage_usd ?? 0, too_low)
+  const tooLow = "Must be at least the state's minimum."
+  check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
+  check("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
   // One message for both minimums, so that every value in allowed_values is accepted when it is sent.
-  const per_accident_minimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, per_person)
+  const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
   const least = "Must be at least the state's minimum and the limit for each person."
-  check("bodily_injury_per_accident_usd", per_accident_minimum, least)
+  check("bodily_injury_per_accident_usd", perAccidentMinimum, least)
 }
 
 /** The rules of car insurance. */

@@ -37,18 +37,8 @@ const File = Schema.Struct({ dog: Groups, cat: Groups })
 const file = Schema.decodeUnknownSync(File)(breedsFile)
 const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
 
-const mixed_texts = [
-  "mixed",
-  "mixed breed",
-  "mix",
-  "mutt",
-  "mongrel",
-  "crossbreed",
-  "cross breed",
-  "cross",
-  "mixed cat"
-]
-const unknown_texts = ["unknown", "unknown breed", "not known", "not sure", "other"]
+const mixedTexts = ["mixed", "mixed breed", "mix", "mutt", "mongrel", "crossbreed", "cross breed", "cross", "mixed cat"]
+const unknownTexts = ["unknown", "unknown breed", "not known", "not sure", "other"]
 
 /** The letters and digits of a text, without case, accents, blanks and hyphens. */
 const keyOf = (text: string): string =>
@@ -82,31 +72,31 @@ const catalogOf = (groups: typeof Groups.Type): Catalog => {
       }
     }
   }
-  for (const text of mixed_texts) meanings.set(keyOf(text), "mixed")
-  for (const text of unknown_texts) meanings.set(keyOf(text), "unknown")
+  for (const text of mixedTexts) meanings.set(keyOf(text), "mixed")
+  for (const text of unknownTexts) meanings.set(keyOf(text), "unknown")
   return { meanings, spellings }
 }
 
 const catalogs: { readonly [S in Species]: Catalog } = { dog: catalogOf(file.dog), cat: catalogOf(file.cat) }
 
 // "Persian cat" and "beagles" mean the same as the breed alone; "lab mix" and "husky cross" mean a mixed breed.
-const species_words = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
-const mix_words = /(?:mix|mixed|mixedbreed|cross)$/
+const speciesWords = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
+const mixWords = /(?:mix|mixed|mixedbreed|cross)$/
 
 const meaningOf = (species: Species, text: string): Meaning | null => {
   const { meanings } = catalogs[species]
   const key = keyOf(text)
-  const plain = key.replace(species_words, "")
+  const plain = key.replace(speciesWords, "")
   const known =
     meanings.get(key) ??
     meanings.get(plain) ??
     meanings.get(key.replace(/s$/, "")) ??
     meanings.get(plain.replace(/s$/, ""))
   if (known !== undefined) return known
-  return plain !== "" && mix_words.test(plain) && meanings.has(plain.replace(mix_words, "")) ? "mixed" : null
+  return plain !== "" && mixWords.test(plain) && meanings.has(plain.replace(mixWords, "")) ? "mixed" : null
 }
 
-const group_of_size: { readonly [S in PetSize]: BreedGroup } = {
+const groupOfSize: { readonly [S in PetSize]: BreedGroup } = {
   small: "mixed_small",
   medium: "mixed_medium",
   large: "mixed_large",
@@ -123,7 +113,7 @@ export const groupOf = (species: Species, breed: string, size?: PetSize): BreedG
   const meaning = meaningOf(species, breed)
   if (meaning !== "mixed") return meaning
   if (species === "cat") return "domestic_cat"
-  return size === undefined ? "unknown" : group_of_size[size]
+  return size === undefined ? "unknown" : groupOfSize[size]
 }
 
 /** The breed group of a pet whose breed was accepted. */
@@ -137,9 +127,9 @@ export const needsSize = (species: Species, breed: string): boolean => {
   return meaning === "mixed" || meaning === "unknown"
 }
 
-const always_accepted = ["mixed", "unknown"]
-const max_near_matches = 10
-const min_likeness = 0.3
+const alwaysAccepted = ["mixed", "unknown"]
+const maxNearMatches = 10
+const minLikeness = 0.3
 
 /** The Dice coefficient of two sets of pairs: 1 if they are equal, 0 if they share none. */
 const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
@@ -158,8 +148,8 @@ export const nearMatches = (species: Species, breed: string): ReadonlyArray<stri
   const best = new Map<string, number>()
   for (const spelling of catalogs[species].spellings) {
     const score = likeness(pairs, spelling.pairs)
-    if (score >= Math.max(min_likeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
+    if (score >= Math.max(minLikeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
   }
   const ranked = [...best].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([name]) => name)
-  return [...ranked.slice(0, max_near_matches - always_accepted.length), ...always_accepted]
+  return [...ranked.slice(0, maxNearMatches - alwaysAccepted.length), ...alwaysAccepted]
 }

@@ -16,7 +16,7 @@ export const values = {
 export const sizes = ["small", "medium", "large", "giant"] as const
 
 /** The label of the size. */
-export const size_label = "Size of a dog of mixed or unknown breed"
+export const sizeLabel = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({
   name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { "x-pii": "indirect" })),
@@ -29,7 +29,7 @@ const Animal = Schema.Struct({
       "x-tier": "price"
     }
   ),
-  size: Schema.optionalKey(Fact.choice(sizes, { label: size_label, description: "Needed for a mixed or unknown dog" })),
+  size: Schema.optionalKey(Fact.choice(sizes, { label: sizeLabel, description: "Needed for a mixed or unknown dog" })),
   birth_month: Schema.optionalKey(Fact.month({ label: "Month of birth of the pet", "x-tier": "price" })),
   age_years: Schema.optionalKey(Fact.wholeNumber(0, 25, { label: "Age of the pet in years", "x-tier": "price" })),
   sex: Schema.optionalKey(Fact.choice(values.sexes)),

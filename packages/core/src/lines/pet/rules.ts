@@ -2,7 +2,7 @@ import { monthOf } from "../../wire/CalendarDay.ts"
 import type { Draft, Problems, Rules } from "../Application.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import * as Breed from "./Breed.ts"
-import { type Pet, size_label, sizes } from "./facts.ts"
+import { type Pet, sizeLabel, sizes } from "./facts.ts"
 
 const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string, problems: Problems): void => {
   const path = `application.pets.${index}`
@@ -16,7 +16,7 @@ const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string,
   }
   // The schema requires the size only for the exact words "mixed" and "unknown". Other texts can mean the same.
   if (pet.size === undefined && Breed.needsSize(pet.species, pet.breed)) {
-    problems.require(`${path}.size`, `Required: ${size_label}.`, sizes)
+    problems.require(`${path}.size`, `Required: ${sizeLabel}.`, sizes)
   }
 }
 

@@ -12,20 +12,16 @@ import type { WorkspaceId } from "../../wire/Ids.ts"
 /** The ask of a request to a carrier. */
 type Ask = Pick<JobPayload.Payloads["ask_carrier"], "quote_request_id" | "carrier_id">
 
-const purposeOf = (workspace_id: WorkspaceId, { carrier_id, quote_request_id }: Ask): string =>
-  `accepted_ref ${workspace_id} ${quote_request_id} ${carrier_id}`
+const purposeOf = (workspaceId: WorkspaceId, { carrier_id, quote_request_id }: Ask): string =>
+  `accepted_ref ${workspaceId} ${quote_request_id} ${carrier_id}`
 
 /** Seals a reference for a job of the ask. */
-export const seal = (
-  sealer: Seal["Service"],
-  workspace_id: WorkspaceId,
-  ask: Ask,
-  ref: string
-): Effect.Effect<string> => sealer.seal(purposeOf(workspace_id, ask), ref)
+export const seal = (sealer: Seal["Service"], workspaceId: WorkspaceId, ask: Ask, ref: string): Effect.Effect<string> =>
+  sealer.seal(purposeOf(workspaceId, ask), ref)
 
 /** The reference in a job of the ask; null if it was altered. */
 export const open = (
   sealer: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   ask: Ask & { readonly sealed_ref: string }
-): Effect.Effect<string | null, StorageUnavailable> => sealer.open(purposeOf(workspace_id, ask), ask.sealed_ref)
+): Effect.Effect<string | null, StorageUnavailable> => sealer.open(purposeOf(workspaceId, ask), ask.sealed_ref)

@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
     reply: CarrierReply,
     at: number,
     job: ClaimedJob | null,
-    again_after_ms: number | null = null
+    againAfterMs: number | null = null
   ) {
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checking = ReplyRules.checkReply(pending, reply, secrets, at)
@@ -69,7 +69,7 @@ export const make = Effect.gen(function* () {
       known = null
       // If the request was erased in the meantime, there is nothing to answer.
       const part: Partial<Part> =
-        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, again_after_ms)
+        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, againAfterMs)
       // An erasure ends the request before it erases the facts. No record of them may follow.
       const records = request === null || isFinal(request) ? [] : recorded
       const notes = request === null ? [] : noteOf(pending, at)

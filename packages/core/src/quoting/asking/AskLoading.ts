@@ -72,8 +72,8 @@ export const make = Effect.gen(function* () {
     const candidate = candidates(adapters, request.environment, request.line).find(
       ({ adapter }) => adapter.carrier.id === of.carrier_id
     )
-    const asked_at = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null
-    if (candidate === undefined || asked_at === null || request.deadline_at === null) return null
+    const askedAt = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null
+    if (candidate === undefined || askedAt === null || request.deadline_at === null) return null
     const opened = yield* open(workspace_id, request)
     if (opened === null) return null
     const found: PendingAsk = {
@@ -84,7 +84,7 @@ export const make = Effect.gen(function* () {
       assumed: opened.assumed,
       ask: yield* askFor(opened, candidate, {
         attempt: of.attempt,
-        asked_at: toMillis(asked_at),
+        asked_at: toMillis(askedAt),
         now: of.now,
         deadline: toMillis(request.deadline_at)
       }),

@@ -25,10 +25,10 @@ export const kind = Kind.make({
 export const toStored = (value: AskRef, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
 
 /** The purpose of the keyed hash of a carrier's reference. */
-export const purposeOf = (carrier_id: string): string => `ask_ref ${carrier_id}`
+export const purposeOf = (carrierId: string): string => `ask_ref ${carrierId}`
 
 /** The storage id of a carrier's reference, from its keyed hash. */
-export const idOf = (carrier_id: string, mac: string): string => `${carrier_id} ${mac}`
+export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${mac}`
 
 const form = /^[^\p{C}]{1,200}$/u
 

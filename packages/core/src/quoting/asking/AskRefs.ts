@@ -14,7 +14,7 @@ import * as EarlyCallback from "./EarlyCallback.ts"
 /** A genuine callback names an ask that is not known yet. The carrier must send it again. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
 
-const retry_after_seconds = 5
+const retryAfterSeconds = 5
 
 /** Reads and writes the records of carriers' references. */
 const makeRecords = Effect.gen(function* () {
@@ -26,12 +26,12 @@ const makeRecords = Effect.gen(function* () {
    * Where a reference is stored, and its record. A record that was stored before a rotation is found with the older
    * seal key.
    */
-  const load = Effect.fnUntraced(function* (carrier_id: string, ref: string) {
+  const load = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const ids: Array<string> = []
-    for (const key_name of seal.key_names) {
-      const mac = yield* seal.macLike(macOfKey(key_name), AskRef.purposeOf(carrier_id), ref)
+    for (const keyName of seal.key_names) {
+      const mac = yield* seal.macLike(macOfKey(keyName), AskRef.purposeOf(carrierId), ref)
       if (mac === null) continue
-      const id = AskRef.idOf(carrier_id, mac)
+      const id = AskRef.idOf(carrierId, mac)
       const stored = yield* storage.get(at(id))
       if (Option.isSome(stored)) return { id, record: stored.value }
       ids.push(id)
@@ -55,9 +55,9 @@ const makeRecords = Effect.gen(function* () {
    * Marks an unknown reference on its first callback. The reference then counts as early for a while, and later as
    * unknown.
    */
-  const early = Effect.fnUntraced(function* (carrier_id: string, ref: string) {
-    const mac = yield* seal.mac(AskRef.purposeOf(carrier_id), ref)
-    const id = EarlyCallback.idOf(carrier_id, mac)
+  const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
+    const mac = yield* seal.mac(AskRef.purposeOf(carrierId), ref)
+    const id = EarlyCallback.idOf(carrierId, mac)
     const stored = yield* storage.get({ workspace_id: directoryWorkspace, kind: EarlyCallback.kind.name, id })
     const before = Option.getOrNull(stored)
     const now = yield* Clock.currentTimeMillis
@@ -65,12 +65,12 @@ const makeRecords = Effect.gen(function* () {
     const decision = EarlyCallback.decide(mark, mac, now)
     if (decision === "unknown") return null
     if (decision === "mark") {
-      const writes = [EarlyCallback.toStored(carrier_id, { mac, seen_at: now }, before)]
+      const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, before)]
       const marking = commit(storage, Change.make(directoryWorkspace, { writes }))
       // A concurrent write has marked this reference or a different one, and the carrier tries again.
       yield* Effect.catchTag(marking, "VersionConflict", () => Effect.void)
     }
-    return yield* new CallbackTooEarly({ retry_after_seconds })
+    return yield* new CallbackTooEarly({ retry_after_seconds: retryAfterSeconds })
   })
 
   return { load, store, early }
@@ -82,10 +82,10 @@ export const make = Effect.gen(function* () {
   const loading = yield* AskLoading.make
   const records = yield* makeRecords
 
-  const isStillPending = (carrier_id: string, { workspace_id, quote_request_id }: AskRef.AskRef) =>
+  const isStillPending = (carrierId: string, { workspace_id, quote_request_id }: AskRef.AskRef) =>
     Effect.map(
       loading.request(workspace_id, quote_request_id),
-      (request) => request !== null && isPending(request, carrier_id)
+      (request) => request !== null && isPending(request, carrierId)
     )
 
   /** Remembers a reference for an ask; false if it belongs to another ask that is still pending. */
@@ -93,11 +93,11 @@ export const make = Effect.gen(function* () {
     { candidate, workspace_id, request }: AskLoading.PendingAsk,
     ref: string
   ) {
-    const carrier_id = candidate.adapter.carrier.id
-    const found = yield* records.load(carrier_id, ref)
+    const carrierId = candidate.adapter.carrier.id
+    const found = yield* records.load(carrierId, ref)
     const known = found.record === null ? null : AskRef.kind.value(found.record)
     if (known?.workspace_id === workspace_id && known.quote_request_id === request.id) return true
-    if (known !== null && (yield* isStillPending(carrier_id, known))) return false
+    if (known !== null && (yield* isStillPending(carrierId, known))) return false
     yield* records.store(found, { workspace_id, quote_request_id: request.id })
     return true
   }, retryOnConflict)
@@ -117,12 +117,12 @@ export const make = Effect.gen(function* () {
   })
 
   /** The ask with this reference; null if there is none. */
-  const find = Effect.fnUntraced(function* (carrier_id: string, ref: string) {
-    const tokens = askTokens(carrier_id)
+  const find = Effect.fnUntraced(function* (carrierId: string, ref: string) {
+    const tokens = askTokens(carrierId)
     if (tokens.isLike(ref)) return yield* tokens.read(seal, ref)
     if (!AskRef.isRef(ref)) return null
-    const { record } = yield* records.load(carrier_id, ref)
-    if (record === null) return yield* records.early(carrier_id, ref)
+    const { record } = yield* records.load(carrierId, ref)
+    if (record === null) return yield* records.early(carrierId, ref)
     const { quote_request_id: id, workspace_id } = AskRef.kind.value(record)
     return { workspace_id, id }
   })

@@ -9,7 +9,7 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
-import { second_ms } from "../../wire/Timestamp.ts"
+import { secondMs } from "../../wire/Timestamp.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as AcceptedRef from "./AcceptedRef.ts"
 import * as AskJobs from "./AskJobs.ts"
@@ -43,10 +43,10 @@ export const make = Effect.gen(function* () {
       return yield* applyAndCommit(unasked, silence, at, job)
     }
     if (wasCutOff(job, pending) && pending.candidate.line.idempotent) {
-      const pause_ms = pending.ask.attempt === 1 ? yield* pauseAfterDeath : null
+      const pauseMs = pending.ask.attempt === 1 ? yield* pauseAfterDeath : null
       yield* logged(pending, noteDeath(pending, at))
-      const again_ms = pause_ms !== null && hasTimeAfter(pending, pause_ms) ? pause_ms : null
-      return yield* applyAndCommit(pending, cutOff, at, job, again_ms)
+      const againMs = pauseMs !== null && hasTimeAfter(pending, pauseMs) ? pauseMs : null
+      return yield* applyAndCommit(pending, cutOff, at, job, againMs)
     }
     const asked = yield* logged(pending, client.ask(pending, begin(pending, at), isWanted(pending)))
     if (asked._tag === "in_doubt") {
@@ -83,11 +83,11 @@ export const make = Effect.gen(function* () {
     }
     const reply = polled?.value ?? silence
     const now = yield* answeredAt(pending, at)
-    const wait_ms = pauseAfterPoll(pending, reply, now)
-    if (wait_ms === null) return yield* applyAndCommit(pending, reply, now, job)
+    const waitMs = pauseAfterPoll(pending, reply, now)
+    if (waitMs === null) return yield* applyAndCommit(pending, reply, now, job)
     // The carrier has accepted the ask. A poll that fails temporarily is not an answer, and the next poll may succeed.
-    const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
-    yield* applyAndCommit(pending, again, now, job, wait_ms)
+    const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
+    yield* applyAndCommit(pending, again, now, job, waitMs)
   })
 
   return { ask, poll }
@@ -134,7 +134,7 @@ const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): b
  * How long a call that was cut off waits after its lease. The calls of a dead process are spread over this time, so
  * that a call that kills the next process as well takes few others with it.
  */
-const pauseAfterDeath = Random.nextIntBetween(second_ms, 10 * second_ms)
+const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
 const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
   Effect.andThen(
@@ -145,7 +145,7 @@ const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
 /** The reply for a call that was cut off. */
 const cutOff = Reply.unavailable("carrier_error")
 
-const failed_poll_after_ms = 10_000
+const failedPollAfterMs = 10_000
 
 /**
  * How long to wait before a carrier is polled again after a failed poll; null if this reply counts, because it is an
@@ -158,8 +158,8 @@ const pauseAfterPoll = (
   now: number
 ): number | null => {
   if (reply.kind !== "unavailable" || !Failure.mayAnswerLater(reply)) return null
-  const wait_ms = Math.max(failed_poll_after_ms, reply.retry_after_ms ?? 0)
-  return now + wait_ms < ask.deadline || adapter.callback !== undefined ? wait_ms : null
+  const waitMs = Math.max(failedPollAfterMs, reply.retry_after_ms ?? 0)
+  return now + waitMs < ask.deadline || adapter.callback !== undefined ? waitMs : null
 }
 
 /** The reply for an ask that cannot be made, or may have been made before. */
@@ -171,15 +171,15 @@ const logWithout = Effect.logWarning("Did not ask a carrier: its connection was 
 const notNow = { no_room: Reply.unavailable("rate_limited"), closed: Reply.unavailable("maintenance") } as const
 
 /** Whether an answer can still be expected if the carrier is asked after a wait. */
-const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number): boolean =>
-  ask.deadline - ask.now - wait_ms >= line.typical_ms
+const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, waitMs: number): boolean =>
+  ask.deadline - ask.now - waitMs >= line.typical_ms
 
 /** Whether too little time is left to ask. */
 const isTooLate = (pending: PendingAsk): boolean =>
   pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
 /** The maximum number of tries of an ask while the carrier rate-limits it. */
-const max_tries = 5
+const maxTries = 5
 
 /**
  * How long to wait before an ask is retried: at least as long as the carrier requests. Null if it is not retried, or
@@ -188,10 +188,10 @@ const max_tries = 5
 const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
   if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
   const { ask, candidate } = pending
-  const backoff_ms = (yield* repeatPause) * 2 ** (ask.attempt - 1)
-  const pause_ms = Math.max(backoff_ms, reply.retry_after_ms ?? 0)
-  const hasTime = ask.deadline - now - pause_ms >= candidate.line.typical_ms
-  return candidate.adapter.simulation !== undefined || hasTime ? pause_ms : null
+  const backoffMs = (yield* repeatPause) * 2 ** (ask.attempt - 1)
+  const pauseMs = Math.max(backoffMs, reply.retry_after_ms ?? 0)
+  const hasTime = ask.deadline - now - pauseMs >= candidate.line.typical_ms
+  return candidate.adapter.simulation !== undefined || hasTime ? pauseMs : null
 })
 
 /**
@@ -203,7 +203,7 @@ const mayRepeat = (
   { final = false, reason, retry_after_ms }: Unavailable
 ): boolean => {
   if (final) return false
-  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < max_tries
+  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < maxTries
   const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
   return passes && line.idempotent && ask.attempt === 1
 }

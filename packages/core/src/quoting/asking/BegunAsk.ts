@@ -13,11 +13,11 @@ export const kind = Kind.make({
 /** The stored mark. Only the host that makes the ask writes it, once. */
 export const toStored = (
   quote_request_id: QuoteRequestId,
-  carrier_id: string,
+  carrierId: string,
   attempt: number,
   at: number
 ): StoredRecord =>
   kind.record(
     { quote_request_id },
-    { id: `${quote_request_id} ${carrier_id} ${attempt}`, version: 1, created_at: at, updated_at: at }
+    { id: `${quote_request_id} ${carrierId} ${attempt}`, version: 1, created_at: at, updated_at: at }
   )

@@ -7,7 +7,7 @@ import {
   CarrierAdapters,
   type CarrierCallback,
   type CarrierReply,
-  max_attempt_ms
+  maxAttemptMs
 } from "../../carriers/Carrier.ts"
 import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/CarrierClient.ts"
 import * as Reply from "../../carriers/Reply.ts"
@@ -92,7 +92,7 @@ const makeRead = Effect.gen(function* () {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
       // Anybody can send a callback, so one that the adapter never finishes reading must not be held forever.
       Effect.timeoutOrElse({
-        duration: max_attempt_ms,
+        duration: maxAttemptMs,
         orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)
       }),
       orIfThrown(() => null)
@@ -110,8 +110,8 @@ const makeRead = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(
-    function* (carrier_id: string, sent: CarrierCallback) {
-      const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+    function* (carrierId: string, sent: CarrierCallback) {
+      const adapter = adapters.find(({ carrier }) => carrier.id === carrierId)
       if (adapter?.callback === undefined) return null
       const draft = yield* recorder.beginCallback(adapter, sent)
       const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, sent)))

@@ -39,8 +39,8 @@ export class Carriers extends Context.Service<
       const { callback, play } = yield* Callbacks.make
       return Carriers.of({
         // A callback finishes no job, so it cannot lose a lease.
-        callback: (carrier_id, sent) =>
-          Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
+        callback: (carrierId, sent) =>
+          Effect.catchTag(callback(carrierId, sent), "LeaseLost", (lost) => Effect.die(lost)),
         jobs: {
           collect: yield* Collecting.make,
           ask_carrier: ask,

@@ -58,11 +58,11 @@ const makeCollection = Effect.gen(function* () {
   ) {
     const { adapter } = candidate
     const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
-    const latency_ms = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
+    const latencyMs = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
     return JobPayload.make(
       "ask_carrier",
       { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
-      { due_at: at + latency_ms, ...AskLoading.queueOf(candidate, opened.request) }
+      { due_at: at + latencyMs, ...AskLoading.queueOf(candidate, opened.request) }
     )
   })
 
@@ -72,7 +72,7 @@ const makeCollection = Effect.gen(function* () {
     at: number
   ) {
     const { request, assumed } = opened
-    const deadline = at + QuoteRequest.collect_ms[request.environment]
+    const deadline = at + QuoteRequest.collectMs[request.environment]
     const decide = Effect.fnUntraced(function* (candidate: Candidate) {
       const circuit = yield* openCircuit(candidate)
       const notAsked = reasonNotAsked(candidate, assumed, {

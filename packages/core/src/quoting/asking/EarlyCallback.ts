@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { partsOfMac } from "../../access/Seal.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
-import { minute_ms } from "../../wire/Timestamp.ts"
+import { minuteMs } from "../../wire/Timestamp.ts"
 
 /** A reference in a callback that belongs to no ask yet: its keyed hash, and when it first arrived. */
 export const EarlyCallback = Schema.Struct({
@@ -22,23 +22,23 @@ export const kind = Kind.make({
 })
 
 /** The slot of a reference among those of its carrier: one of 64, from its keyed hash. */
-export const idOf = (carrier_id: string, mac: string): string => `${carrier_id} ${partsOfMac(mac).tag.charAt(0)}`
+export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${partsOfMac(mac).tag.charAt(0)}`
 
 /** How long a callback with an unknown reference counts as early. Any ask in progress ends within this time. */
-const early_ms = minute_ms
+const earlyMs = minuteMs
 
 /** What to do about a callback: request it again, mark it first, or refuse it. `mark` is what its slot holds. */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
-  const isOver = mark === null || now - mark.seen_at >= early_ms
+  const isOver = mark === null || now - mark.seen_at >= earlyMs
   if (mark?.mac === mac) return isOver ? "unknown" : "again"
   // While another reference occupies the slot, this one is not marked, and its minute begins later.
   return isOver ? "mark" : "again"
 }
 
 /** The stored mark, as the version after `before`. It gets a new date, so that its retention starts again. */
-export const toStored = (carrier_id: string, mark: EarlyCallback, before: StoredRecord | null): StoredRecord =>
+export const toStored = (carrierId: string, mark: EarlyCallback, before: StoredRecord | null): StoredRecord =>
   kind.record(mark, {
-    id: idOf(carrier_id, mark.mac),
+    id: idOf(carrierId, mark.mac),
     version: (before?.version ?? 0) + 1,
     created_at: mark.seen_at,
     updated_at: mark.seen_at

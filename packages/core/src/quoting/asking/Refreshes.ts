@@ -7,7 +7,7 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
-import { minute_ms } from "../../wire/Timestamp.ts"
+import { minuteMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as Start from "../Start.ts"
@@ -61,9 +61,9 @@ export const make = Effect.gen(function* () {
       return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }
     if (checked === null) {
-      const wait_ms = pauseAfterRefresh(found, attempt)
-      const due = { ...pending.queue, due_at: at + (wait_ms ?? 0) }
-      const jobs = wait_ms === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
+      const waitMs = pauseAfterRefresh(found, attempt)
+      const due = { ...pending.queue, due_at: at + (waitMs ?? 0) }
+      const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
       return yield* end({ ...nothing, jobs })
     }
     const origin = yield* loadOrigin(pending, quote.id, checked, at)
@@ -81,12 +81,12 @@ export const make = Effect.gen(function* () {
 })
 
 /** The maximum number of tries of a refresh while the carrier is unreachable. */
-const max_tries = 3
+const maxTries = 3
 
 /** How long to wait before a failed refresh is retried; null if it is not retried, and the quote stays as it is. */
 const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
-  found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < max_tries
-    ? Math.max(minute_ms * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
+  found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
+    ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
     : null
 
 const nothing: Part = { writes: [], events: [], jobs: [] }

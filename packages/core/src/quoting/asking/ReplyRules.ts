@@ -13,7 +13,7 @@ import type { NewJob } from "../../storage/Job.ts"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
-import { day_ms, second_ms } from "../../wire/Timestamp.ts"
+import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
@@ -21,14 +21,14 @@ import * as AcceptedRef from "./AcceptedRef.ts"
 import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
 
 /** The shortest and the longest wait between two polls. */
-const poll_between_ms = { least: 2 * second_ms, most: 10 * second_ms } as const
+const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
 /** A question that stays unanswered for this long ends the request. */
-const action_ms = day_ms
+const actionMs = dayMs
 /** At most this many offers of a carrier are used for one request; the rest is dropped. */
-const max_offers = 10
+const maxOffers = 10
 
 /** At most this many questions of a carrier are used; the rest is dropped. */
-const max_questions = 20
+const maxQuestions = 20
 
 /**
  * Checks a reply, normalizes its offers, and strips its texts of markup and of secrets that the carrier was sent. If an
@@ -48,18 +48,18 @@ export const checkReply = (
   const clean = Offer.cleanOf(secrets)
   if (reply.kind === "question") {
     const questions = reply.questions
-      .slice(0, max_questions)
+      .slice(0, maxQuestions)
       .map(({ label, path }) => ({ label: clean(label), path: clean(path) }))
     const taken: CarrierReply = { kind: "question", questions }
-    return reply.questions.length <= max_questions
+    return reply.questions.length <= maxQuestions
       ? Effect.succeed(taken)
-      : Effect.as(Effect.logWarning(`A carrier asked too many questions; using the first ${max_questions}`), taken)
+      : Effect.as(Effect.logWarning(`A carrier asked too many questions; using the first ${maxQuestions}`), taken)
   }
   if (reply.kind === "declined" && reply.message !== undefined) {
     return Effect.succeed({ ...reply, message: clean(reply.message) })
   }
   if (reply.kind !== "offers") return Effect.succeed(reply)
-  const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(pending, offer, secrets, now))
+  const checked = reply.offers.slice(0, maxOffers).map((offer) => checkOffer(pending, offer, secrets, now))
   const broken = [
     ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must have at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
@@ -67,9 +67,9 @@ export const checkReply = (
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
   const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
   const taken: CarrierReply = { kind: "offers", offers }
-  return reply.offers.length <= max_offers
+  return reply.offers.length <= maxOffers
     ? Effect.succeed(taken)
-    : Effect.as(Effect.logWarning(`A carrier made too many offers; using the first ${max_offers}`), taken)
+    : Effect.as(Effect.logWarning(`A carrier made too many offers; using the first ${maxOffers}`), taken)
 }
 
 const unreadable = Reply.failed("unreadable_answer")
@@ -140,12 +140,7 @@ export const make = Effect.gen(function* () {
     return stepPart(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
-  return (
-    pending: PendingAsk,
-    reply: CarrierReply,
-    now: number,
-    again_after_ms: number | null
-  ): Effect.Effect<Part> => {
+  return (pending: PendingAsk, reply: CarrierReply, now: number, againAfterMs: number | null): Effect.Effect<Part> => {
     switch (reply.kind) {
       case "offers":
         return quotesPart(pending, reply.offers, now)
@@ -156,23 +151,20 @@ export const make = Effect.gen(function* () {
       case "question":
         return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
-        return Effect.map(
-          AcceptedRef.seal(seal, pending.workspace_id, payloadOf(pending), reply.ref),
-          (sealed_ref) => ({
-            ...nothing,
-            jobs: followUps(pending, reply, sealed_ref, now, again_after_ms)
-          })
-        )
+        return Effect.map(AcceptedRef.seal(seal, pending.workspace_id, payloadOf(pending), reply.ref), (sealedRef) => ({
+          ...nothing,
+          jobs: followUps(pending, reply, sealedRef, now, againAfterMs)
+        }))
       case "unavailable":
         return Effect.succeed(
-          again_after_ms === null
+          againAfterMs === null
             ? stepPart(
                 ids,
                 pending,
                 { outcome: "no_answer", reason: reply.reason, never_asked: pending.never_asked === true },
                 now
               )
-            : { ...nothing, jobs: [repeat(pending, now + again_after_ms)] }
+            : { ...nothing, jobs: [repeat(pending, now + againAfterMs)] }
         )
     }
   }
@@ -207,8 +199,8 @@ export const makeOriginLoader = Effect.gen(function* () {
   })
 })
 
-const repeat = (pending: PendingAsk, due_at: number): NewJob =>
-  job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, due_at)
+const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
+  job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
 const nothing: Part = { writes: [], events: [], jobs: [] }
 
@@ -247,7 +239,7 @@ const questionPart = (
       JobPayload.make(
         "end_action",
         { quote_request_id: pending.request.id },
-        { due_at: now + action_ms, ordered: pending.request.environment === "sandbox" }
+        { due_at: now + actionMs, ordered: pending.request.environment === "sandbox" }
       )
     ]
   }
@@ -276,13 +268,13 @@ const followUps = (
   reply: Extract<CarrierReply, { kind: "pending" }>,
   sealed_ref: string,
   now: number,
-  again_after_ms: number | null
+  againAfterMs: number | null
 ): ReadonlyArray<NewJob> => {
   const accepted = { ...payloadOf(pending), sealed_ref }
   if (reply.poll_after_ms !== null) {
-    const { least, most } = poll_between_ms
-    const wait_ms = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
-    return [job(pending, "poll_carrier", accepted, now + wait_ms)]
+    const { least, most } = pollBetweenMs
+    const waitMs = againAfterMs ?? Math.min(most, Math.max(least, reply.poll_after_ms))
+    return [job(pending, "poll_carrier", accepted, now + waitMs)]
   }
   const { adapter, line } = pending.candidate
   if (ClockHold.holds(pending.queue)) {

@@ -11,12 +11,12 @@ import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
  */
 export const make = Effect.map(
   Storage,
-  (storage) => (workspace_id: WorkspaceId, quote_request_id: QuoteRequestId) =>
+  (storage) => (workspace_id: WorkspaceId, quoteRequestId: QuoteRequestId) =>
     Effect.map(storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: ClockHold.lane.limit }), (jobs) => {
       const asks = jobs.flatMap((job) =>
         job.kind === "ask_carrier" && job.lease === 0 ? [JobPayload.read(job, "ask_carrier")] : []
       )
-      const first = asks.filter((ask) => ask.quote_request_id === quote_request_id && ask.attempt === 1)
+      const first = asks.filter((ask) => ask.quote_request_id === quoteRequestId && ask.attempt === 1)
       return new Set(first.map(({ carrier_id }) => carrier_id))
     })
 )

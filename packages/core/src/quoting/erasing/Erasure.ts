@@ -132,7 +132,7 @@ export const resultOf = (record: ErasureRecord, outcome: ErasedRequest["outcome"
   quotes: record.quotes
 })
 
-const max_listed = 1_000
+const maxListed = 1_000
 
 /** The report before anything is found. */
 export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 0, requests: [] }
@@ -141,7 +141,7 @@ export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 
 export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport => ({
   ...report,
   [result.outcome]: report[result.outcome] + 1,
-  requests: report.requests.length < max_listed ? [...report.requests, result] : report.requests
+  requests: report.requests.length < maxListed ? [...report.requests, result] : report.requests
 })
 
 /**
@@ -176,7 +176,7 @@ export interface LastVersion {
 }
 
 /** The code of a fee in place of the carrier's own. */
-const fee_code = "fee"
+const feeCode = "fee"
 
 /**
  * The last version of a quote: amounts, carrier and dates, without what was insured and without the carrier's own text.
@@ -193,7 +193,7 @@ export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
       price: {
         ...quote.price,
         billing_cycle: null,
-        fees: quote.price.fees.map(({ amount }) => ({ code: fee_code, amount }))
+        fees: quote.price.fees.map(({ amount }) => ({ code: feeCode, amount }))
       },
       coverage: { conditions: [], subjects: [] },
       evidence: { source_time: quote.evidence.source_time, assumptions: [], label: "The person's data was erased." }

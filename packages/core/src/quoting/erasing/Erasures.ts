@@ -25,9 +25,9 @@ import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
 
-const page_size = 100
+const pageSize = 100
 /** How many workspaces are searched at once. */
-const searched_at_once = 10
+const searchedAtOnce = 10
 
 /** Erases the data of a person, for operators. */
 export class Erasures extends Context.Service<
@@ -68,8 +68,8 @@ export class Erasures extends Context.Service<
             ? yield* Effect.fromResult(readDryRun(options))
             : yield* Effect.fromResult(readOptions(options))
           let report = Erasure.nothing
-          const eraseNext = (workspace_id: WorkspaceId, id: string) =>
-            Effect.map(eraseRequest(workspace_id, id, how), (result) => {
+          const eraseNext = (workspaceId: WorkspaceId, id: string) =>
+            Effect.map(eraseRequest(workspaceId, id, how), (result) => {
               if (result !== null) report = Erasure.add(report, result)
             })
           if ("consent_receipt_id" in sent) {
@@ -77,8 +77,8 @@ export class Erasures extends Context.Service<
             yield* eachOfReceipt(target, eraseNext)
           } else {
             const target = yield* Effect.fromResult(readRequest(sent))
-            const workspace_id = yield* workspaceOf(target)
-            if (workspace_id !== null) yield* eraseNext(workspace_id, target.quote_request_id)
+            const workspaceId = yield* workspaceOf(target)
+            if (workspaceId !== null) yield* eraseNext(workspaceId, target.quote_request_id)
           }
           return report
         })
@@ -113,9 +113,9 @@ const makeSearch = Effect.gen(function* () {
   const holderOf = Effect.fnUntraced(function* (id: string) {
     let after: WorkspaceId | null = null
     do {
-      const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
-      const held = yield* Effect.forEach(found, (workspace_id) => holds(workspace_id, id), {
-        concurrency: searched_at_once
+      const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
+      const held = yield* Effect.forEach(found, (workspaceId) => holds(workspaceId, id), {
+        concurrency: searchedAtOnce
       })
       const index = held.indexOf(true)
       if (index !== -1) return found[index] ?? null
@@ -142,8 +142,8 @@ const makeSearch = Effect.gen(function* () {
   /**
    * The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own.
    */
-  const labelsOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, receipt: string) {
-    const purpose = Start.purposeOfReceipt(workspace_id)
+  const labelsOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, receipt: string) {
+    const purpose = Start.purposeOfReceipt(workspaceId)
     const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), purpose, receipt))
     return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
   })
@@ -158,7 +158,7 @@ const makeSearch = Effect.gen(function* () {
     for (const label of yield* labelsOf(workspace_id, consent_receipt_id)) {
       yield* eachPage(
         storage,
-        { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: page_size },
+        { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: pageSize },
         (consents) =>
           Effect.forEach(consents, (consent) => use(workspace_id, Start.consentKind.value(consent).quote_request_id), {
             discard: true
@@ -196,34 +196,34 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
    * that, no change that expects the application can add anything, and carriers' references to its asks lead nowhere.
    */
   const eraseAll = Effect.fnUntraced(function* (
-    workspace_id: WorkspaceId,
+    workspaceId: WorkspaceId,
     { application_id, quote_request_id: parent }: Erasure.ErasureRecord
   ) {
-    yield* eraseChildren(workspace_id, parent)
-    yield* eraseChildren(workspace_id, application_id)
+    yield* eraseChildren(workspaceId, parent)
+    yield* eraseChildren(workspaceId, application_id)
     yield* eraseKind({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, parent, versions: "all" })
   })
 
   /** Notes that nothing is left, unless another process has just noted it. */
-  const finish = (workspace_id: WorkspaceId, record: Erasure.ErasureRecord) =>
+  const finish = (workspaceId: WorkspaceId, record: Erasure.ErasureRecord) =>
     Effect.catchTag(
-      commit(storage, Change.make(workspace_id, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
+      commit(storage, Change.make(workspaceId, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
       "VersionConflict",
       () => Effect.void
     )
 
   return Effect.fnUntraced(function* (
-    workspace_id: WorkspaceId,
+    workspaceId: WorkspaceId,
     id: string,
     // Only a dry run may omit `by`, and its record is not stored.
     { by = "", dry_run = false }: Erasure.ErasureOptions
   ) {
-    const record = yield* retryOnConflict(begin(workspace_id, id, by, dry_run))
+    const record = yield* retryOnConflict(begin(workspaceId, id, by, dry_run))
     if (record === null) return null
     if (record.state === "done") return Erasure.resultOf(record, "already_erased")
     if (dry_run) return Erasure.resultOf(record, "to_erase")
-    yield* eraseAll(workspace_id, record)
-    yield* finish(workspace_id, record)
+    yield* eraseAll(workspaceId, record)
+    yield* finish(workspaceId, record)
     yield* Effect.annotateLogs(Effect.logInfo("A person's data was erased from a quote request"), {
       quote_request_id: record.quote_request_id
     })
@@ -242,7 +242,7 @@ const makeBegin = Effect.gen(function* () {
   const lines = yield* Lines
 
   const quotesOf = (workspace_id: WorkspaceId, parent: string) =>
-    readAll(storage, { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: page_size })
+    readAll(storage, { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: pageSize })
 
   /** The last version of a quote with its event. */
   const lastOf = (stored: Change.StoredRecord, at: number) => {
@@ -254,7 +254,7 @@ const makeBegin = Effect.gen(function* () {
     }
   }
 
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, by: string, dry_run: boolean) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, by: string, dryRun: boolean) {
     const moment = yield* workspaces.moment(workspace_id)
     const erased = yield* storage.get({ workspace_id, kind: Erasure.kind.name, id })
     if (Option.isSome(erased)) return Erasure.kind.value(erased.value)
@@ -264,7 +264,7 @@ const makeBegin = Effect.gen(function* () {
     const at = moment.now
     const quotes = yield* quotesOf(workspace_id, request.id)
     const record = Erasure.begin(request, { at, by, quotes: quotes.length })
-    if (dry_run) return record
+    if (dryRun) return record
     const last = quotes.map((quote) => lastOf(quote, at))
     const step = Erasure.endRequest(request, at)
     yield* commit(

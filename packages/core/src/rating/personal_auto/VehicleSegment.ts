@@ -26,7 +26,7 @@ const spelled = (name: string): string =>
 /** Normalizes the spelling of a make: `Mercedes-Benz` and `mercedes benz` become the same. */
 const makeSpelled = (name: string): string => spelled(name).replaceAll(" ", "")
 
-const rest_of_make = "*"
+const restOfMake = "*"
 
 /** Longest names first, so that `F-150 Lightning` is found before `F-150`. */
 const byMake = Map.groupBy(
@@ -39,7 +39,7 @@ export const segmentOf = (make: string, model: string): VehicleSegment => {
   const name = `${spelled(model)} `
   const entry = byMake
     .get(makeSpelled(make))
-    ?.find((known) => known.model === rest_of_make || name.startsWith(`${spelled(known.model)} `))
+    ?.find((known) => known.model === restOfMake || name.startsWith(`${spelled(known.model)} `))
   return entry?.segment ?? table.default
 }
 

@@ -61,8 +61,8 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
   property_damage: minimum.property_damage_usd
 })
 
-const michigan_property_protection_usd = 1_000_000
-const rental_usd = { per_day: 40, maximum: 1_200 }
+const michiganPropertyProtectionUsd = 1_000_000
+const rentalUsd = { per_day: 40, maximum: 1_200 }
 
 /** The limits that were sent, which always come in pairs, otherwise those of the level. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
@@ -96,7 +96,7 @@ export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
     uninsured_motorist: coverage.uninsured_motorist ? notAbove(level.injury, injury) : null,
     medical_payments: coverage.medical_payments_usd ?? 0,
     personal_injury_protection: state.pip,
-    property_protection: state.code === "MI" ? michigan_property_protection_usd : null,
+    property_protection: state.code === "MI" ? michiganPropertyProtectionUsd : null,
     extras: coverage.level === "enhanced",
     vehicles: vehicles.map((vehicle) => ({
       comprehensive: vehicle.comprehensive_deductible_usd,
@@ -138,8 +138,8 @@ export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): Rea
     damageItem("collision", damage.collision),
     ...(covers.extras
       ? [
-          limited("rental_reimbursement_per_day", rental_usd.per_day),
-          limited("rental_reimbursement_maximum", rental_usd.maximum)
+          limited("rental_reimbursement_per_day", rentalUsd.per_day),
+          limited("rental_reimbursement_maximum", rentalUsd.maximum)
         ]
       : [plain("rental_reimbursement_per_day", false), plain("rental_reimbursement_maximum", false)]),
     plain("roadside_assistance", covers.extras)

@@ -27,10 +27,10 @@ import {
 import { segmentOfVehicle, segments } from "./VehicleSegment.ts"
 
 /** Incidents older than this many months do not count. */
-const incident_months = 36
-const oldest_vehicle_years = 99
-const most_drivers = 6
-const most_incidents = 60
+const incidentMonths = 36
+const oldestVehicleYears = 99
+const mostDrivers = 6
+const mostIncidents = 60
 
 /** A liability limit: those that can be sent, and the minimums of the states. */
 const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable => {
@@ -46,7 +46,7 @@ const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable =
 const policyVariables = {
   ...sharedVariables,
   vehicles: number(1, 6),
-  drivers: number(1, most_drivers),
+  drivers: number(1, mostDrivers),
   coverage_level: oneOf(values.coverage_levels),
   prior_insurance: oneOf([
     "continuous_12_months",
@@ -58,13 +58,13 @@ const policyVariables = {
   residence_ownership: oneOf(["own", "rent", "other"], { may_be_unknown: true }),
   applicant_age: number(14, 110),
   applicant_license_status: oneOf(values.license_statuses),
-  chargeable_incidents: number(0, most_incidents),
-  major_violations: number(0, most_incidents),
-  sr22_filings: number(0, most_drivers)
+  chargeable_incidents: number(0, mostIncidents),
+  major_violations: number(0, mostIncidents),
+  sr22_filings: number(0, mostDrivers)
 } as const satisfies Variables["policy"]
 
 const vehicleVariables = {
-  vehicle_age: number(0, oldest_vehicle_years, { may_be_unknown: true }),
+  vehicle_age: number(0, oldestVehicleYears, { may_be_unknown: true }),
   vehicle_segment: oneOf(segments),
   annual_miles: number(0, 100_000),
   primary_use: oneOf(values.primary_uses),
@@ -92,7 +92,7 @@ const driverVariables = {
 
 /** The kinds of the incidents of a driver that are recent enough to count. */
 const recentIncidents = ({ incidents }: DriverFacts, today: string): ReadonlyArray<string> =>
-  incidents.filter(({ month }) => monthsBetween(month, today) <= incident_months).map(({ type }) => type)
+  incidents.filter(({ month }) => monthsBetween(month, today) <= incidentMonths).map(({ type }) => type)
 
 const priorInsurance = ({ prior_insurance: prior }: PersonalAutoFacts): string => {
   if (prior.status === "lapsed_under_30_days") return "lapse_under_30_days"
@@ -145,7 +145,7 @@ const vehicleKnown = (
 ): Known<keyof typeof vehicleVariables> => {
   const { model_year } = facts
   return {
-    vehicle_age: model_year === undefined ? undefined : nearest(yearOf(today) - model_year, 0, oldest_vehicle_years),
+    vehicle_age: model_year === undefined ? undefined : nearest(yearOf(today) - model_year, 0, oldestVehicleYears),
     vehicle_segment: segmentOfVehicle(facts),
     annual_miles: facts.annual_miles,
     primary_use: facts.primary_use,

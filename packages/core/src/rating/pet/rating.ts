@@ -10,8 +10,8 @@ import type { Coverage } from "../Plan.ts"
 import * as Rating from "../Rating.ts"
 import { type Known, nearest, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 
-const oldest_years = 40
-const oldest_days = 366 * oldest_years
+const oldestYears = 40
+const oldestDays = 366 * oldestYears
 
 const policyVariables = {
   ...sharedVariables,
@@ -26,9 +26,9 @@ const petVariables = {
   plan: oneOf(values.plans),
   species: oneOf(values.species),
   breed_group: oneOf(breedGroups),
-  age_years: number(0, oldest_years),
+  age_years: number(0, oldestYears),
   // Days since the first day of the month of birth.
-  age_days: number(0, oldest_days, { may_be_unknown: true }),
+  age_days: number(0, oldestDays, { may_be_unknown: true }),
   sex: oneOf(values.sexes, { may_be_unknown: true }),
   spayed_neutered: yesNo({ may_be_unknown: true }),
   microchipped: yesNo({ may_be_unknown: true })
@@ -41,7 +41,7 @@ const ageOf = (animal: PetSubjectFacts, today: string): number =>
   animal.birth_month === undefined ? (animal.age_years ?? 0) : ageInYears(animal.birth_month, monthOf(today))
 
 const daysOf = ({ birth_month }: PetSubjectFacts, today: string): number | undefined =>
-  birth_month === undefined ? undefined : nearest(daysBetween(`${birth_month}-01`, today), 0, oldest_days)
+  birth_month === undefined ? undefined : nearest(daysBetween(`${birth_month}-01`, today), 0, oldestDays)
 
 const policyKnown = (facts: PetFacts): Known<keyof typeof policyVariables> => ({
   ...sharedKnown(facts.residence, facts.billing_preference),
@@ -56,7 +56,7 @@ const petKnown = (animal: PetSubjectFacts, plan: PetPlan, today: string): Known<
   plan,
   species: animal.species,
   breed_group: breedGroup(animal),
-  age_years: nearest(ageOf(animal, today), 0, oldest_years),
+  age_years: nearest(ageOf(animal, today), 0, oldestYears),
   age_days: daysOf(animal, today),
   sex: animal.sex,
   spayed_neutered: animal.spayed_neutered,
@@ -93,11 +93,11 @@ const conditionsOf = (facts: PetFacts, coverage: Coverage, plans: ReadonlyArray<
   ...(facts.coverage.annual_limit_usd === "unlimited" ? ["No annual limit."] : [])
 ]
 
-const replaced = (from_age: number): Assumption => ({
+const replaced = (fromAge: number): Assumption => ({
   path: "application.coverage.plan",
   value: "accident_only",
   source: "carrier_default",
-  label: `Pets of ${from_age} years and more are covered for accidents only`
+  label: `Pets of ${fromAge} years and more are covered for accidents only`
 })
 
 const covers = ["policy"] as const
@@ -110,8 +110,8 @@ export const pet = Rating.make<PetFacts>({
   settings: ["accident_only_from_age", "accident_waiting_days", "illness_waiting_days"],
   riskOf: (facts, coverage, today) => {
     const asked = facts.coverage.plan
-    const from_age = coverage.accident_only_from_age ?? Number.POSITIVE_INFINITY
-    const plans = facts.pets.map((animal) => (ageOf(animal, today) >= from_age ? "accident_only" : asked))
+    const fromAge = coverage.accident_only_from_age ?? Number.POSITIVE_INFINITY
+    const plans = facts.pets.map((animal) => (ageOf(animal, today) >= fromAge ? "accident_only" : asked))
     const known = policyKnown(facts)
     const subjects = subjectsOf(facts)
     return {
@@ -127,7 +127,7 @@ export const pet = Rating.make<PetFacts>({
       }),
       drivers: [],
       conditions: conditionsOf(facts, coverage, plans),
-      assumptions: plans.every((plan) => plan === asked) ? [] : [replaced(from_age)]
+      assumptions: plans.every((plan) => plan === asked) ? [] : [replaced(fromAge)]
     }
   }
 })

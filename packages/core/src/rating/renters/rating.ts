@@ -38,14 +38,14 @@ const raised = (facts: RentersFacts): ReadonlyArray<Assumption> => {
   return [{ path, value, source: "carrier_default", label: "Raised to the landlord's minimum" }]
 }
 
-const coveragesOf = (facts: RentersFacts, loss_of_use_percent: number | undefined): ReadonlyArray<CoverageItem> => {
+const coveragesOf = (facts: RentersFacts, lossOfUsePercent: number | undefined): ReadonlyArray<CoverageItem> => {
   const { coverage } = facts
   return [
     limited("personal_property", coverage.personal_property_usd),
     plain("replacement_cost", coverage.replacement_cost),
-    loss_of_use_percent === undefined
+    lossOfUsePercent === undefined
       ? plain("loss_of_use", false)
-      : limited("loss_of_use", Math.floor((coverage.personal_property_usd * loss_of_use_percent) / 100)),
+      : limited("loss_of_use", Math.floor((coverage.personal_property_usd * lossOfUsePercent) / 100)),
     limited("liability", liabilityOf(facts)),
     limited("medical_payments", coverage.medical_payments_usd),
     deductible("deductible", coverage.deductible_usd),

@@ -20,7 +20,7 @@ export interface Asked {
   readonly http_left_out: number
 }
 
-const max_http = 50
+const maxHttp = 50
 
 /**
  * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer is there.
@@ -37,13 +37,13 @@ export const ask = Effect.fnUntraced(function* (
   options: Pick<Subject.Options, "connection" | "environment" | "key"> = {}
 ): Effect.fn.Return<Asked, ContractBroken> {
   const subject = yield* Subject.subjectOf(adapter, line, facts, options)
-  const list = new RecordedTransport.HttpList(max_http)
+  const list = new RecordedTransport.HttpList(maxHttp)
   const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
-  const began_ms = yield* Monotonic.millis
+  const beganMs = yield* Monotonic.millis
   const answer = yield* Effect.result(
     Effect.provideService(Subject.polled(subject, Subject.askOf(subject, "ask")), CarrierTransport, transport)
   )
-  const duration_ms = yield* Monotonic.since(began_ms)
+  const duration_ms = yield* Monotonic.since(beganMs)
   const redaction = Redaction.redactionOf(adapter, options.connection, SentSecrets.ofAll(list.exchanges))
   const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
   const http = list.exchanges.map((exchange) => RecordedTransport.exchangeOf(exchange, redaction))
@@ -58,9 +58,9 @@ const withoutSecrets = (
   const json = JSON.stringify(reply)
   if (!redaction.secrets.isIn(json)) return Result.succeed(reply)
   const cleaned = Redaction.bodyOf(json, "application/json", { ...redaction, paths: [] }) ?? ""
-  return Result.mapError(readReply(cleaned), () => new ContractBroken({ broken_rules: [], message: repeats_secret }))
+  return Result.mapError(readReply(cleaned), () => new ContractBroken({ broken_rules: [], message: repeatsSecret }))
 }
 
 const readReply = Schema.decodeResult(Schema.fromJsonString(CarrierReply))
-const repeats_secret =
+const repeatsSecret =
   "The answer repeats a secret of the connection. Take only what the offer needs from the carrier's answer."

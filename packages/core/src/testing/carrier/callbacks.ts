@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
-import { type CarrierAdapter, type CarrierCallback, max_attempt_ms } from "../../carriers/Carrier.ts"
+import { type CarrierAdapter, type CarrierCallback, maxAttemptMs } from "../../carriers/Carrier.ts"
 import { broken, type Case, called, expectRead, rule, type Stage } from "./carrierRule.ts"
 import type { Options } from "./subject.ts"
 import { passing } from "./time.ts"
@@ -12,7 +12,7 @@ export const cases = (
   { callback: genuine }: Options
 ): ReadonlyArray<Case> => {
   if (callback === undefined) return []
-  const read = (sent: CarrierCallback) => passing(called("callback", () => callback(sent), max_attempt_ms))
+  const read = (sent: CarrierCallback) => passing(called("callback", () => callback(sent), maxAttemptMs))
   return [
     rule(stage, "refuses callbacks that are not genuine", () =>
       Effect.forEach(

@@ -57,15 +57,15 @@ export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
 ): Effect.Effect<never, ContractBroken> => {
-  const lines = broken_rules.map((broken_rule) => `- ${ruleText(broken_rule)}`)
+  const lines = broken_rules.map((brokenRule) => `- ${ruleText(brokenRule)}`)
   return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
 }
 
 /** Fails unless there are no broken rules. */
 export const expectNone = (
   sentence: string,
-  broken_rules: ReadonlyArray<BrokenRule>
-): Effect.Effect<void, ContractBroken> => (broken_rules.length === 0 ? Effect.void : broken(sentence, broken_rules))
+  brokenRules: ReadonlyArray<BrokenRule>
+): Effect.Effect<void, ContractBroken> => (brokenRules.length === 0 ? Effect.void : broken(sentence, brokenRules))
 
 /** An answer that can be read. Fails with the rules that it breaks. */
 export const expectRead = <A>(
@@ -74,7 +74,7 @@ export const expectRead = <A>(
 ): Effect.Effect<A, ContractBroken> =>
   Result.match(read, {
     onSuccess: (answer): Effect.Effect<A, ContractBroken> => Effect.succeed(answer),
-    onFailure: (broken_rules) => broken(sentence, broken_rules)
+    onFailure: (brokenRules) => broken(sentence, brokenRules)
   })
 
 /** Runs code of an adapter in a fiber of its own, so that code that ignores an interrupt does not block the case. */
@@ -87,15 +87,15 @@ export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 export const called = <A>(
   what: string,
   call: () => Effect.Effect<A>,
-  timeout_ms: number
+  timeoutMs: number
 ): Effect.Effect<A, ContractBroken> =>
   beside(Effect.suspend(call)).pipe(
     Effect.catchCause((cause) => thrown(what, cause)),
     Effect.timeoutOrElse({
-      duration: timeout_ms,
+      duration: timeoutMs,
       orElse: () =>
         broken(
-          `${what} did not answer within ${timeout_ms} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
+          `${what} did not answer within ${timeoutMs} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
         )
     })
   )

@@ -17,9 +17,9 @@ const offered = (subject: Subject.Subject, ask: CarrierAsk) =>
 export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) =>
   Effect.fnUntraced(function* (subject: Subject.Subject) {
     const ask = Subject.askOf(subject, "refresh")
-    const offer_ref = yield* offered(subject, ask)
-    if (offer_ref === null) return
-    const found = yield* called("refresh", () => refresh(ask, offer_ref), subject.terms.attempt_timeout_ms)
+    const offerRef = yield* offered(subject, ask)
+    if (offerRef === null) return
+    const found = yield* called("refresh", () => refresh(ask, offerRef), subject.terms.attempt_timeout_ms)
     const read = yield* expectRead(refused, AnswerRules.readRefresh(found))
     if (read.kind === "offer") yield* expectNone(refused, Subject.brokenOffer(subject, read.offer, "offer"))
   }, passing)
@@ -30,8 +30,8 @@ const refused = "refresh returned an answer that breaks rules. Correct the value
 export const givesLink = (handoff: NonNullable<CarrierAdapter["handoff"]>) =>
   Effect.fnUntraced(function* (subject: Subject.Subject) {
     const ask = Subject.askOf(subject, "handoff")
-    const offer_ref = yield* offered(subject, ask)
-    if (offer_ref === null) return
-    const url = yield* called("handoff", () => handoff(ask, offer_ref), subject.terms.attempt_timeout_ms)
+    const offerRef = yield* offered(subject, ask)
+    if (offerRef === null) return
+    const url = yield* called("handoff", () => handoff(ask, offerRef), subject.terms.attempt_timeout_ms)
     yield* expectNone("handoff returned a link that breaks a rule.", brokenHandoff(url, subject.adapter.handoff_hosts))
   }, passing)

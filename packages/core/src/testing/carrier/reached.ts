@@ -5,7 +5,7 @@ import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts
 import { broken, ContractBroken } from "./carrierRule.ts"
 
 /** Further requests of one ask are not looked at. */
-const max_requests = 100
+const maxRequests = 100
 
 /**
  * The answer to an ask. Fails if the carrier was not there to give one, because then a rule about its answers is not tested: no
@@ -16,7 +16,7 @@ const max_requests = 100
 export const reached = Effect.fnUntraced(function* (
   asked: Effect.Effect<CarrierReply, ContractBroken>
 ): Effect.fn.Return<CarrierReply, ContractBroken> {
-  const list = new RecordedTransport.HttpList(max_requests)
+  const list = new RecordedTransport.HttpList(maxRequests)
   const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
   const isAnswered = () => list.exchanges.some(({ status }) => status !== null)
   const reply = yield* asked.pipe(

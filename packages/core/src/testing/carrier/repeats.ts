@@ -17,12 +17,12 @@ export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subje
     return Effect.provideService(passing(reached(Subject.reply(subject, ask))), CarrierTransport, carrier.transport)
   }
   const first = yield* asked(1)
-  const sent_once = carrier.requests.length
+  const sentOnce = carrier.requests.length
   const second = yield* asked(2)
   const { idempotency_key } = Subject.askOf(subject, "repeat")
-  const asks = [carrier.requests.slice(0, sent_once), carrier.requests.slice(sent_once)]
+  const asks = [carrier.requests.slice(0, sentOnce), carrier.requests.slice(sentOnce)]
   const hasKey = asks.every((requests) => requests.some((request) => request.includes(idempotency_key)))
-  if (sent_once > 0 && !hasKey && !(yield* derivesFromKey(subject))) {
+  if (sentOnce > 0 && !hasKey && !(yield* derivesFromKey(subject))) {
     return yield* broken("No request carries the idempotency_key of its ask. Send it, or set idempotent to false.")
   }
   if (canonical(essence(first)) === canonical(essence(second))) return

@@ -18,7 +18,7 @@ import * as Lines from "../../lines/Lines.ts"
 import type { StandardLineName } from "../../lines/standard.ts"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import { dayOf } from "../../wire/CalendarDay.ts"
-import { minute_ms } from "../../wire/Timestamp.ts"
+import { minuteMs } from "../../wire/Timestamp.ts"
 import { broken, type ContractBroken, called, expectNone, expectRead } from "./carrierRule.ts"
 
 /** The facts of an application for each line, as a caller sends them. */
@@ -61,7 +61,7 @@ export interface Subject {
 }
 
 /** How long a collection takes at least. */
-const collection_ms = minute_ms
+const collectionMs = minuteMs
 
 /** Makes the subject. Fails if these facts would not lead to an ask. */
 export const subjectOf = Effect.fnUntraced(function* (
@@ -121,15 +121,15 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
     requested_at: now,
     asked_at: now,
     now,
-    deadline: now + collection_ms
+    deadline: now + collectionMs
   }
 }
 
 /** Reads a reply as the engine does, or fails with the rules that it breaks: those of its form, and those of its offers. */
 export const read = (subject: Subject, answer: CarrierReply): Result.Result<CarrierReply, ReadonlyArray<BrokenRule>> =>
   Result.flatMap(AnswerRules.readReply(answer), (decoded) => {
-    const broken_rules = brokenIn(subject, decoded)
-    return broken_rules.length === 0 ? Result.succeed(decoded) : Result.fail(broken_rules)
+    const brokenRules = brokenIn(subject, decoded)
+    return brokenRules.length === 0 ? Result.succeed(decoded) : Result.fail(brokenRules)
   })
 
 const brokenIn = (subject: Subject, answer: CarrierReply): ReadonlyArray<BrokenRule> => {
@@ -153,8 +153,8 @@ export const brokenOffer = (
     secrets: SecretForms.none,
     now
   })
-  const broken_rules = Result.isFailure(checked) ? checked.failure : []
-  return broken_rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
+  const brokenRules = Result.isFailure(checked) ? checked.failure : []
+  return brokenRules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
 /** Asks as the engine does: first the adapter's `appetite`, then the carrier. */
@@ -175,8 +175,8 @@ const valid = (subject: Subject, what: string, answer: CarrierReply) =>
   )
 
 /** At most this many polls follow an ask, and each waits at most this long. */
-const max_polls = 10
-const max_pause_ms = 10_000
+const maxPolls = 10
+const maxPauseMs = 10_000
 
 /** The final answer to an ask: polls while it is pending. A `pending` that waits for a callback is final here. */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
@@ -184,13 +184,13 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
   const { poll } = adapter
   let answer = yield* reply(subject, ask)
   for (let polls = 0; answer.kind === "pending" && answer.poll_after_ms !== null && poll !== undefined; polls++) {
-    if (polls === max_polls) {
+    if (polls === maxPolls) {
       return yield* broken(
-        `poll still returns pending after ${max_polls} polls. Test with a carrier that answers sooner.`
+        `poll still returns pending after ${maxPolls} polls. Test with a carrier that answers sooner.`
       )
     }
     const { poll_after_ms, ref } = answer
-    yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
+    yield* Effect.sleep(Math.min(maxPauseMs, Math.max(0, poll_after_ms)))
     const now = yield* Clock.currentTimeMillis
     const next = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
     answer = yield* valid(subject, "poll", next)
@@ -202,10 +202,10 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
 export const personalOf = ({ facts, line }: Subject): ReadonlyArray<string> =>
   line.identifying_paths
     .flatMap((path) => valuesAt(facts, path.split(".")))
-    .filter((value) => value.length >= min_personal_characters)
+    .filter((value) => value.length >= minPersonalCharacters)
 
 /** Shorter values stand in other texts by chance. */
-const min_personal_characters = 3
+const minPersonalCharacters = 3
 
 const valuesAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (name === undefined) return typeof value === "string" ? [value] : []

@@ -8,7 +8,7 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
  */
 
 /** How much time passes with each turn of the event loop, in milliseconds. */
-const lapse_ms = 50
+const lapseMs = 50
 
 /** Real time. */
 const real = Clock.Clock.defaultValue()
@@ -63,7 +63,7 @@ const flow: Effect.Effect<never> = Effect.gen(function* () {
   while (true) {
     yield* turn
     const now = real.currentTimeMillisUnsafe()
-    yield* TestClock.adjust(network.used ? now - before : lapse_ms)
+    yield* TestClock.adjust(network.used ? now - before : lapseMs)
     before = now
   }
 })

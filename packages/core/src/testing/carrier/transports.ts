@@ -30,24 +30,24 @@ export interface Trouble {
 const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
   `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
 
-const answering = (status: number, bodyOf: (sent: string) => string, content_type: string) =>
+const answering = (status: number, bodyOf: (sent: string) => string, contentType: string) =>
   make((request, url) =>
     Effect.succeed(
       HttpClientResponse.fromWeb(
         request,
-        new Response(bodyOf(sentText(request, url)), { status, headers: { "content-type": content_type } })
+        new Response(bodyOf(sentText(request, url)), { status, headers: { "content-type": contentType } })
       )
     )
   )
 
 /** Further requests of one adapter are not kept. */
-const max_requests = 1_000
+const maxRequests = 1_000
 
 /** A transport that sends as another one does, and keeps the text of each request. */
 export const overheard = (client: HttpClient.HttpClient) => {
   const requests: Array<string> = []
   const transport = HttpClient.transform(client, (call, request) => {
-    if (requests.length >= max_requests) return call
+    if (requests.length >= maxRequests) return call
     const { authorization: _, ...headers } = request.headers
     const { text } = RecordedTransport.bodyOf(request)
     const query = JSON.stringify(request.urlParams)

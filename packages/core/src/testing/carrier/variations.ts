@@ -27,8 +27,8 @@ import { refusing } from "./transports.ts"
 
 /** How many applications are drawn. A fault that shows in one application of ten is missed once in 40,000 runs. */
 const draws = 100
-const at_once = 50
-const max_shrinks = 200
+const atOnce = 50
+const maxShrinks = 200
 /** A fixed seed, so that a case that fails once fails again. */
 const seed = 1
 /** Days are drawn from this many years, up to the end of the year in which the case begins. */
@@ -85,8 +85,8 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
     const found = yield* passing(
       Arbitrary.checkEffect(changesOf(varied), property, {
         runs: draws,
-        concurrency: at_once,
-        maxShrinks: max_shrinks,
+        concurrency: atOnce,
+        maxShrinks,
         seed
         // A hundred asks that are refused would log a hundred failures.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
@@ -172,7 +172,7 @@ const drawnFrom = (schema: object, year: number): Option.Option<Arbitrary.Arbitr
   if (Predicate.hasProperty(schema, "format")) {
     return schema.format === "date" ? Option.some(dayUpTo(year)) : Option.none()
   }
-  const { maximum, minimum, multipleOf: step = 1 } = Option.getOrElse(asNumber(schema), () => no_number)
+  const { maximum, minimum, multipleOf: step = 1 } = Option.getOrElse(asNumber(schema), () => noNumber)
   if (minimum !== undefined && maximum !== undefined) {
     const steps = Schema.Int.check(Schema.isBetween({ minimum: Math.ceil(minimum / step), maximum: maximum / step }))
     return Option.some(Arbitrary.map(Arbitrary.schema(steps), (count) => count * step))
@@ -180,7 +180,7 @@ const drawnFrom = (schema: object, year: number): Option.Option<Arbitrary.Arbitr
   return imported(schema)
 }
 
-const no_number = { minimum: undefined, maximum: undefined, multipleOf: undefined }
+const noNumber = { minimum: undefined, maximum: undefined, multipleOf: undefined }
 const asNumber = Schema.decodeUnknownOption(
   Schema.Struct({
     type: Schema.Literal("integer"),

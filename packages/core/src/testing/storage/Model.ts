@@ -106,8 +106,8 @@ export class Model {
     }
   }
 
-  clockOffset(workspace_id: WorkspaceId): number {
-    return this.clock_offsets.get(workspace_id) ?? 0
+  clockOffset(workspaceId: WorkspaceId): number {
+    return this.clock_offsets.get(workspaceId) ?? 0
   }
 
   get({ workspace_id, kind, id, version }: RecordKey): StoredRecord | null {
@@ -200,8 +200,8 @@ export class Model {
   }
 
   /** The newest version of a record. */
-  newest(workspace_id: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
-    return this.newestOf(workspace_id, kind).find((record) => record.id === id)
+  newest(workspaceId: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
+    return this.newestOf(workspaceId, kind).find((record) => record.id === id)
   }
 
   private passesJobs({ workspace_id, finishes, none_due_before }: Change): boolean {
@@ -216,45 +216,45 @@ export class Model {
     )
   }
 
-  private version(workspace_id: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {
-    return this.newest(workspace_id, kind, id)?.version ?? 0
+  private version(workspaceId: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {
+    return this.newest(workspaceId, kind, id)?.version ?? 0
   }
 
-  private changed(workspace_id: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
-    const changed = expects.find((seen) => this.version(workspace_id, seen) !== seen.version)
+  private changed(workspaceId: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
+    const changed = expects.find((seen) => this.version(workspaceId, seen) !== seen.version)
     return changed === undefined ? null : { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
   }
 
-  private all(workspace_id: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {
+  private all(workspaceId: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {
     return this.versions
-      .filter((version) => version.workspace_id === workspace_id && version.record.kind === kind)
+      .filter((version) => version.workspace_id === workspaceId && version.record.kind === kind)
       .map(({ record }) => record)
   }
 
-  private newestOf(workspace_id: WorkspaceId, kind: string): Array<StoredRecord> {
-    const all = this.all(workspace_id, kind)
+  private newestOf(workspaceId: WorkspaceId, kind: string): Array<StoredRecord> {
+    const all = this.all(workspaceId, kind)
     return all.filter((record) => !all.some((other) => other.id === record.id && other.version > record.version))
   }
 
-  private newestEverywhere(workspace_id: WorkspaceId): ReadonlyArray<StoredRecord> {
-    const kind_names = new Set(this.versions.map(({ record }) => record.kind))
-    return [...kind_names].flatMap((kind) => this.newestOf(workspace_id, kind))
+  private newestEverywhere(workspaceId: WorkspaceId): ReadonlyArray<StoredRecord> {
+    const kindNames = new Set(this.versions.map(({ record }) => record.kind))
+    return [...kindNames].flatMap((kind) => this.newestOf(workspaceId, kind))
   }
 
-  private eraseWorkspace(workspace_id: WorkspaceId): Erased {
-    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !kinds.byName(kind).survives_reset)
-    const events = this.events.filter((event) => event.workspace_id === workspace_id)
-    const jobs = this.jobs.filter((job) => job.workspace_id === workspace_id)
+  private eraseWorkspace(workspaceId: WorkspaceId): Erased {
+    const records = this.newestEverywhere(workspaceId).filter(({ kind }) => !kinds.byName(kind).survives_reset)
+    const events = this.events.filter((event) => event.workspace_id === workspaceId)
+    const jobs = this.jobs.filter((job) => job.workspace_id === workspaceId)
     this.events = this.events.filter((event) => !events.includes(event))
     this.jobs = this.jobs.filter((job) => !jobs.includes(job))
-    this.erased_through.set(workspace_id, this.last_numbers.get(workspace_id) ?? 0)
-    return { records: this.drop(workspace_id, records), events: events.length, jobs: jobs.length }
+    this.erased_through.set(workspaceId, this.last_numbers.get(workspaceId) ?? 0)
+    return { records: this.drop(workspaceId, records), events: events.length, jobs: jobs.length }
   }
 
   /** Drops the versions before these newest ones, and returns how many a storage had kept. */
-  private dropOlder(workspace_id: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
+  private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
     const isOlder = (version: Version) =>
-      version.workspace_id === workspace_id &&
+      version.workspace_id === workspaceId &&
       newest.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
     const kept = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
     this.versions = this.versions.filter((version) => !isOlder(version))
@@ -262,10 +262,9 @@ export class Model {
   }
 
   /** Drops every version of the records, and returns how many records of each kind there were. */
-  private drop(workspace_id: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
+  private drop(workspaceId: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
     this.versions = this.versions.filter(
-      (version) =>
-        version.workspace_id !== workspace_id || !records.some((record) => sameRecord(record, version.record))
+      (version) => version.workspace_id !== workspaceId || !records.some((record) => sameRecord(record, version.record))
     )
     const counts: { [kind: string]: number } = {}
     for (const { kind } of records) counts[kind] = (counts[kind] ?? 0) + 1

@@ -17,10 +17,10 @@ const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job),
  */
 const nextOrdered = (
   model: Model,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   { now, ahead_ms }: Pick<ClaimQuery, "now" | "ahead_ms">
 ): ReadonlyArray<ModelJob> => {
-  const ordered = model.jobs.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
+  const ordered = model.jobs.filter((job) => job.workspace_id === workspaceId && job.job.ordered)
   if (ordered.some((job) => isLeased(job, now))) return []
   const first = Math.min(...ordered.map(({ job }) => job.due_at))
   return ordered
@@ -129,9 +129,9 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
     return job
   })
   expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, fitting(model, possible, query.now)))
-  for (const workspace_id of new Set(taken.map((job) => job.workspace_id))) {
-    const ordered = taken.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
-    const expected = nextOrdered(model, workspace_id, query).slice(0, ordered.length)
+  for (const workspaceId of new Set(taken.map((job) => job.workspace_id))) {
+    const ordered = taken.filter((job) => job.workspace_id === workspaceId && job.job.ordered)
+    const expected = nextOrdered(model, workspaceId, query).slice(0, ordered.length)
     expectSame(
       "the order of ordered jobs",
       ordered.map(({ serial }) => serial),

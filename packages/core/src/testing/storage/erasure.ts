@@ -253,7 +253,7 @@ export const erasure: ReadonlyArray<Case> = [
   rule(
     "erases events from the oldest, up to the limit and to the first that is too new",
     Effect.fnUntraced(function* (storage) {
-      const events = [10, 20, 30, 15, 40].map((occurred_at, index) => Sample.event(index + 1, occurred_at))
+      const events = [10, 20, 30, 15, 40].map((occurredAt, index) => Sample.event(index + 1, occurredAt))
       yield* storage.commit(Sample.change({ events }))
       const left = Effect.map(storage.feed(Sample.feedOf()), (page) => [
         page.erased_through,

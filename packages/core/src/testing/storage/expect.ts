@@ -27,11 +27,11 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
     }
   })
 
-const patience_rounds = 400
+const patienceRounds = 400
 
 /** Waits at most two seconds of real time until the statement holds, and returns whether it does. */
 export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
-  for (let round = 0; round < patience_rounds; round++) {
+  for (let round = 0; round < patienceRounds; round++) {
     if (holds()) return true
     yield* live(Effect.sleep("5 millis"))
   }
@@ -45,7 +45,7 @@ export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<vo
 // Hints of other hosts come over a network, and promises take their turns: a test clock moves neither.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
-const longest_text = 2_000
+const longestText = 2_000
 
 const shorten = (text: string): string =>
-  text.length <= longest_text ? text : `${text.slice(0, longest_text)}… (${text.length} characters)`
+  text.length <= longestText ? text : `${text.slice(0, longestText)}… (${text.length} characters)`

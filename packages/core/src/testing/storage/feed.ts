@@ -7,12 +7,12 @@ import { type Case, rule, type StorageService } from "./storageRule.ts"
 const numbers = (events: ReadonlyArray<StoredEvent>) => events.map(({ number }) => number)
 
 const writers = 8
-const changes_each = 25
-const total = writers * changes_each * 2
+const changesEach = 25
+const total = writers * changesEach * 2
 
 /** Writes changes of two events each, whose ids have the same prefix. */
 const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
-  for (let round = 0; round < changes_each; round++) {
+  for (let round = 0; round < changesEach; round++) {
     const name = `evt_${writer}_${round}`
     const events = ["a", "b"].map((part) => ({ id: `${name}_${part}`, occurred_at: round, body: name }))
     yield* storage.commit(Sample.change({ events }))

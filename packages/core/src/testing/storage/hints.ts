@@ -11,8 +11,8 @@ const listen = Effect.fnUntraced(function* (storage: StorageService) {
   return {
     heard,
     hasRequest: (place: number) => heard.some((hint) => hint.about === "record" && hint.id === Sample.requestId(place)),
-    hasJobs: (workspace_id = Sample.home) =>
-      heard.some((hint) => hint.about === "jobs" && hint.workspace_id === workspace_id)
+    hasJobs: (workspaceId = Sample.home) =>
+      heard.some((hint) => hint.about === "jobs" && hint.workspace_id === workspaceId)
   }
 })
 

@@ -6,11 +6,11 @@ import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 /** A job in a lane, by default with a limit of two. */
-const inLane = (due_at: number, name = "lane", limit = 2): NewJob =>
-  Sample.job(due_at, { kind: "deliver", lane: { name, limit, urgent: false } })
+const inLane = (dueAt: number, name = "lane", limit = 2): NewJob =>
+  Sample.job(dueAt, { kind: "deliver", lane: { name, limit, urgent: false } })
 
-const urgent = (due_at: number, limit = 2): NewJob =>
-  Sample.job(due_at, { kind: "deliver", lane: { name: "urgent", limit, urgent: true } })
+const urgent = (dueAt: number, limit = 2): NewJob =>
+  Sample.job(dueAt, { kind: "deliver", lane: { name: "urgent", limit, urgent: true } })
 
 const claimed = (storage: StorageService, now: number, limit = 100) =>
   Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs)

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { page_scan_records, type RecordQuery } from "../../storage/Page.ts"
+import { pageScanRecords, type RecordQuery } from "../../storage/Page.ts"
 import { expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
@@ -132,7 +132,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
   rule(
     "ends a page early after a bounded scan, with a next page",
     Effect.fnUntraced(function* (storage) {
-      const count = page_scan_records + 500
+      const count = pageScanRecords + 500
       for (let first = 1; first <= count; first += 500) {
         const places = Sample.range(first, first + 499)
         yield* storage.commit(Sample.change({ writes: places.map((place) => Sample.request(place)) }))

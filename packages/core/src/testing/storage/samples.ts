@@ -61,8 +61,8 @@ export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
 })
 
 /** An ordered job. */
-export const timer = (due_at: number, payload = `{"due":${due_at}}`): NewJob =>
-  job(due_at, { kind: "close_request", ordered: true, payload })
+export const timer = (dueAt: number, payload = `{"due":${dueAt}}`): NewJob =>
+  job(dueAt, { kind: "close_request", ordered: true, payload })
 
 /** A change in the workspace `home`. */
 export const change = (parts: Partial<Change.Change>): Change.Change => Change.make(parts.workspace_id ?? home, parts)

@@ -15,13 +15,13 @@ import {
   type VersionConflict
 } from "../../storage/Storage.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
-import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import { loadDelivery, loadHealth, loadSubscription, noneOpened, openSecrets } from "../records/SubscriptionStore.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
-import { default_deadline_ms, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
+import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 import * as AttemptRules from "./AttemptRules.ts"
 
 /*
@@ -114,7 +114,7 @@ const makeSend = Effect.gen(function* () {
   return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
     const secrets = yield* openSecrets(seal, job.workspace_id, subscription, at, opened)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
-    const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
+    const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
     const signature = yield* Signature.sign(mac, secrets, id, timestamp, payload, keys)
     const headers = {
@@ -131,31 +131,31 @@ const makeSend = Effect.gen(function* () {
  * The longest that a sender may take: the deadline, with the lookup of the host and the wait for a connection before
  * it. It is less than a job's lease, so no other host begins the attempt while it runs.
  */
-const max_send_ms = default_deadline_ms + 10 * second_ms
+const maxSendMs = defaultDeadlineMs + 10 * secondMs
 
-const late: SendOutcome = { response_status_code: null, duration_ms: max_send_ms, failure: "timeout" }
+const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
 
 /** Gives up on a sender that does not end by its deadline, so that it cannot hold its slot forever. */
 const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
   Effect.timeoutOrElse(sent, {
-    duration: max_send_ms,
+    duration: maxSendMs,
     orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
   })
 
 /** An attempt is postponed at most this often: by 5 seconds more each time, up to 5 minutes; about six hours in all. */
-const max_postponed = 100
-const postponedMs = (times: number): number => Math.min(5 * second_ms * times, 5 * minute_ms)
+const maxPostponed = 100
+const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 * minuteMs)
 
 /**
  * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: this is
  * not evidence about the endpoint.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
-  Effect.fnUntraced(function* ({ job, schedule_step }: Due, ended_at: number) {
+  Effect.fnUntraced(function* ({ job, schedule_step }: Due, endedAt: number) {
     const payload = JobPayload.read(job, "deliver")
     const postponed = (payload.postponed ?? 0) + 1
-    if (postponed > max_postponed) return yield* abandon(job, ended_at)
-    const until = ended_at + postponedMs(postponed)
+    if (postponed > maxPostponed) return yield* abandon(job, endedAt)
+    const until = endedAt + postponedMs(postponed)
     const delivery = yield* loadDelivery(storage, job.workspace_id, payload.subscription_id, payload.event_id)
     const isDue =
       delivery !== null &&
@@ -163,7 +163,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
     yield* storage.commit(
       Change.make(job.workspace_id, {
         writes:
-          isDue && schedule_step !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
+          isDue && schedule_step !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), endedAt)] : [],
         jobs: isDue ? [Delivery.laterJob(job, { ...payload, postponed }, until)] : [],
         finishes: [job]
       })
@@ -194,13 +194,13 @@ export type Write = (result: AttemptResult) => Effect.Effect<void, Refused>
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
 /** At most this many results share a change. */
-const max_batch = 32
+const maxBatch = 32
 /** Above the sum of an endpoint's lane limits, so it is never reached. */
-const max_waiting = 1_000
+const maxWaiting = 1_000
 /** As long as a lease. After it the job comes due again. */
-const max_wait_ms = 30_000
+const maxWaitMs = 30_000
 /** A batch that conflicts with other processes this often is committed one result at a time. */
-const max_races = 20
+const maxRaces = 20
 
 /**
  * Commits results of attempts. Results of one endpoint that end while another commit of it runs share the next change.
@@ -229,7 +229,7 @@ export const makeWriter = Effect.fnUntraced(function* (
   /** Commits a batch as one change. If that is refused, each result alone, so that one cannot fail the others. */
   const send = Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
     if (results.length > 1) {
-      const written = yield* Effect.exit(Effect.retry(commit(results), { times: max_races, while: isRace }))
+      const written = yield* Effect.exit(Effect.retry(commit(results), { times: maxRaces, while: isRace }))
       if (!isRefused(written)) return results.map(() => written)
     }
     return yield* Effect.forEach(results, (result) => Effect.exit(writeOne(result)))
@@ -239,9 +239,9 @@ export const makeWriter = Effect.fnUntraced(function* (
   return yield* Batcher.make<AttemptResult, void, Refused>({
     send,
     unavailable,
-    max_batch,
-    max_waiting,
-    max_wait_ms,
+    max_batch: maxBatch,
+    max_waiting: maxWaiting,
+    max_wait_ms: maxWaitMs,
     queueOf: endpointKeyOf
   })
 })
@@ -267,9 +267,9 @@ interface Written {
  * After this many, the cached endpoint is used without reading. If others write too, cached versions would only
  * conflict.
  */
-const min_uncontended = 8
+const minUncontended = 8
 
-const max_cached = 10_000
+const maxCached = 10_000
 
 /**
  * Commits the results of one endpoint as one change.
@@ -279,7 +279,7 @@ const max_cached = 10_000
  * a reset restarts the versions of its health.
  */
 const makeCommit = (storage: StorageService) => {
-  const cache = new BoundedMap<string, Written>(max_cached)
+  const cache = new BoundedMap<string, Written>(maxCached)
 
   const loadEndpoint = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(
@@ -295,8 +295,7 @@ const makeCommit = (storage: StorageService) => {
     if (first === undefined) return
     const name = endpointKeyOf(first)
     const last = cache.get(name)
-    const before =
-      last !== undefined && last.uncontended >= min_uncontended ? last.endpoint : yield* loadEndpoint(first)
+    const before = last !== undefined && last.uncontended >= minUncontended ? last.endpoint : yield* loadEndpoint(first)
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))

@@ -5,7 +5,7 @@ import type { Call } from "../../calls/Call.ts"
 import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
-import { default_limit } from "../../wire/Pagination.ts"
+import { defaultLimit } from "../../wire/Pagination.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as EndpointHealth from "../records/EndpointHealth.ts"
 import { findSubscription, loadDelivery, loadHealth } from "../records/SubscriptionStore.ts"
@@ -13,9 +13,9 @@ import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryVie
 
 /** Finds a delivery of the caller's workspace, with its subscription, or fails with `not_found`. */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
-  const workspace_id = call.caller.workspace_id
-  const subscription = yield* findSubscription(storage, workspace_id, input.id)
-  const delivery = yield* loadDelivery(storage, workspace_id, subscription.id, input.event_id)
+  const workspaceId = call.caller.workspace_id
+  const subscription = yield* findSubscription(storage, workspaceId, input.id)
+  const delivery = yield* loadDelivery(storage, workspaceId, subscription.id, input.event_id)
   if (delivery === null) return yield* ApiError.make("not_found")
   return { subscription, delivery }
 })
@@ -36,7 +36,7 @@ export const make = Effect.gen(function* () {
       parent: id,
       order: "newest",
       after,
-      limit: input.limit ?? default_limit
+      limit: input.limit ?? defaultLimit
     })
     return Json.encode<DeliveryPage>({
       deliveries: page.records.map((record) => Delivery.entryOf(Delivery.kind.value(record))),

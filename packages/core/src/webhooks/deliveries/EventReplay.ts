@@ -1,31 +1,31 @@
 import { Schema } from "effect"
 import * as Kind from "../../storage/Kind.ts"
 import { ReplayId, SubscriptionId } from "../../wire/Ids.ts"
-import { minute_ms } from "../../wire/Timestamp.ts"
+import { minuteMs } from "../../wire/Timestamp.ts"
 
 /** A way in which a sandbox sends its events again. */
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
 /** At most this many events are replayed: the newest. */
-export const max_replayed = 1_000
+export const maxReplayed = 1_000
 
-const at_most = `of more than ${max_replayed}, the newest.`
+const atMost = `of more than ${maxReplayed}, the newest.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
 /** What each way of replaying does, and how a correct consumer reacts. */
 export const descriptions: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {
-  as_recorded: { notice: `Every recorded event was sent again, in its order; ${at_most}`, recovery: dropStale },
-  duplicated: { notice: `Every recorded event was sent again, twice; ${at_most}`, recovery: dropStale },
-  reversed: { notice: `Every recorded event was sent again, the newest first; ${at_most}`, recovery: dropStale },
+  as_recorded: { notice: `Every recorded event was sent again, in its order; ${atMost}`, recovery: dropStale },
+  duplicated: { notice: `Every recorded event was sent again, twice; ${atMost}`, recovery: dropStale },
+  reversed: { notice: `Every recorded event was sent again, the newest first; ${atMost}`, recovery: dropStale },
   delayed: {
-    notice: `Every recorded event is sent again in 15 minutes of workspace time; ${at_most}`,
+    notice: `Every recorded event is sent again in 15 minutes of workspace time; ${atMost}`,
     recovery: dropStale
   },
   gap: {
-    notice: `Every recorded event but the first was sent again, which stands in the feed only; ${at_most}`,
+    notice: `Every recorded event but the first was sent again, which stands in the feed only; ${atMost}`,
     recovery: "Read GET /v1/events from your stored cursor."
   }
 }
@@ -58,7 +58,7 @@ export const kind = Kind.make({
 })
 
 /** When the attempts of a replay accepted now are due. */
-export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minute_ms : now)
+export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minuteMs : now)
 
 /** The numbers of the events that a replay sends, in the order of their attempts. */
 export const orderOf = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {

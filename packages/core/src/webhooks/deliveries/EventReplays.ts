@@ -11,7 +11,7 @@ import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
 import { type KeptSubscription, receives } from "../records/EventSubscription.ts"
 import { activeSubscriptions, loadDelivery } from "../records/SubscriptionStore.ts"
-import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
+import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
 /**
@@ -99,7 +99,7 @@ const stepsOf = Effect.fnUntraced(function* (
   code: ReplayCode,
   replay: EventReplay
 ) {
-  const page = yield* storage.feed({ workspace_id, after: replay.first - 1, limit: max_replayed })
+  const page = yield* storage.feed({ workspace_id, after: replay.first - 1, limit: maxReplayed })
   const events = new Map(page.events.map((event) => [event.number, recorded(event)]))
   const active = new Map((yield* activeSubscriptions(storage, workspace_id)).map((one) => [one.id, one]))
   const numbers = orderOf(code, replay)
@@ -128,10 +128,10 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
   let after = 0
   let newest: ReadonlyArray<StoredEvent> = []
   while (true) {
-    const { events } = yield* storage.feed({ workspace_id, after, limit: max_replayed })
-    newest = [...newest, ...events].slice(-max_replayed)
+    const { events } = yield* storage.feed({ workspace_id, after, limit: maxReplayed })
+    newest = [...newest, ...events].slice(-maxReplayed)
     const last = events.at(-1)
-    if (last === undefined || events.length < max_replayed) return newest
+    if (last === undefined || events.length < maxReplayed) return newest
     after = last.number
   }
 })
@@ -142,17 +142,17 @@ const makeSendAgain = Effect.gen(function* () {
   const revisions = yield* Revisions
 
   return Effect.fnUntraced(function* (
-    workspace_id: WorkspaceId,
+    workspaceId: WorkspaceId,
     { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
-    const known = yield* loadDelivery(storage, workspace_id, subscription_id, event.id)
+    const known = yield* loadDelivery(storage, workspaceId, subscription_id, event.id)
     if (known !== null) return { writes: [], jobs: [Delivery.replayJob(known, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,
       event_type: event.type,
-      payload: payloadOf(event.json, yield* revisions.pin(workspace_id)),
+      payload: payloadOf(event.json, yield* revisions.pin(workspaceId)),
       at,
       due_at
     })

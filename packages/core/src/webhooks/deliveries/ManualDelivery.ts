@@ -6,17 +6,17 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import type { Kind } from "../../storage/Kind.ts"
 import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
-import { second_ms } from "../../wire/Timestamp.ts"
+import { secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 
 /** The refusal of a test or replay beyond its limit. */
-export const limited = (what: string, left_ms: number) =>
+export const limited = (what: string, leftMs: number) =>
   ApiError.make("rate_limited", {
     message: `The limit of ${what} was reached.`,
-    retry_after_seconds: Math.max(1, Math.ceil(left_ms / second_ms))
+    retry_after_seconds: Math.max(1, Math.ceil(leftMs / secondMs))
   })
 
 /** What tests and replays have in common: they are queued at most once for each key. */

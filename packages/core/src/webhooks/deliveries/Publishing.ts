@@ -30,10 +30,10 @@ export const withDeliveries = (
   revisions: Revisions["Service"],
   workspaces: Workspaces["Service"]
 ): StorageService => {
-  const cache = new BoundedMap<WorkspaceId, Recipients.Recipients>(max_cached)
+  const cache = new BoundedMap<WorkspaceId, Recipients.Recipients>(maxCached)
 
-  const forget = (workspace_id: WorkspaceId): void => {
-    cache.delete(workspace_id)
+  const forget = (workspaceId: WorkspaceId): void => {
+    cache.delete(workspaceId)
   }
 
   const deliver = delivering(storage, revisions, workspaces)
@@ -84,14 +84,14 @@ const delivering = (storage: StorageService, revisions: Revisions["Service"], wo
     const revision = yield* revisions.pin(change.workspace_id)
     const queued = wanted.flatMap((event) => enqueueFor(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
-    const ahead_ms = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
+    const aheadMs = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
       ...change,
       writes: [...change.writes, ...queued.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
       jobs: [
         ...change.jobs,
         ...queued.map(({ delivery, subscription }) =>
-          Delivery.attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+          Delivery.attemptJob(delivery, subscription, delivery.created_at + aheadMs)
         )
       ]
     })
@@ -104,10 +104,10 @@ const delivering = (storage: StorageService, revisions: Revisions["Service"], wo
   }
 }
 
-const max_cached = 10_000
+const maxCached = 10_000
 
 /** How often a commit is retried when the recipients have changed in the meantime, which is rare. */
-const max_retries = 20
+const maxRetries = 20
 
 /** Runs `first`. If the recipients have changed in the meantime, runs `then` and retries it. */
 const retryOnRecipientsConflict = <A, E, R>(
@@ -115,15 +115,15 @@ const retryOnRecipientsConflict = <A, E, R>(
   then: Effect.Effect<A, E | VersionConflict, R>
 ): Effect.Effect<A, E | VersionConflict, R> =>
   Effect.catchIf(first, isRecipientsConflict, () =>
-    Effect.retry(then, { times: max_retries, while: isRecipientsConflict })
+    Effect.retry(then, { times: maxRetries, while: isRecipientsConflict })
   )
 
 const isRecipientsConflict = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.isRecipientsConflict(error)
 
 /** The remaining advance of a sandbox's clock to its target, in milliseconds. */
-const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
-  Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
+const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspaceId: WorkspaceId) =>
+  Effect.map(workspaces.moment(workspaceId), ({ workspace, now }) =>
     remainingAdvance(workspace, now - workspace.clock_offset_ms)
   )
 

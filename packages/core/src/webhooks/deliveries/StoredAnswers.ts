@@ -19,4 +19,4 @@ export const replays = Kind.make({ name: "handed_replay", schema: ReplayResult, 
 export const testId = (id: SubscriptionId, key: string | null): string => `${id} ${key}`
 
 /** The storage id of a replay's answer. */
-export const replayId = (id: SubscriptionId, event_id: string, key: string | null): string => `${id} ${event_id} ${key}`
+export const replayId = (id: SubscriptionId, eventId: string, key: string | null): string => `${id} ${eventId} ${key}`

@@ -5,7 +5,7 @@ import { Revisions } from "../../calls/Revision.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
+import { fromMillis, minuteMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as EndpointHealth from "../records/EndpointHealth.ts"
 import { findSubscription, loadHealth } from "../records/SubscriptionStore.ts"
@@ -14,7 +14,7 @@ import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
 /** How many tests of a subscription are allowed in a minute (api.md, Fixed limits). */
-const max_tests = 10
+const maxTests = 10
 
 /** Queues test events for delivery (api.md, Test events). */
 export const make = Effect.gen(function* () {
@@ -26,16 +26,16 @@ export const make = Effect.gen(function* () {
   return Effect.fnUntraced(function* (call: Call, id: string) {
     const { workspace, now } = call.moment
     const subscription = yield* findSubscription(storage, workspace.id, id)
-    const answer_id = StoredAnswers.testId(subscription.id, call.idempotency_key)
-    const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answer_id)
+    const answerId = StoredAnswers.testId(subscription.id, call.idempotency_key)
+    const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answerId)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
     const kept = yield* loadHealth(storage, workspace.id, subscription.id)
-    const real_now = yield* Clock.currentTimeMillis
-    const recent = EndpointHealth.recentTests(kept, real_now)
-    if (recent.length >= max_tests) {
-      const left_ms = (recent[0] ?? 0) + minute_ms - real_now
-      return yield* ManualDelivery.limited(`${max_tests} tests of a subscription a minute`, left_ms)
+    const realNow = yield* Clock.currentTimeMillis
+    const recent = EndpointHealth.recentTests(kept, realNow)
+    if (recent.length >= maxTests) {
+      const leftMs = (recent[0] ?? 0) + minuteMs - realNow
+      return yield* ManualDelivery.limited(`${maxTests} tests of a subscription a minute`, leftMs)
     }
     const revision = yield* revisions.pin(workspace.id)
     const event: TestEvent = {
@@ -53,9 +53,9 @@ export const make = Effect.gen(function* () {
       payload: Revision.event(revision, Json.encode(event)).text,
       at: now
     })
-    const tested = EndpointHealth.tested(kept, real_now)
+    const tested = EndpointHealth.tested(kept, realNow)
     const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
     const result: TestResult = { subscription_id: subscription.id, event }
-    return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answer_id, result })
+    return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answerId, result })
   })
 })

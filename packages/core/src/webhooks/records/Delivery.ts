@@ -5,7 +5,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import type { ClaimedJob, JobLane, NewJob } from "../../storage/Job.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import { day_ms, fromMillis, hour_ms, minute_ms, second_ms, Timestamp } from "../../wire/Timestamp.ts"
+import { dayMs, fromMillis, hourMs, minuteMs, secondMs, Timestamp } from "../../wire/Timestamp.ts"
 import type { KeptSubscription } from "./EventSubscription.ts"
 
 /** The states of a delivery (api.md, Deliveries). */
@@ -44,19 +44,19 @@ export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attemp
 export type Delivery = typeof Delivery.Type
 
 /** The wait before each retry, counted from the end of the attempt before it (api.md, Retry schedule). */
-const retries_after_ms: ReadonlyArray<number> = [
-  5 * second_ms,
-  5 * minute_ms,
-  30 * minute_ms,
-  2 * hour_ms,
-  5 * hour_ms,
-  10 * hour_ms,
-  10 * hour_ms
+const retriesAfterMs: ReadonlyArray<number> = [
+  5 * secondMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  10 * hourMs
 ]
 /** At most this many attempts are shown, the newest (api.md, Deliveries). */
-const max_attempts_shown = 20
+const maxAttemptsShown = 20
 /** After this time of failures delivery to a subscription turns off (api.md, Shut-off). */
-export const shut_off_after_ms = 5 * day_ms
+export const shutOffAfterMs = 5 * dayMs
 
 /** A delivery as stored. Times are milliseconds of workspace time. */
 export const KeptDelivery = Schema.Struct({
@@ -141,7 +141,7 @@ export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): Ke
   return {
     ...delivery,
     version: delivery.version + 1,
-    attempts: [attempt, ...delivery.attempts].slice(0, max_attempts_shown)
+    attempts: [attempt, ...delivery.attempts].slice(0, maxAttemptsShown)
   }
 }
 
@@ -149,9 +149,9 @@ export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): Ke
 export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
   const after = { ...withAttempt(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
   if (outcome.confirmed) return finished(after, "succeeded")
-  const wait_ms = retries_after_ms[delivery.retries]
-  if (wait_ms === undefined) return finished(after, "failed")
-  return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
+  const waitMs = retriesAfterMs[delivery.retries]
+  if (waitMs === undefined) return finished(after, "failed")
+  return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + waitMs }
 }
 
 /** The delivery with its attempt moved to a later time. Nothing was sent. */
@@ -169,18 +169,18 @@ export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" 
 })
 
 /** The replays that count against the limit per day. `real_now` in milliseconds. */
-export const recentReplays = ({ replays }: KeptDelivery, real_now: number): ReadonlyArray<number> =>
-  replays.filter((replay) => replay > real_now - day_ms)
+export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
+  replays.filter((replay) => replay > realNow - dayMs)
 
 /** The delivery of an event that is replayed now, with a new retry schedule. */
-export const replayed = (delivery: KeptDelivery, at: number, real_now: number): KeptDelivery => ({
+export const replayed = (delivery: KeptDelivery, at: number, realNow: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   schedule_step: delivery.schedule_step + 1,
   status: "pending",
   next_attempt_at: at,
   retries: 0,
-  replays: [...recentReplays(delivery, real_now), real_now]
+  replays: [...recentReplays(delivery, realNow), realNow]
 })
 
 /** The delivery after its cancellation. No attempt follows. */
@@ -204,14 +204,14 @@ export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
   next_attempt_at: delivery.next_attempt_at === null ? null : fromMillis(delivery.next_attempt_at)
 })
 
-const body_characters = 26
+const bodyCharacters = 26
 
 /** The storage id of a delivery. Ids sort in the order of the events, also of test events. */
-export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
-  `${idPrefixOf(event_id)}${subscription_id}`
+export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
+  `${idPrefixOf(eventId)}${subscriptionId}`
 
 /** The common prefix of the storage ids of all deliveries of an event. */
-export const idPrefixOf = (event_id: string): string => `${event_id.slice(-body_characters)} `
+export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
 /** The stored record. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
@@ -240,7 +240,7 @@ const lanes = {
 type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
 
 /** An attempt in a sandbox that is overdue by more than this was jumped over by the clock. */
-const jumped_ms = 5 * minute_ms
+const jumpedMs = 5 * minuteMs
 
 /**
  * The next scheduled attempt of a delivery. Fresh events do not wait behind retries.
@@ -272,7 +272,7 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endp
   const { subscription_id } = delivery
   const oneByOne = laneFor(subscription_id, lanes.one_by_one)
   if (endpoint.environment === "sandbox" && job.lane?.name === oneByOne.name) return null
-  const lane = laneFor(subscription_id, laneOf(delivery, endpoint, now - jumped_ms))
+  const lane = laneFor(subscription_id, laneOf(delivery, endpoint, now - jumpedMs))
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
@@ -293,8 +293,8 @@ const partsOf = (job: ClaimedJob): NewJob => ({
  *
  * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
  */
-export const replayJob = (delivery: KeptDelivery, schedule_step: number | null, due_at: number): NewJob =>
-  jobOf({ ...delivery, next_attempt_at: due_at }, schedule_step, "manual", lanes.replays)
+export const replayJob = (delivery: KeptDelivery, scheduleStep: number | null, dueAt: number): NewJob =>
+  jobOf({ ...delivery, next_attempt_at: dueAt }, scheduleStep, "manual", lanes.replays)
 
 const jobOf = (
   { subscription_id, event_id, next_attempt_at, created_at }: KeptDelivery,
@@ -308,9 +308,9 @@ const jobOf = (
     { due_at: next_attempt_at ?? created_at, ordered: false, lane: laneFor(subscription_id, lane) }
   )
 
-const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
+const laneFor = (subscriptionId: SubscriptionId, lane: JobLane): JobLane => ({
   ...lane,
-  name: `${subscription_id} ${lane.name}`
+  name: `${subscriptionId} ${lane.name}`
 })
 
 /** The job that cancels the open deliveries of a subscription that was turned off at that time. */

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import { fromMillis, minute_ms, Timestamp, toMillis } from "../../wire/Timestamp.ts"
-import { type AttemptOutcome, shut_off_after_ms } from "./Delivery.ts"
+import { fromMillis, minuteMs, Timestamp, toMillis } from "../../wire/Timestamp.ts"
+import { type AttemptOutcome, shutOffAfterMs } from "./Delivery.ts"
 import type { KeptSubscription } from "./EventSubscription.ts"
 
 /** The health of a subscription, with the reason for it (api.md, Subscription health). */
@@ -75,10 +75,10 @@ export const attempted = (health: KeptHealth, outcome: AttemptOutcome): KeptHeal
 }
 
 /** An endpoint counts as hanging after this many hung attempts in a row. */
-const hangs_after = 3
+const hangsAfter = 3
 
 /** Whether an endpoint hangs, judged by its newest attempts. */
-export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangs_after
+export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangsAfter
 
 /** Since when an endpoint has been failing, given a failed attempt at `at`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
@@ -93,7 +93,7 @@ const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): 
 
 /** Whether to turn delivery off: an attempt failed, and none has succeeded for five days since the first failure. */
 export const isShutOff = (health: KeptHealth, at: number): boolean =>
-  health.failing_since !== null && at - health.failing_since >= shut_off_after_ms
+  health.failing_since !== null && at - health.failing_since >= shutOffAfterMs
 
 /** The health of an endpoint whose delivery is turned on again, without its earlier failures. */
 export const reset = (health: KeptHealth): KeptHealth => ({
@@ -103,14 +103,14 @@ export const reset = (health: KeptHealth): KeptHealth => ({
 })
 
 /** The tests that count against the limit per minute. `real_now` in milliseconds. */
-export const recentTests = (health: KeptHealth, real_now: number): ReadonlyArray<number> =>
-  health.tests.filter((test) => test > real_now - minute_ms)
+export const recentTests = (health: KeptHealth, realNow: number): ReadonlyArray<number> =>
+  health.tests.filter((test) => test > realNow - minuteMs)
 
 /** The health after a test was queued for delivery. */
-export const tested = (health: KeptHealth, real_now: number): KeptHealth => ({
+export const tested = (health: KeptHealth, realNow: number): KeptHealth => ({
   ...health,
   version: health.version + 1,
-  tests: [...recentTests(health, real_now), real_now]
+  tests: [...recentTests(health, realNow), realNow]
 })
 
 /** The health as the subscription's owner sees it. */
@@ -143,12 +143,12 @@ const stateOf = (
 }
 
 /** Why an attempt failed, judged by the status of the endpoint's answer. */
-const reasonOf = (response_status_code: number | null): string => {
-  if (response_status_code === null) return "The newest attempt got no HTTP answer."
-  const isSuccess = response_status_code >= 200 && response_status_code < 300
+const reasonOf = (responseStatusCode: number | null): string => {
+  if (responseStatusCode === null) return "The newest attempt got no HTTP answer."
+  const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300
   return isSuccess
-    ? `The newest attempt was answered with ${response_status_code}, but the complete answer did not arrive within 15 seconds.`
-    : `The newest attempt was answered with ${response_status_code}.`
+    ? `The newest attempt was answered with ${responseStatusCode}, but the complete answer did not arrive within 15 seconds.`
+    : `The newest attempt was answered with ${responseStatusCode}.`
 }
 
 /** The stored record. It keeps the subscription's `created_at`, so that updates do not move it in an index. */

@@ -5,7 +5,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId, type WorkspaceId } from "../../wire/Ids.ts"
-import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
+import { dayMs, fromMillis, minuteMs, Timestamp } from "../../wire/Timestamp.ts"
 
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({
@@ -27,11 +27,11 @@ export const EventSubscription = Schema.Struct({
 export type EventSubscription = typeof EventSubscription.Type
 
 /** At most this many active subscriptions in a workspace (api.md, Creating a subscription). */
-export const max_active = 10
+export const maxActive = 10
 /** How long an older secret keeps signing beside the new one (api.md, Secret rotation). */
-const overlap_ms = day_ms
+const overlapMs = dayMs
 /** An unfinished create or rotation is dropped after this time (api.md, Fixed limits). */
-export const unfinished_ms = 10 * minute_ms
+export const unfinishedMs = 10 * minuteMs
 
 /** A signing secret at rest. */
 export const KeptSecret = Schema.Struct({
@@ -71,22 +71,22 @@ export const kind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
   name: "subscription",
   schema: KeptSubscription,
   survives_reset: true,
-  sealed_texts: (workspace_id, record) => secretsIn(workspace_id, kind.value(record)),
+  sealed_texts: (workspaceId, record) => secretsIn(workspaceId, kind.value(record)),
   listing: (subscription) => ({
-    parent: subscription.status === "active" ? active_parent : null,
+    parent: subscription.status === "active" ? activeParent : null,
     status: subscription.status,
-    labels: isListed(subscription) ? [listed_label] : []
+    labels: isListed(subscription) ? [listedLabel] : []
   })
 })
 
 /** The purpose of the secrets of a subscription, which are sealed for it alone. */
-export const purposeOfSecrets = (workspace_id: WorkspaceId, id: SubscriptionId): string =>
-  `signing secret ${workspace_id} ${id}`
+export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
+  `signing secret ${workspaceId} ${id}`
 
-const secretsIn = (workspace_id: WorkspaceId, subscription: KeptSubscription): Kind.SealedTexts => {
+const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Kind.SealedTexts => {
   const { id, rotation, secrets, updated_at } = subscription
   return {
-    purpose: purposeOfSecrets(workspace_id, id),
+    purpose: purposeOfSecrets(workspaceId, id),
     texts: [...secrets, ...(rotation === null ? [] : [rotation])].map(({ sealed }) => sealed),
     resealed: (reseal) =>
       toStored(
@@ -148,13 +148,13 @@ export const withHangs = (subscription: KeptSubscription, hangs: boolean): KeptS
   change(subscription, { hangs }, subscription.updated_at)
 
 /** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
-export const max_secrets = 10
+export const maxSecrets = 10
 
 /** Finishes a rotation: its secret becomes the newest, and the older ones keep signing for their day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
   const older = validSecrets(subscription, at).map(
-    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlap_ms })
+    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlapMs })
   )
   const { sealed, key } = subscription.rotation
   const newest: KeptSecret = { sealed, expires_at: null, key }
@@ -204,12 +204,12 @@ export const viewOf = (
 const choosableTypes = new Set(choosable)
 
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. Ignores other types. */
-export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {
-  if (event_types.length === 0)
+export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields => {
+  if (eventTypes.length === 0)
     return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])
   const wrong = collector()
   const named = new Set<string>()
-  for (const [index, type] of event_types.entries()) {
+  for (const [index, type] of eventTypes.entries()) {
     if (typeof type !== "string") continue
     if (!choosableTypes.has(type)) {
       wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values: choosable }))
@@ -226,9 +226,9 @@ export const toStored = (subscription: KeptSubscription): StoredRecord => {
 }
 
 /** The parent of active subscriptions, so that they can be listed without reading the others. */
-export const active_parent = "active"
+export const activeParent = "active"
 
 /** The status label of subscriptions that their owner sees. */
-export const listed_label = "listed"
+export const listedLabel = "listed"
 
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"

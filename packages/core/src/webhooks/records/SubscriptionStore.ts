@@ -28,10 +28,10 @@ export const loadSubscription = (storage: StorageService, workspace_id: Workspac
 /** Reads a subscription that its owner can see, or fails with `not_found`. */
 export const findSubscription = Effect.fnUntraced(function* (
   storage: StorageService,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   id: string
 ) {
-  const subscription = yield* loadSubscription(storage, workspace_id, id)
+  const subscription = yield* loadSubscription(storage, workspaceId, id)
   if (subscription === null || subscription.status === "dropped") return yield* ApiError.make("not_found")
   return subscription
 })
@@ -50,13 +50,13 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
     const page: RecordPage = yield* storage.page({
       workspace_id,
       kind: EventSubscription.kind.name,
-      parent: EventSubscription.active_parent,
+      parent: EventSubscription.activeParent,
       order: "oldest",
       after,
-      limit: EventSubscription.max_active
+      limit: EventSubscription.maxActive
     })
     active.push(...page.records.map(EventSubscription.kind.value))
-    after = active.length < EventSubscription.max_active ? page.next : null
+    after = active.length < EventSubscription.maxActive ? page.next : null
   } while (after !== null)
   return active
 })
@@ -71,14 +71,14 @@ export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, i
 export const loadDelivery = (
   storage: StorageService,
   workspace_id: WorkspaceId,
-  subscription_id: SubscriptionId,
-  event_id: string
+  subscriptionId: SubscriptionId,
+  eventId: string
 ) =>
   Effect.map(
-    storage.get({ workspace_id, kind: Delivery.kind.name, id: Delivery.idOf(subscription_id, event_id) }),
+    storage.get({ workspace_id, kind: Delivery.kind.name, id: Delivery.idOf(subscriptionId, eventId) }),
     (stored): Delivery.KeptDelivery | null => {
       const delivery = Option.isNone(stored) ? null : Delivery.kind.value(stored.value)
-      return delivery?.event_id === event_id ? delivery : null
+      return delivery?.event_id === eventId ? delivery : null
     }
   )
 
@@ -86,22 +86,22 @@ export const loadDelivery = (
 export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   id: SubscriptionId
 ) {
   return yield* seal.seal(
-    EventSubscription.purposeOfSecrets(workspace_id, id),
-    Signature.makeSecret(yield* random.randomBytes(Signature.secret_bytes))
+    EventSubscription.purposeOfSecrets(workspaceId, id),
+    Signature.makeSecret(yield* random.randomBytes(Signature.secretBytes))
   )
 })
 
 /** Opens the newest secret, to show it once. If it cannot be opened, the seal keys in the settings are wrong. */
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   { id, secrets }: EventSubscription.KeptSubscription
 ) {
-  const secret = yield* seal.open(EventSubscription.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
+  const secret = yield* seal.open(EventSubscription.purposeOfSecrets(workspaceId, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })
 
@@ -114,12 +114,12 @@ export const noneOpened = (): OpenedSecrets => new BoundedMap(10_000)
 /** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
 export const openSecrets = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   subscription: EventSubscription.KeptSubscription,
   at: number,
   opened: OpenedSecrets
 ) {
-  const purpose = EventSubscription.purposeOfSecrets(workspace_id, subscription.id)
+  const purpose = EventSubscription.purposeOfSecrets(workspaceId, subscription.id)
   const secrets: Array<string> = []
   for (const { sealed } of EventSubscription.validSecrets(subscription, at)) {
     const name = `${purpose} ${sealed}`

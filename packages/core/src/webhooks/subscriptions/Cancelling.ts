@@ -14,7 +14,7 @@ const batch = 100
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
-  subscription_id: SubscriptionId,
+  subscriptionId: SubscriptionId,
   at: number,
   created_before?: number
 ) {
@@ -26,7 +26,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
         {
           workspace_id,
           kind: Delivery.kind.name,
-          parent: subscription_id,
+          parent: subscriptionId,
           status: "open",
           order: "oldest",
           after,

@@ -13,7 +13,7 @@ import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { default_limit } from "../../wire/Pagination.ts"
+import { defaultLimit } from "../../wire/Pagination.ts"
 import { cancelJob } from "../records/Delivery.ts"
 import * as EndpointHealth from "../records/EndpointHealth.ts"
 import * as Subscription from "../records/EventSubscription.ts"
@@ -119,13 +119,13 @@ const makeList = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (call: Call, input: ListInput) {
     const { workspace, now } = call.moment
-    const { limit = default_limit, cursor } = input
+    const { limit = defaultLimit, cursor } = input
     const scope = { list: "event_subscriptions", workspace_id: workspace.id }
     const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({
       workspace_id: workspace.id,
       kind: Subscription.kind.name,
-      labels: [Subscription.listed_label],
+      labels: [Subscription.listedLabel],
       order: "newest",
       after,
       limit
@@ -140,8 +140,8 @@ const makeList = Effect.gen(function* () {
 })
 
 /** Finds a subscription that can be changed. An unfinished one counts as not found. */
-const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, id: string) {
-  const subscription = yield* findSubscription(storage, workspace_id, id)
+const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, id: string) {
+  const subscription = yield* findSubscription(storage, workspaceId, id)
   return subscription.status === "unfinished" ? yield* ApiError.make("not_found") : subscription
 })
 

@@ -19,13 +19,13 @@ export interface Recipients {
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
 /** Reads the subscriptions that receive a workspace's events now. */
-export const load = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
+export const load = Effect.fnUntraced(function* (storage: StorageService, workspaceId: WorkspaceId) {
   // Read the version first. If the subscriptions change while they are read, the version is already outdated.
-  const version = yield* newest(storage, workspace_id)
-  const active = yield* activeSubscriptions(storage, workspace_id)
+  const version = yield* newest(storage, workspaceId)
+  const active = yield* activeSubscriptions(storage, workspaceId)
   const recipients: Recipients = {
     subscriptions: active.filter(receives),
-    seen: { kind: kind.name, id: workspace_id, version }
+    seen: { kind: kind.name, id: workspaceId, version }
   }
   return recipients
 })
@@ -33,11 +33,11 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
 /** The record that every change of a subscription also writes. It invalidates every cache of the recipients. */
 export const nextVersion = (
   storage: StorageService,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   at: number
 ): Effect.Effect<Change.StoredRecord, StorageUnavailable> =>
-  Effect.map(newest(storage, workspace_id), (version) =>
-    kind.record({}, { id: workspace_id, version: version + 1, created_at: at, updated_at: at })
+  Effect.map(newest(storage, workspaceId), (version) =>
+    kind.record({}, { id: workspaceId, version: version + 1, created_at: at, updated_at: at })
   )
 
 /** Whether a change already writes the recipients' version. */

@@ -29,13 +29,13 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
 
 const restart = Effect.fnUntraced(function* (
   storage: StorageService,
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   id: string,
   at: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
-  const subscription = yield* loadSubscription(storage, workspace_id, id)
+  const subscription = yield* loadSubscription(storage, workspaceId, id)
   if (subscription === null) return
   const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
-  yield* commit(storage, Change.make(workspace_id, { writes, expects }))
+  yield* commit(storage, Change.make(workspaceId, { writes, expects }))
 })

@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
-    if (Subscription.validSecrets(subscription, now).length >= Subscription.max_secrets)
+    if (Subscription.validSecrets(subscription, now).length >= Subscription.maxSecrets)
       return yield* Refusals.tooManySecrets
     const { begun, beginning } =
       open === null ? yield* begin(call, subscription, known) : { begun: subscription, beginning: known }
@@ -61,7 +61,7 @@ const makeBegin = Effect.gen(function* () {
   ) {
     const { workspace, now } = call.moment
     const { id } = subscription
-    const until = now + Subscription.unfinished_ms
+    const until = now + Subscription.unfinishedMs
     const sealed = yield* SubscriptionStore.makeSecret(random, seal, workspace.id, id)
     const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })

@@ -78,7 +78,7 @@ const makeBegin = Effect.gen(function* () {
       sealed: yield* makeSecret(random, seal, workspace.id, id),
       at: now
     })
-    const until = now + Subscription.unfinished_ms
+    const until = now + Subscription.unfinishedMs
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
     yield* commitAt({ storage, workspaces }, call.moment, {
       writes: [Subscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
@@ -91,21 +91,21 @@ const makeBegin = Effect.gen(function* () {
 /** The answer that shows a subscription's secret. */
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  workspace_id: WorkspaceId,
+  workspaceId: WorkspaceId,
   subscription: Subscription.KeptSubscription,
   now: number
 ) {
-  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspace_id, subscription), now))
+  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspaceId, subscription), now))
 })
 
-const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
-  const active = yield* activeSubscriptions(storage, workspace_id)
-  if (active.length >= Subscription.max_active) return yield* Refusals.capReached
+const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId) {
+  const active = yield* activeSubscriptions(storage, workspaceId)
+  if (active.length >= Subscription.maxActive) return yield* Refusals.capReached
 })
 
 /** Reserves a place among the active subscriptions. If two calls compete, one conflicts and counts again. */
-const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
-  const taken = yield* Recipients.nextVersion(storage, workspace_id, at)
-  yield* checkCap(storage, workspace_id)
+const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, at: number) {
+  const taken = yield* Recipients.nextVersion(storage, workspaceId, at)
+  yield* checkCap(storage, workspaceId)
   return taken
 })

@@ -8,7 +8,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
     : Effect.andThen(
-        Effect.logWarning(`A call needs webhooks, but this program does not send any. ${webhooks_option}`),
+        Effect.logWarning(`A call needs webhooks, but this program does not send any. ${webhooksOption}`),
         ApiError.make("conflict", {
           message: "This service sends no webhooks. Read its events from the feed instead.",
           retry_action: "none"
@@ -16,8 +16,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
       )
 
 /** The option that an embedder must pass to send webhooks. */
-export const webhooks_option =
-  "Pass the option webhooks to embed, such as NodeWebhookSender.layer() of @quotewire/http."
+export const webhooksOption = "Pass the option webhooks to embed, such as NodeWebhookSender.layer() of @quotewire/http."
 
 /** A create or rotation that is retried after its ten minutes are over. */
 export const tooLate = Effect.fail(
@@ -38,7 +37,7 @@ export const otherInput = Effect.fail(
 /** Too many active subscriptions. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
-    message: `You have ${Subscription.max_active} active subscriptions, the maximum; disable one first.`,
+    message: `You have ${Subscription.maxActive} active subscriptions, the maximum; disable one first.`,
     retry_action: "none"
   })
 )
@@ -51,7 +50,7 @@ export const rotating = Effect.fail(
 /** Too many older secrets still sign. */
 export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
-    message: `${Subscription.max_secrets} secrets sign already, the maximum; the oldest stops within a day.`,
+    message: `${Subscription.maxSecrets} secrets sign already, the maximum; the oldest stops within a day.`,
     retry_action: "wait"
   })
 )

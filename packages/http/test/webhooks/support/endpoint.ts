@@ -74,7 +74,7 @@ export const start = (
       const open = new Set<Net.Socket>()
       let all = 0
       let most = 0
-      let received_bytes = 0
+      let receivedBytes = 0
       const serve = (socket: Net.Socket) => {
         socket.on("error", () => socket.destroy())
         listen(socket, (request) => {
@@ -88,7 +88,7 @@ export const start = (
         most = Math.max(most, open.size)
         socket.on("error", () => socket.destroy())
         socket.on("close", () => {
-          received_bytes += socket.bytesRead
+          receivedBytes += socket.bytesRead
           open.delete(socket)
         })
       }
@@ -98,7 +98,7 @@ export const start = (
       server.listen(options.port ?? 0, options.host ?? "127.0.0.1", () => {
         const bound = server.address()
         if (bound === null || typeof bound === "string") return resume(Effect.die("bound to no port"))
-        const received = () => Array.from(open).reduce((sum, socket) => sum + socket.bytesRead, received_bytes)
+        const received = () => Array.from(open).reduce((sum, socket) => sum + socket.bytesRead, receivedBytes)
         const close = () => {
           server.close()
           for (const socket of open) socket.destroy()

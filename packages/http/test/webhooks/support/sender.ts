@@ -28,11 +28,11 @@ export const request = (url: string, deadline_ms = 10_000): WebhookSender.Webhoo
 export const outcome = ({ response_status_code, failure }: WebhookSender.SendOutcome) => [response_status_code, failure]
 
 /** Sends to an endpoint that follows a script, on a sender of its own. */
-export const sendTo = (script: Endpoint.Script, deadline_ms?: number) =>
+export const sendTo = (script: Endpoint.Script, deadlineMs?: number) =>
   Effect.gen(function* () {
     const endpoint = yield* Endpoint.start(script)
     const sender = yield* make()
-    const sent = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/hook`, deadline_ms))
+    const sent = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/hook`, deadlineMs))
     return { endpoint, sender, sent: outcome(sent) }
   })
 

@@ -1,7 +1,7 @@
 import { count, words } from "../../answers/phrases.ts"
 import { drawCover } from "./drawCover.ts"
 import { type DrawContext, drawQuote, part, texts } from "./drawQuote.ts"
-import { type Child, element, isolated, list, longest_name, moment } from "./elements.ts"
+import { type Child, element, isolated, list, longestName, moment } from "./elements.ts"
 import type { Quote, QuoteRequest, Result } from "./Result.ts"
 import * as Shared from "./Shared.ts"
 
@@ -82,7 +82,7 @@ const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undef
 const withoutQuote = ({ carriers }: QuoteRequest): ReadonlyArray<ReadonlyArray<Child>> =>
   carriers
     .filter(({ outcome }) => outcome !== "quoted")
-    .map((result) => [element("strong", "", isolated(result.carrier.name, longest_name)), " ", ...whyNot(result)])
+    .map((result) => [element("strong", "", isolated(result.carrier.name, longestName)), " ", ...whyNot(result)])
 
 const whyNot = ({
   message,

@@ -1,5 +1,5 @@
 import { dollars } from "../../answers/phrases.ts"
-import { type Child, element, isolated, longest_name, sentence } from "./elements.ts"
+import { type Child, element, isolated, longestName, sentence } from "./elements.ts"
 import { type Cover, coverKey, type Subject } from "./Shared.ts"
 
 /** The covers that `isShown` accepts, by subject. Subjects without any are left out. */
@@ -10,10 +10,10 @@ export const drawCover = (
   subjects.flatMap((subject) => {
     const covers = subject.coverages.filter((cover) => isShown(coverKey(subject, cover)))
     if (covers.length === 0) return []
-    const name = subject.label === null ? sentence(subject.kind) : isolated(subject.label, longest_name)
+    const name = subject.label === null ? sentence(subject.kind) : isolated(subject.label, longestName)
     return [
       element("h4", "", name),
-      amounts(covers.map((cover) => [isolated(sentence(cover.code), longest_name), extentOf(cover)]))
+      amounts(covers.map((cover) => [isolated(sentence(cover.code), longestName), extentOf(cover)]))
     ]
   })
 

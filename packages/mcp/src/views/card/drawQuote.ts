@@ -1,7 +1,7 @@
 import * as Dollars from "../../answers/Dollars.ts"
 import { count, dollars, words } from "../../answers/phrases.ts"
 import { amounts, drawCover } from "./drawCover.ts"
-import { type Child, element, isolated, list, longest_name, moment, sentence } from "./elements.ts"
+import { type Child, element, isolated, list, longestName, moment, sentence } from "./elements.ts"
 import type { Quote } from "./Result.ts"
 import type { Shared } from "./Shared.ts"
 
@@ -26,8 +26,8 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
     element(
       "header",
       "",
-      element("h2", "", isolated(carrier.name, longest_name)),
-      ...(product === null ? [] : [element("p", "minor", isolated(product, longest_name))])
+      element("h2", "", isolated(carrier.name, longestName)),
+      ...(product === null ? [] : [element("p", "minor", isolated(product, longestName))])
     ),
     element(
       "div",
@@ -85,7 +85,7 @@ const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: DrawConte
   const included =
     premium_includes_fees === true ? "The price includes them." : "It is unknown whether the price includes them."
   return [
-    amounts(fees.map(({ amount, code }) => [isolated(sentence(code), longest_name), dollars(amount)])),
+    amounts(fees.map(({ amount, code }) => [isolated(sentence(code), longestName), dollars(amount)])),
     element("p", "minor", included)
   ]
 }
@@ -127,7 +127,7 @@ const onwardOf = ({ next_actions, source }: Quote, { openLink }: DrawContext): R
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""
   const address = element("p", "minor", "To continue, open ", isolated(url))
   if (protocol !== "https:") return protocol === "http:" ? [address] : []
-  const button = element("button", "", "Continue at ", isolated(source.carrier.name, longest_name))
+  const button = element("button", "", "Continue at ", isolated(source.carrier.name, longestName))
   button.type = "button"
   button.addEventListener("click", async () => {
     if (!(await openLink(url))) button.replaceWith(address)

@@ -23,7 +23,7 @@ export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child
 const longest = 600
 
 /** The longest name to show, in characters. */
-export const longest_name = 80
+export const longestName = 80
 
 /**
  * Text from outside the page, such as a carrier's: truncated, and isolated so that it cannot change the direction of
