@@ -13,9 +13,9 @@ const { handle } = await quotewire.run(Http.handler<Quotewire.Services | Storage
 const server = createServer((request, response) => handle(request, response))
 await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
 const address = server.address()
-const baseUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+const base_url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
 
-const client = connect({ base_url: baseUrl, key })
+const client = connect({ base_url, key })
 const { id } = await client.start_quote_request({
   line: "renters",
   request_key: "first",

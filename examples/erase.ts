@@ -6,9 +6,9 @@ const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 const client = quotewire.client(key)
 
-const consentReceiptId = "receipt-0001"
+const consent_receipt_id = "receipt-0001"
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
-const start = { line: "renters", consent_receipt_id: consentReceiptId, application } as const
+const start = { line: "renters", consent_receipt_id, application } as const
 const { id: quote_request_id } = await client.start_quote_request({ ...start, request_key: "first" })
 await client.start_quote_request({ ...start, request_key: "second" })
 
@@ -17,7 +17,7 @@ const found = await quotewire.erase({ quote_request_id }, { dry_run: true })
 console.log("to erase:", found.to_erase)
 
 // With the receipt, everything that was started with it is erased.
-const target = { consent_receipt_id: consentReceiptId, organization_id, environment: "sandbox" } as const
+const target = { consent_receipt_id, organization_id, environment: "sandbox" } as const
 const { erased, requests } = await quotewire.erase(target, { by: "ticket 4711" })
 console.log("erased:", erased)
 for (const { outcome, ended } of requests) console.log(outcome, ended ? "while in progress" : "after its end")

@@ -57,7 +57,7 @@ export const bicycle = defineLine({
   codes: {
     coverage_codes: ["theft", "deductible"],
     subject_kinds: ["bicycle"],
-    billing_cycles: SharedFacts.billingCycles,
+    billing_cycles: SharedFacts.billing_cycles,
     fee_codes: ["policy_fee"]
   }
 })

@@ -4,8 +4,8 @@ import { mcp } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import express from "express"
 
-const baseUrl = "https://shop.example/insurance"
-const quotewire = embed({ storage: MemoryStorage.layer, public_url: baseUrl })
+const base_url = "https://shop.example/insurance"
+const quotewire = embed({ storage: MemoryStorage.layer, public_url: base_url })
 const { id: organization_id } = await quotewire.createOrganization("Shop")
 
 const oauth: OAuthOptions = {
@@ -20,7 +20,7 @@ const app = express()
 app.use("/insurance", nodeHandler(quotewire, { mcp, oauth }))
 
 // Some agent programs look at the root of the address first.
-const { metadata, path } = protectedResource({ oauth, base_url: baseUrl })
+const { metadata, path } = protectedResource({ oauth, base_url })
 app.get(path, (_request, response) => void response.set("Access-Control-Allow-Origin", "*").json(metadata))
 
 const server = app.listen(process.env.PORT ?? 0)

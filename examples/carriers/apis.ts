@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 /** The most quotes that an API keeps. */
-const maxKept = 10_000
+const max_kept = 10_000
 
 /** Numbers for the keys of callers: a repeat gets the number of the first. Null if there is no room. */
 const makeNumbers = (prefix: string) => {
@@ -32,7 +32,7 @@ const makeNumbers = (prefix: string) => {
   return (key: string): { readonly number: string; readonly isNew: boolean } | null => {
     const known = numbers.get(key)
     if (known !== undefined) return { number: known, isNew: false }
-    if (numbers.size >= maxKept) return null
+    if (numbers.size >= max_kept) return null
     const number = `${prefix}-${numbers.size + 1}`
     numbers.set(key, number)
     return { number, isNew: true }

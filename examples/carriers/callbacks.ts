@@ -40,7 +40,7 @@ const isSigned = (secret: string, raw: Uint8Array, signature: unknown): boolean 
 /** A carrier that takes an application, and calls back with its decision under its own number. */
 export const callbacks = (
   base_url: string,
-  callbackSecret: string,
+  callback_secret: string,
   terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}
 ) =>
   defineCarrier({
@@ -61,7 +61,7 @@ export const callbacks = (
       return Reply.pending(application_number)
     },
     callback: ({ raw, text, headers }) => {
-      if (!isSigned(callbackSecret, raw, headers["x-signature"])) return null
+      if (!isSigned(callback_secret, raw, headers["x-signature"])) return null
       const known = Option.getOrNull(readNumber(text))
       if (known === null) return null
       const reply = Option.match(readDecision(text), {

@@ -5,12 +5,12 @@ import { xml } from "./xml.ts"
 import { xmlPolls } from "./xml-polls.ts"
 
 /** Where `npx node examples/carriers/server.ts` listens. */
-const baseUrl = "http://localhost:8799"
+const base_url = "http://localhost:8799"
 /** The carrier to practise on takes any. */
 const values = { client_id: "practice", client_secret: "practice" }
 
 export default defineConfig({
-  carriers: [jsonPolls(baseUrl), xml(baseUrl), callbacks(baseUrl, "practice"), xmlPolls(baseUrl)],
+  carriers: [jsonPolls(base_url), xml(base_url), callbacks(base_url, "practice"), xmlPolls(base_url)],
   sandbox_connections: { "naic:10001": values, "naic:10002": values, "naic:10003": values, "naic:10004": values },
   fictional_carriers: false
 })

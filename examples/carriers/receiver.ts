@@ -1,7 +1,7 @@
 import { createServer } from "node:http"
 import { ApiError, type Embedded } from "@quotewire/core"
 
-const maxBodyBytes = 64 * 1_024
+const max_body_bytes = 64 * 1_024
 
 /** Receives `POST /carriers/{id}/callbacks` for an embedded service. The HTTP host of `quotewire serve` has this route. */
 export const receiveCallbacks = async (quotewire: Embedded) => {
@@ -11,7 +11,7 @@ export const receiveCallbacks = async (quotewire: Embedded) => {
     let size = 0
     for await (const part of request) {
       size += part.length
-      if (size > maxBodyBytes) return response.writeHead(413).end()
+      if (size > max_body_bytes) return response.writeHead(413).end()
       parts.push(part)
     }
     if (id === undefined || request.method !== "POST") return response.writeHead(404).end()
@@ -29,7 +29,7 @@ export const receiveCallbacks = async (quotewire: Embedded) => {
   const address = server.address()
   if (address === null || typeof address === "string") throw new Error("The server has no port.")
   return {
-    urlFor: (carrierId: string) => `http://localhost:${address.port}/carriers/${carrierId}/callbacks`,
+    urlFor: (carrier_id: string) => `http://localhost:${address.port}/carriers/${carrier_id}/callbacks`,
     close: async () => {
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))

@@ -37,38 +37,38 @@ export interface PracticeCarrier {
 const byTimer: NonNullable<PracticeOptions["wait"]> = (millis, signal) =>
   timer(millis, undefined, { ref: false, ...(signal !== undefined && { signal }) })
 
-const maxBodyBytes = 64 * 1_024
+const max_body_bytes = 64 * 1_024
 /** How many requests the log holds. */
-const maxLog = 1_000
-const callbackAfterMs = 500
+const max_log = 1_000
+const callback_after_ms = 500
 /** A callback is sent again until it is taken, at most this often. */
-const callbackTries = 10
-const callbackPauseMs = 5_000
+const callback_tries = 10
+const callback_pause_ms = 5_000
 
 const read = async (request: IncomingMessage): Promise<string> => {
   const parts: Array<Buffer> = []
   let size = 0
   for await (const part of request) {
     size += part.length
-    if (size > maxBodyBytes) throw new Error("The body is too large.")
+    if (size > max_body_bytes) throw new Error("The body is too large.")
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
 }
 
-const maxTokens = 1_000
+const max_tokens = 1_000
 
 /** Gives out tokens for client credentials, any of them, and knows how often each token may still be used. */
 const makeTokens = () => {
   const uses = new Map<string, number>()
   let count = 0
   return {
-    grant: ({ body, headers }: Asked, usesLeft: number): Answer => {
+    grant: ({ body, headers }: Asked, uses_left: number): Answer => {
       const isRight = body.includes("grant_type=client_credentials") && headers.authorization?.startsWith("Basic ")
-      if (isRight !== true || uses.size >= maxTokens) return { status: 401, body: { error: "invalid_client" } }
+      if (isRight !== true || uses.size >= max_tokens) return { status: 401, body: { error: "invalid_client" } }
       count += 1
       const access_token = `token-${count}`
-      uses.set(access_token, usesLeft)
+      uses.set(access_token, uses_left)
       return { status: 200, body: { access_token, token_type: "Bearer", expires_in: 3_600 } }
     },
     use: ({ headers: { authorization = "" } }: Asked): boolean => {
@@ -119,14 +119,14 @@ const makeCallbacks = (
     sendTo: (to: string | null) => {
       url = to
     },
-    send: async (decision: unknown, afterMs: number, times: number) => {
-      await wait(afterMs)
+    send: async (decision: unknown, after_ms: number, times: number) => {
+      await wait(after_ms)
       const body = JSON.stringify(decision)
       for (let time = 0; time < times; time++) {
-        for (let nth = 1; nth <= callbackTries && url !== null; nth++) {
+        for (let nth = 1; nth <= callback_tries && url !== null; nth++) {
           const status = await post(body)
           if (status > 0 && status < 500) break
-          await wait(callbackPauseMs)
+          await wait(callback_pause_ms)
         }
       }
     }
@@ -139,7 +139,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
   const log: Array<string> = []
   const note = (line: string) => {
     log.push(line)
-    if (log.length > maxLog) log.shift()
+    if (log.length > max_log) log.shift()
   }
   const weather = makeWeather()
   const tokens = makeTokens()
@@ -180,7 +180,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
     const isTwice = weather.is("twice") && path !== "/token" && !path.startsWith("/weather/")
     send(response, answer, isTwice)
     if (answer.later !== undefined) {
-      void callbacks.send(answer.later, callbackAfterMs + weather.answerMs(), isTwice ? 2 : 1)
+      void callbacks.send(answer.later, callback_after_ms + weather.answerMs(), isTwice ? 2 : 1)
     }
   })
   await new Promise<void>((listening) => server.listen(port, "localhost", listening))
@@ -202,10 +202,10 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
 
 if (import.meta.main) {
   // Where `quotewire dev` takes the callbacks of callbacks.ts.
-  const callbackUrl = process.argv[2] ?? "http://127.0.0.1:8787/carriers/naic:10003/callbacks"
+  const callback_url = process.argv[2] ?? "http://127.0.0.1:8787/carriers/naic:10003/callbacks"
   const carrier = await startCarrier({ port: 8_799, callback_secret: "practice" })
-  carrier.callBackTo(callbackUrl)
-  console.log(`The carrier listens at ${carrier.url}, and calls back to ${callbackUrl}. Its weathers:`)
+  carrier.callBackTo(callback_url)
+  console.log(`The carrier listens at ${carrier.url}, and calls back to ${callback_url}. Its weathers:`)
   for (const [name, meaning] of Object.entries(weathers)) {
     console.log(`  curl -X PUT ${carrier.url}/weather/${name}`.padEnd(60), meaning)
   }

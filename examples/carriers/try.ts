@@ -7,10 +7,10 @@ import { startCarrier } from "./server.ts"
 import { xml } from "./xml.ts"
 import { xmlPolls } from "./xml-polls.ts"
 
-const callbackSecret = "a secret that both sides know"
-const carrier = await startCarrier({ callback_secret: callbackSecret })
+const callback_secret = "a secret that both sides know"
+const carrier = await startCarrier({ callback_secret })
 const { url } = carrier
-const carriers = [jsonPolls(url), xml(url), callbacks(url, callbackSecret), xmlPolls(url)]
+const carriers = [jsonPolls(url), xml(url), callbacks(url, callback_secret), xmlPolls(url)]
 
 const quotewire = embed({
   storage: MemoryStorage.layer,

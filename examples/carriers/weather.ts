@@ -20,10 +20,10 @@ export const weathers = {
 
 export type Weather = keyof typeof weathers
 
-const retryAfterSeconds = 2
-const hugeBytes = 10_000_000
-const slowMs = 3_000
-const lateMs = 600_000
+const retry_after_seconds = 2
+const huge_bytes = 10_000_000
+const slow_ms = 3_000
+const late_ms = 600_000
 
 /** Makes the weather of a carrier. It begins fair. */
 export const makeWeather = () => {
@@ -46,7 +46,7 @@ export const makeWeather = () => {
   const spoiledAnswer = ({ headers }: Asked): Answer | null => {
     switch (weather) {
       case "busy":
-        return spoilNext({ status: 429, headers: { "retry-after": `${retryAfterSeconds}` } })
+        return spoilNext({ status: 429, headers: { "retry-after": `${retry_after_seconds}` } })
       case "burst":
         return spoilNext({ status: 503 })
       case "maintenance":
@@ -56,9 +56,9 @@ export const makeWeather = () => {
       case "changed":
         return { status: 200, body: { quote: { number: 17, state: "OPEN" } } }
       case "huge":
-        return { status: 200, body: Buffer.alloc(hugeBytes, " ") }
+        return { status: 200, body: Buffer.alloc(huge_bytes, " ") }
       case "bomb":
-        return { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(hugeBytes, " ")) }
+        return { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(huge_bytes, " ")) }
       case "redirect":
         return { status: 302, headers: { location: `http://${headers.host}/private` } }
       default:
@@ -71,6 +71,6 @@ export const makeWeather = () => {
     is: (...some: ReadonlyArray<Weather>) => some.includes(weather),
     spoiledAnswer,
     /** How long an answer takes. */
-    answerMs: () => (weather === "slow" ? slowMs : weather === "late" ? lateMs : 0)
+    answerMs: () => (weather === "slow" ? slow_ms : weather === "late" ? late_ms : 0)
   }
 }

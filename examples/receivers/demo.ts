@@ -21,9 +21,9 @@ const inbox = makeInbox({
 })
 const receiver = await serveNode(inbox, 0)
 
-const eventTypes = ["quote_request.completed", "quote.created", "quote.expired"]
+const event_types = ["quote_request.completed", "quote.created", "quote.expired"]
 const { id, signing_secret } = await client.create_event_subscription(
-  { url: receiver.url, event_types: eventTypes },
+  { url: receiver.url, event_types },
   { idempotency_key: "the-subscription" }
 )
 secrets = signing_secret === null ? [] : [signing_secret]

@@ -1,9 +1,9 @@
 import type { Current, Inbox, Resource, WebhookEvent } from "./inbox.ts"
 
 /** Reads resources and the feed over HTTP. */
-export const serviceAt = (baseUrl: string, key: string) => {
+export const serviceAt = (base_url: string, key: string) => {
   const get = (path: string) =>
-    fetch(baseUrl + path, {
+    fetch(base_url + path, {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(10_000)
     })

@@ -48,7 +48,8 @@ export const policyFacts = {
 }
 
 /** The billing cycles that quotes of all lines use. */
-export const billingCycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
+// biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
+export const billing_cycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
 
 /** How far ahead a policy can start, in days. */
 const maxDaysAhead = 60

@@ -1,7 +1,7 @@
 import { type Subject, subject } from "../Application.ts"
 import { defineLine } from "../defineLine.ts"
 import * as State from "../State.ts"
-import { billingCycles } from "../sharedFacts.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
@@ -61,7 +61,7 @@ export const personalAuto = defineLine({
       "rideshare"
     ],
     subject_kinds: ["vehicle"],
-    billing_cycles: billingCycles,
+    billing_cycles,
     fee_codes: [
       "policy_fee",
       "installment_fee",

@@ -1,6 +1,6 @@
 import { type Subject, subject } from "../Application.ts"
 import { defineLine } from "../defineLine.ts"
-import { billingCycles } from "../sharedFacts.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
@@ -47,7 +47,7 @@ export const pet = defineLine({
       "hereditary_conditions"
     ],
     subject_kinds: ["pet"],
-    billing_cycles: billingCycles,
+    billing_cycles,
     fee_codes: ["policy_fee", "installment_fee", "enrollment_fee", "broker_fee", "electronic_payment_fee"]
   }
 })

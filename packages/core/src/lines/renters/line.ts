@@ -1,6 +1,6 @@
 import { type Subject, subject } from "../Application.ts"
 import { defineLine } from "../defineLine.ts"
-import { billingCycles } from "../sharedFacts.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
@@ -55,7 +55,7 @@ export const renters = defineLine({
       "earthquake"
     ],
     subject_kinds: ["dwelling"],
-    billing_cycles: billingCycles,
+    billing_cycles,
     fee_codes: ["policy_fee", "installment_fee", "inspection_fee", "broker_fee", "electronic_payment_fee"]
   }
 })
