@@ -194,13 +194,20 @@ describe("quotewire cells", () => {
       yield* Effect.promise(() =>
         statements(url, "drop schema cell_three cascade", "create schema cell_three", "create table cell_three.lane ()")
       )
-      const migrated = yield* runInProcess(["migrate"], env)
-      assert.strictEqual(migrated.how, "failed")
+      const status = yield* runInProcess(["migrate", "--status"], env)
       assert.match(
-        migrated.out,
-        /^one {2}The schema is up to date\.\ntwo {2}The schema is up to date\.\nthree {2}The schema cell_three /
+        status.out,
+        /^one {2}Up to date, at migration 1\.\ntwo {2}Up to date, at migration 1\.\nthree {2}At migration 0 of 1\. Pending: begin\.$/
       )
-      assert.strictEqual(migrated.err, "quotewire: 1 of 3 cells could not be migrated.")
+      for (const flags of [["--dry-run"], []]) {
+        const migrated = yield* runInProcess(["migrate", ...flags], env)
+        assert.strictEqual(migrated.how, "failed")
+        assert.match(
+          migrated.out,
+          /^one {2}The schema is up to date\.\ntwo {2}The schema is up to date\.\nthree {2}The schema cell_three /
+        )
+        assert.strictEqual(migrated.err, "quotewire: 1 of 3 cells could not be migrated.")
+      }
       const checked = yield* runInProcess(["cells", "check"], env)
       assert.strictEqual(checked.how, "failed")
       assert.match(checked.out, /^one .*Ready\.\ntwo .*Ready\.\nthree {2}not added .*migration 0/)

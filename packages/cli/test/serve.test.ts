@@ -297,6 +297,28 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
+  it.live("shows what is pending and tries it, without a change", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(emptyDatabase)
+      const said = (...flags: ReadonlyArray<string>) =>
+        Effect.map(run(["migrate", ...flags], env), ({ code, stdout }) => [code, stdout])
+      const pending = yield* printed(["migrate", "--status"], env)
+      assert.deepStrictEqual([pending.found, pending.excludes_older], [0, false])
+      assert.deepStrictEqual(yield* said("--status"), [0, "At migration 0 of 1. Pending: begin.\n"])
+      assert.deepStrictEqual(yield* printed(["migrate", "--dry-run"], env), {
+        migrations: pending.pending,
+        dry_run: true
+      })
+      assert.deepStrictEqual(yield* said("--dry-run"), [0, "Would run begin.\n"])
+      assert.deepStrictEqual(yield* said(), [0, "Ran begin.\n"])
+      assert.deepStrictEqual(yield* said("--status"), [0, "Up to date, at migration 1.\n"])
+      assert.deepStrictEqual(yield* said("--dry-run"), [0, "The schema is up to date.\n"])
+      const both = yield* run(["migrate", "--status", "--dry-run"], env)
+      assert.strictEqual(both.code, 2)
+      assert.match(both.stderr, /^quotewire: Use either --status or --dry-run, not both\./)
+    })
+  )
+
   it.live("runs each migration once, even if many processes run it at once", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)

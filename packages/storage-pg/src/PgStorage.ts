@@ -6,7 +6,7 @@ import { lostAtStart, markOf, type Opened, type Options, open } from "./opening/
 
 export { DatabaseRefused, type RefusalReason } from "./connection/DatabaseRefused.ts"
 export { migrate } from "./migrations/PlainSchema.ts"
-export { type SchemaStatus, status } from "./migrations/Schema.ts"
+export { type MigrateOptions, type SchemaStatus, status } from "./migrations/Schema.ts"
 export type { Options } from "./opening/open.ts"
 
 /**

@@ -70,7 +70,8 @@ describe("a migration", () => {
         found: 0,
         serves_from: 0,
         known,
-        pending: steps
+        pending: steps,
+        excludes_older: false
       })
       assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
       assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
@@ -111,11 +112,43 @@ describe("a migration", () => {
           found: known + 1,
           serves_from: known,
           known,
-          pending: []
+          pending: [],
+          excludes_older: false
         })
       }
       const kept = yield* storage.get({ workspace_id: workspace(1), kind: "quote", id: "qt_1" })
       assert.strictEqual(Option.getOrNull(kept)?.version, 1)
+    })
+  )
+
+  it.effect("that is tried changes nothing, and shows whether it would run", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      const tried = PgStorage.migrate(database.options, { dry_run: true })
+      assert.deepStrictEqual(yield* tried, steps)
+      assert.strictEqual((yield* PgStorage.status(database.options)).found, 0)
+      assert.deepStrictEqual(yield* sql(database, "select to_regnamespace('quotewire') as schema"), [{ schema: null }])
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
+      assert.deepStrictEqual(yield* tried, [])
+      const wrong = newer({ serves_from: known, statements: ["create table quotewire.job (id text)"] })
+      const failed = yield* refusal(Effect.provideService(tried, KnownMigrations, wrong))
+      assert.strictEqual(failed.reason, "half_made_schema")
+    })
+  )
+
+  it.effect("that is pending says in the status whether it excludes the hosts that run", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const statusFor = (serves_from: number) =>
+        Effect.provideService(
+          PgStorage.status(database.options),
+          KnownMigrations,
+          newer({ serves_from, statements: ["create table quotewire.note (id text)"] })
+        )
+      const [additive, breaking] = [yield* statusFor(known), yield* statusFor(known + 1)]
+      assert.deepStrictEqual([additive.pending, additive.excludes_older], [["later"], false])
+      assert.deepStrictEqual([breaking.pending, breaking.excludes_older], [["later"], true])
     })
   )
 

@@ -1,30 +1,92 @@
+import type { PgStorage } from "@quotewire/storage-pg"
 import { Effect } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import * as Database from "../service/Database.ts"
-import { CommandFailed } from "../settings/CommandErrors.ts"
+import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json } from "../settings/Settings.ts"
 import { type DatabaseSettings, database } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-/** `quotewire migrate` updates the schema of a database, or of each cell, to what this program needs. */
-export const migrate = Command.make("migrate", reportAllErrors({ ...database, json }), (settings) =>
-  run(settings)
-).pipe(Command.withDescription("Update the database schema"))
-
-const lineOf = ({ cell, failure, ran }: Database.Migrated): string => {
-  const done = failure ?? (ran.length === 0 ? "The schema is up to date." : `Ran ${ran.join(", ")}.`)
-  return cell === null ? done : `${cell}  ${done}`
+const flags = {
+  ...database,
+  status: Flag.Boolean("status").pipe(
+    Flag.withDescription("Only show which migrations the schema has, and which ones are pending"),
+    Flag.withDefault(false)
+  ),
+  dry_run: Flag.Boolean("dry-run").pipe(
+    Flag.withDescription("Run the pending migrations and roll them back, to see whether they succeed"),
+    Flag.withDefault(false)
+  ),
+  json
 }
 
-const run = Effect.fnUntraced(function* (settings: DatabaseSettings & { readonly json: boolean }) {
-  const all = yield* Effect.flatMap(Database.addressOf(settings), Database.migrate)
-  if (settings.json) {
-    const cells = all.flatMap(({ cell, failure, ran }) => (cell === null ? [] : [{ cell, migrations: ran, failure }]))
-    yield* Output.json({ migrations: all.flatMap(({ ran }) => ran), ...(cells.length > 0 && { cells }) })
-  } else yield* Output.lines(all.map(lineOf))
+interface MigrateSettings extends DatabaseSettings {
+  readonly status: boolean
+  readonly dry_run: boolean
+  readonly json: boolean
+}
+
+/** `quotewire migrate` updates the schema of a database, or of each cell, to what this program needs. */
+export const migrate = Command.make("migrate", reportAllErrors(flags), (settings) => run(settings)).pipe(
+  Command.withDescription("Update the database schema")
+)
+
+const run = Effect.fnUntraced(function* (settings: MigrateSettings) {
+  if (settings.status && settings.dry_run) {
+    return yield* new WrongUsage({ message: "Use either --status or --dry-run, not both." })
+  }
+  const address = yield* Database.addressOf(settings)
+  return yield* settings.status ? showStatus(address, settings) : migrateAll(address, settings)
+})
+
+/** A line for people, which begins with the name of the cell if there is one. */
+const lineOf = (cell: string | null, text: string): string => (cell === null ? text : `${cell}  ${text}`)
+
+/** Fails if one of several cells has failed. */
+const unlessFailed = Effect.fnUntraced(function* (
+  all: ReadonlyArray<{ readonly failure: string | null }>,
+  verb: string
+) {
   const failed = all.filter(({ failure }) => failure !== null).length
   if (failed > 0) {
-    return yield* new CommandFailed({ message: `${failed} of ${all.length} cells could not be migrated.` })
+    return yield* new CommandFailed({ message: `${failed} of ${all.length} cells could not be ${verb}.` })
   }
 })
+
+const migrateAll = Effect.fnUntraced(function* (address: Database.Address, settings: MigrateSettings) {
+  const { dry_run } = settings
+  const all = yield* Database.migrate(address, { dry_run })
+  const cells = all.flatMap(({ cell, failure, ran }) => (cell === null ? [] : [{ cell, migrations: ran, failure }]))
+  const done = (ran: ReadonlyArray<string>) =>
+    ran.length === 0 ? "The schema is up to date." : `${dry_run ? "Would run" : "Ran"} ${ran.join(", ")}.`
+  yield* Output.result(
+    settings,
+    {
+      migrations: all.flatMap(({ ran }) => ran),
+      ...(cells.length > 0 && { cells }),
+      ...(dry_run && { dry_run })
+    },
+    all.map(({ cell, failure, ran }) => lineOf(cell, failure ?? done(ran)))
+  )
+  yield* unlessFailed(all, "migrated")
+})
+
+const showStatus = Effect.fnUntraced(function* (address: Database.Address, settings: MigrateSettings) {
+  const all = yield* Database.schemas(address)
+  const cells = all.flatMap(({ cell, failure, status }) => (cell === null ? [] : [{ cell, ...status, failure }]))
+  yield* Output.result(
+    settings,
+    cells.length > 0 ? { cells } : all[0]?.status,
+    all.map(({ cell, failure, status }) => lineOf(cell, failure ?? (status === null ? "" : describe(status))))
+  )
+  yield* unlessFailed(all, "read")
+})
+
+const describe = ({ excludes_older, found, known, pending, serves_from }: PgStorage.SchemaStatus): string => {
+  if (serves_from > known) return `At migration ${found}, which needs a newer program: this one knows ${known}.`
+  if (found > known) return `At migration ${found}. This program knows ${known}, and can use the schema.`
+  if (found === known) return `Up to date, at migration ${found}.`
+  const older = excludes_older ? "They exclude the hosts that run now." : "Hosts that run now keep running."
+  return `At migration ${found} of ${known}. Pending: ${pending.join(", ")}.${found === 0 ? "" : ` ${older}`}`
+}

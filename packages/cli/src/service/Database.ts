@@ -95,13 +95,37 @@ export interface Migrated {
 }
 
 /** Updates the schema of the database, or of each cell. Fails only if there are no cells. */
-export const migrate = (address: Address): Effect.Effect<ReadonlyArray<Migrated>, CommandFailed> =>
+export const migrate = (
+  address: Address,
+  how: PgStorage.MigrateOptions = {}
+): Effect.Effect<ReadonlyArray<Migrated>, CommandFailed> =>
   "cells" in address
-    ? Effect.map(PgCells.migrate(address.cells), (all) =>
+    ? Effect.map(PgCells.migrate(address.cells, how), (all) =>
         all.map(({ name, ran, refusal }) => ({ cell: name, ran, failure: refusal?.message ?? null }))
       )
-    : PgStorage.migrate(address).pipe(
+    : PgStorage.migrate(address, how).pipe(
         Effect.map((ran) => [{ cell: null, ran, failure: null }]),
+        Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
+      )
+
+/** Which migrations a database or a cell has. */
+export interface SchemaReport {
+  /** The name of the cell; null without cells. */
+  readonly cell: string | null
+  /** Null if it could not be read. */
+  readonly status: PgStorage.SchemaStatus | null
+  /** Why it could not be read; null if it was. */
+  readonly failure: string | null
+}
+
+/** Reads which migrations the database, or each cell, has. Fails only if there are no cells. */
+export const schemas = (address: Address): Effect.Effect<ReadonlyArray<SchemaReport>, CommandFailed> =>
+  "cells" in address
+    ? Effect.map(PgCells.status(address.cells), (all) =>
+        all.map(({ name, refusal, status }) => ({ cell: name, status, failure: refusal?.message ?? null }))
+      )
+    : PgStorage.status(address).pipe(
+        Effect.map((status) => [{ cell: null, status, failure: null }]),
         Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
       )
 

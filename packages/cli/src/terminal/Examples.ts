@@ -50,7 +50,11 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   logout: [{ command: "quotewire logout --profile staging" }],
   "profiles list": [{ command: "quotewire profiles list" }],
-  migrate: [{ command: "quotewire migrate", description: "Update the database of QUOTEWIRE_DATABASE_URL" }],
+  migrate: [
+    { command: "quotewire migrate", description: "Update the database of QUOTEWIRE_DATABASE_URL" },
+    { command: "quotewire migrate --status", description: "Show which migrations are pending" },
+    { command: "quotewire migrate --dry-run", description: "Try the pending migrations, and roll them back" }
+  ],
   "organizations create": [{ command: 'quotewire organizations create "Acme"' }],
   "organizations list": [{ command: "quotewire organizations list --json" }],
   "keys create": [

@@ -3,11 +3,12 @@ import { type Array, Clock, Context, Effect, Layer, Result, Schema, type Scope }
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseClock from "../database/DatabaseClock.ts"
+import type { MigrateOptions, SchemaStatus } from "../migrations/Schema.ts"
 import * as MoveState from "../moves/MoveState.ts"
 import type { Outcome } from "../moves/moveCell.ts"
 import * as movesByName from "../moves/movesByName.ts"
 import { lostAtStart, markOf, type Opened } from "../opening/open.ts"
-import { type MovableOptions, migrate as migrateWhereItIs, open } from "../places/PlacedSchema.ts"
+import * as PlacedSchema from "../places/PlacedSchema.ts"
 import * as CellList from "./CellList.ts"
 import * as CellMap from "./CellMap.ts"
 import type { CellSource, NamedStorage, WrongCell } from "./CellState.ts"
@@ -20,7 +21,7 @@ export type { Outcome as MoveOutcome } from "../moves/moveCell.ts"
 export type { MoveOptions } from "../moves/movesByName.ts"
 
 /** A cell: a database schema with all tables that contains some of the workspaces. */
-export interface CellOptions extends MovableOptions {
+export interface CellOptions extends PlacedSchema.MovableOptions {
   /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
   readonly name: string
 }
@@ -66,10 +67,10 @@ const openAll = (
     const stranger = unknownCell([home, ...others], work_cells ?? [])
     if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
     if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
-    const opened = yield* open(home)
+    const opened = yield* PlacedSchema.open(home)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
-      open: Effect.map(open(cell), (other) => other.storage)
+      open: Effect.map(PlacedSchema.open(cell), (other) => other.storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
     const made = Cells.make([first, ...others.map(source)], work_cells)
@@ -114,17 +115,51 @@ export interface CellMigration {
   readonly refusal: DatabaseRefused | null
 }
 
+/** Asks the cells one after the other. If the settings do not match the databases, none is asked. */
+const inEach = <A>(
+  cells: AllCells,
+  ask: (cell: CellOptions) => Effect.Effect<A, DatabaseRefused>
+): Effect.Effect<ReadonlyArray<readonly [name: string, Result.Result<A, DatabaseRefused>]>> =>
+  Effect.flatMap(Effect.result(CellMap.verify(cells)), (verified) =>
+    Effect.forEach(cells, (cell) =>
+      Effect.map(
+        Result.isSuccess(verified) ? Effect.result(ask(cell)) : Effect.succeed(Result.fail(verified.failure)),
+        (result) => [cell.name, result] as const
+      )
+    )
+  )
+
 /**
  * Migrates the cells one after the other. A cell that cannot be migrated does not stop the others; if the settings do not match the
  * databases, none is migrated.
  */
-export const migrate = (cells: AllCells): Effect.Effect<ReadonlyArray<CellMigration>> =>
-  Effect.flatMap(Effect.result(CellMap.verify(cells)), (verified) =>
-    Effect.forEach(cells, (cell) =>
-      Effect.match(Result.isSuccess(verified) ? migrateWhereItIs(cell) : Effect.fail(verified.failure), {
-        onSuccess: (ran): CellMigration => ({ name: cell.name, ran, refusal: null }),
-        onFailure: (refusal) => ({ name: cell.name, ran: [], refusal })
-      })
+export const migrate = (cells: AllCells, how: MigrateOptions = {}): Effect.Effect<ReadonlyArray<CellMigration>> =>
+  Effect.map(
+    inEach(cells, (cell) => PlacedSchema.migrate(cell, how)),
+    (all) =>
+      all.map(([name, result]) =>
+        Result.isSuccess(result)
+          ? { name, ran: result.success, refusal: null }
+          : { name, ran: [], refusal: result.failure }
+      )
+  )
+
+/** Which migrations a cell has. */
+export interface CellStatus {
+  readonly name: string
+  /** Null if it could not be read. */
+  readonly status: SchemaStatus | null
+  /** Why it could not be read; null if it was. */
+  readonly refusal: DatabaseRefused | null
+}
+
+/** Reads which migrations each cell has, in the database that it is in. */
+export const status = (cells: AllCells): Effect.Effect<ReadonlyArray<CellStatus>> =>
+  Effect.map(inEach(cells, PlacedSchema.status), (all) =>
+    all.map(([name, result]) =>
+      Result.isSuccess(result)
+        ? { name, status: result.success, refusal: null }
+        : { name, status: null, refusal: result.failure }
     )
   )
 
@@ -150,7 +185,10 @@ const useHome = <A>(
   [home]: AllCells,
   use: (home: NamedStorage) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused> =>
-  Effect.flatMap(open(home), ({ storage }) => use({ name: home.name, storage })).pipe(Effect.scoped, unlessRefused)
+  Effect.flatMap(PlacedSchema.open(home), ({ storage }) => use({ name: home.name, storage })).pipe(
+    Effect.scoped,
+    unlessRefused
+  )
 
 /** How long the oldest due job has waited. A claim at time 0 takes no jobs and returns when the next one is due. */
 const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
@@ -168,7 +206,7 @@ const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examine
   Effect.gen(function* () {
     const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), first)
     if (refusal !== null) return yield* refused(refusal)
-    const { storage } = yield* open(cell)
+    const { storage } = yield* PlacedSchema.open(cell)
     return { refusal: null, work_waits_ms: yield* workWaits(storage) }
   }).pipe(
     unlessRefused,
@@ -231,11 +269,11 @@ export const add = (
   if (cell === undefined) return Effect.fail(refused(`The settings have no cell ${name}.`))
   const enter = useHome(cells, (home) =>
     Effect.gen(function* () {
-      const storage = cell === cells[0] ? home.storage : (yield* open(cell)).storage
+      const storage = cell === cells[0] ? home.storage : (yield* PlacedSchema.open(cell)).storage
       yield* unlessRefused(CellList.add(home, { name, storage }, room))
     })
   )
-  return Effect.andThen(CellMap.verify(cells), Effect.tap(migrateWhereItIs(cell), enter))
+  return Effect.andThen(CellMap.verify(cells), Effect.tap(PlacedSchema.migrate(cell), enter))
 }
 
 /** Why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can. Only reads. */

@@ -81,6 +81,10 @@ export const steps: DatabaseSchema.Steps = {
  *
  * A migration waits half a second for a table that another session has locked, and retries for half a minute. Then it
  * fails with the reason `locked`.
+ *
+ * A dry run does the same and rolls it back: it shows whether the migrations would run, and takes their locks meanwhile.
  */
-export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  DatabaseSchema.migrateWith(options, steps)
+export const migrate = (
+  options: DatabaseOptions,
+  how: DatabaseSchema.MigrateOptions = {}
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => DatabaseSchema.migrateWith(options, steps, how)

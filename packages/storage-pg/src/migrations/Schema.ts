@@ -19,6 +19,8 @@ export interface SchemaStatus {
   readonly known: number
   /** The names of the migrations that have not run. */
   readonly pending: ReadonlyArray<string>
+  /** Whether the pending migrations exclude the hosts that use the schema now. They stop being ready when it is migrated. */
+  readonly excludes_older: boolean
 }
 
 const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, serves_from: Schema.Int }))
@@ -29,7 +31,14 @@ export const statusStatement = query("schema_status")
 /** Reads the answer to `statusStatement`, for a program that knows these migrations. */
 export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): SchemaStatus => {
   const [{ found, serves_from }] = readStatusRow(rows)
-  return { found, serves_from, known: known.length, pending: known.slice(found).map(({ name }) => name) }
+  const pending = known.slice(found)
+  return {
+    found,
+    serves_from,
+    known: known.length,
+    pending: pending.map(({ name }) => name),
+    excludes_older: found > 0 && pending.some((migration) => migration.serves_from > found)
+  }
 }
 
 /** Why this program cannot use a schema; null if it can. */
@@ -104,11 +113,18 @@ export interface Steps {
   readonly end: (run: Run, isNew: boolean) => Effect.Effect<void, SqlError>
 }
 
-/** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
+/** How to migrate. */
+export interface MigrateOptions {
+  /** Whether to roll everything back at the end, so that the schema stays as it is; false by default. */
+  readonly dry_run?: boolean
+}
+
+/** Runs the pending migrations in one transaction. After a failure or a dry run, the schema is unchanged. */
 export const migrateOn = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   run: Run,
-  { begin, check, end }: Steps
+  { begin, check, end }: Steps,
+  { dry_run = false }: MigrateOptions = {}
 ) {
   yield* run("begin")
   yield* begin(run)
@@ -123,16 +139,17 @@ export const migrateOn = Effect.fnUntraced(function* (
     Effect.catchTag(step, "SqlError", (error) => Effect.fail(migrationRefusalOf(options, name, error)))
   for (const migration of pending) yield* orRefuse(migration.name, apply(run, migration))
   yield* orRefuse("for Citus", end(run, found === 0))
-  yield* run("commit")
+  yield* run(dry_run ? "rollback" : "commit")
   return pending.map(({ name }) => name)
 })
 
 /** Migrates a schema with these steps. Returns the names of the migrations that ran. */
 export const migrateWith = (
   options: DatabaseOptions,
-  steps: Steps
+  steps: Steps,
+  how: MigrateOptions = {}
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  using(options, (run) => migrateOn(options, run, steps)).pipe(
+  using(options, (run) => migrateOn(options, run, steps, how)).pipe(
     Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
     inRealTime
   )

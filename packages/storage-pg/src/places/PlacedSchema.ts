@@ -23,13 +23,21 @@ export const open = (options: MovableOptions): Effect.Effect<Opening.Opened, Dat
   })
 
 /** Migrates the schema at its current place. */
-export const migrate = (options: MovableOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+export const migrate = (
+  options: MovableOptions,
+  how: DatabaseSchema.MigrateOptions = {}
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.flatMap(LivePlace.find(options), (url) =>
     DatabaseSchema.migrateWith(
       { ...options, url },
-      { begin: Citus.beginMigration, check: unlessAt("live"), end: Citus.endMigration }
+      { begin: Citus.beginMigration, check: unlessAt("live"), end: Citus.endMigration },
+      how
     )
   )
+
+/** Reads which migrations the schema has at its current place. */
+export const status = (options: MovableOptions): Effect.Effect<DatabaseSchema.SchemaStatus, DatabaseRefused> =>
+  Effect.flatMap(LivePlace.find(options), (url) => DatabaseSchema.status({ ...options, url }))
 
 /** Migrates the schema that a move copies a cell to. Does not distribute it, because the cell has not arrived yet. */
 export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
