@@ -126,7 +126,8 @@ const makeUnsafe = <R>(
 ): Answering<Services<R>> => {
   const ids = Context.get(context, Ids.Ids)
   const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
-  const cors = Cors.make(settings.cors_origins ?? [], paths)
+  const origins = settings.cors_origins ?? []
+  const cors = origins.length === 0 ? null : Cors.make(origins, paths)
   const { onAnswered } = settings
   const fork = Effect.runForkWith(quiet(context))
   const handled = handledIn(context)
@@ -166,12 +167,12 @@ const makeUnsafe = <R>(
   return {
     find: (method, path) => paths.find(method === "HEAD" ? "GET" : method, path),
     notFound: (path) => NotFound.match(paths, path),
-    preflight: cors.preflight,
+    preflight: (method, path, header) => cors?.preflight(method, path, header) ?? null,
     begin: (route, path, header) => {
       // An answer in an older revision sets this header itself (api.md, Choosing a revision).
       const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
       const beganMs = onAnswered === undefined ? 0 : performance.now()
-      return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, beganMs)
+      return new Exchange(ids.request(), { ...version, ...cors?.headers(header, route.cors) }, route.name, beganMs)
     },
     run: (route, incoming, ended) => {
       if (isRefusing) {

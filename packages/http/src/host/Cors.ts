@@ -46,13 +46,13 @@ export interface Cors {
   readonly preflight: (method: string, path: string, sent: Header) => Answer.Answer | null
 }
 
-/** Allows these origins, spelled as browsers spell them. `*` allows every origin. */
+/** Allows these origins, at least one, spelled as browsers spell them. `*` allows every origin. */
 export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>): Cors => {
   const isOpenTo = (origin: string | null): origin is string =>
     origin !== null && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))
   return {
     headers: (sent, isOpen) => {
-      if (!isOpen || origins.length === 0) return none
+      if (!isOpen) return none
       const origin = sent("origin")
       return isOpenTo(origin) ? readableBy(origin, exposedHeaders) : { vary: "Origin" }
     },

@@ -1,4 +1,4 @@
-import * as BasePath from "./BasePath.ts"
+import { Result } from "effect"
 
 /** The target of a request, below the path that the host is mounted at. */
 export interface Target {
@@ -16,9 +16,9 @@ export interface Target {
  */
 export type Locate = (url: string, stripped: string) => Target | null
 
-/** Locates targets below a base path, which `BasePath.read` has parsed. */
+/** Locates targets below a base path, which `readBasePath` has parsed. */
 export const locate = (basePath: string): Locate => {
-  const below = BasePath.below(basePath)
+  const below = pathBelow(basePath)
   return (url, stripped) => {
     const target = withoutOrigin(url)
     const mark = target.indexOf("?")
@@ -43,3 +43,47 @@ const withoutOrigin = (url: string): string => {
 
 /** The target of a request that is not below the base path. No route matches it. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }
+
+/** The rule for a base path, phrased to complete a sentence that begins with the setting's name. */
+export const basePathRule =
+  "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
+
+/**
+ * Parses a path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash; it is empty for the
+ * root.
+ */
+export const readBasePath = (text: string): Result.Result<string, typeof basePathRule> => {
+  if (text === "") return Result.succeed("")
+  if (!text.startsWith("/") || /[?#\\\s\p{C}]/u.test(text)) return Result.fail(basePathRule)
+  const url = URL.parse(`http://host${text}`)
+  const path = url?.pathname.replace(/\/+$/, "")
+  return path === undefined || path.includes("//") || path.split("/").some((segment) => decode(segment) === null)
+    ? Result.fail(basePathRule)
+    : Result.succeed(path)
+}
+
+/**
+ * Returns the part of a path below the base path; null if the path is not below it. The base path itself gives `/`.
+ *
+ * Segments are compared decoded, because the same segment can be encoded in several ways.
+ */
+const pathBelow = (basePath: string): ((path: string) => string | null) => {
+  if (basePath === "") return (path) => path
+  const segments = basePath.split("/").map(decode)
+  return (path) => {
+    if (path === basePath) return "/"
+    if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length)
+    if (!path.includes("%")) return null
+    const sent = path.split("/")
+    if (segments.some((segment, index) => decode(sent[index] ?? "") !== segment)) return null
+    return `/${sent.slice(segments.length).join("/")}`
+  }
+}
+
+const decode = (segment: string): string | null => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}

@@ -5,15 +5,13 @@ import { Effect, Exit, Schedule, type Scope } from "effect"
 import type * as Answer from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as ArrivingBodies from "../host/ArrivingBodies.ts"
-import * as BasePath from "../host/BasePath.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
 import * as Target from "../host/Target.ts"
 import * as Backpressure from "./Backpressure.ts"
-import { atEndOfTurn } from "./EndOfTurn.ts"
-import * as RequestBody from "./RequestBody.ts"
-import * as RequestHeaders from "./RequestHeaders.ts"
+import * as NodeRequest from "./NodeRequest.ts"
 import * as Sending from "./Sending.ts"
+import { atEndOfTurn } from "./Sending.ts"
 
 export type { Answered } from "../host/Answering.ts"
 
@@ -64,7 +62,7 @@ export const make = Effect.fnUntraced(function* <R>(
   settings: Settings
 ): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
   const answering = yield* Answering.make(routes, settings)
-  const locate = Target.locate(yield* Effect.orDie(Effect.fromResult(BasePath.read(settings.base_path ?? "/"))))
+  const locate = Target.locate(yield* Effect.orDie(Effect.fromResult(Target.readBasePath(settings.base_path ?? "/"))))
   const backpressure = new Backpressure.Backpressure(settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
@@ -124,7 +122,7 @@ const makeUnsafe = <R>(
     { params, value: route }: Answering.Found<R>
   ): void => {
     const { request } = pipelined
-    const headers = RequestHeaders.headersOf(request)
+    const headers = NodeRequest.headersOf(request)
     const header = RequestInfo.headerIn(headers)
     const exchange = answering.begin(route, target.path, header)
     const pending = new Pending(exchange, pipelined)
@@ -142,7 +140,7 @@ const makeUnsafe = <R>(
       address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
     // A small body arrives with its headers. One turn later it is complete, so reading it does not wait.
-    if (RequestBody.isAnnounced(request)) setImmediate(run, pending, route, incoming)
+    if (NodeRequest.isAnnounced(request)) setImmediate(run, pending, route, incoming)
     else run(pending, route, incoming)
   }
 
@@ -230,7 +228,7 @@ class IncomingRequest implements Incoming {
     this.address = known.address
     this.docs_url = known.docs_url
     this.public_path = known.public_path
-    this.read = (maxBytes) => RequestBody.read(request, maxBytes, bodies)
-    this.readRaw = (maxBytes) => RequestBody.readRaw(request, maxBytes, bodies)
+    this.read = (maxBytes) => NodeRequest.read(request, maxBytes, bodies)
+    this.readRaw = (maxBytes) => NodeRequest.readRaw(request, maxBytes, bodies)
   }
 }

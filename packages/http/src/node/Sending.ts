@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "../host/Answer.ts"
-import * as RequestBody from "./RequestBody.ts"
+import * as NodeRequest from "./NodeRequest.ts"
 
 /** The size of a piece of a large answer. The next piece is written once the caller has read this one. */
 const pieceBytes = 64 * 1024
@@ -107,8 +107,8 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
 const smallBytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
-  if (request.complete || !RequestBody.isAnnounced(request)) return false
-  return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > smallBytes
+  if (request.complete || !NodeRequest.isAnnounced(request)) return false
+  return request.headers["transfer-encoding"] !== undefined || NodeRequest.announcedBytes(request) > smallBytes
 }
 
 /** How long the rest of a body is dropped before the connection ends, in milliseconds. */
@@ -121,4 +121,36 @@ const linger = (request: IncomingMessage, end: () => void): void => {
     end()
   })
   request.resume()
+}
+
+/** At most this many items wait, so that the first is not delayed by all that arrived with it. */
+const maxReady = 8
+
+/**
+ * Runs an action on all items of one turn of the event loop together: at its end, or once enough have arrived.
+ *
+ * Each written answer wakes its reader. If answers are written one by one between calls, starts reach 0.89 of the
+ * throughput and 0.87 of the throughput per CPU second, and reads 0.97 and 0.93 (medians; see bench/README.md).
+ */
+export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
+  let ready: Array<A> = []
+  const actOn = (items: ArrayIterator<A>): void => {
+    try {
+      for (const item of items) act(item)
+    } catch (error) {
+      // If one action throws, the others must still run.
+      actOn(items)
+      throw error
+    }
+  }
+  const actNow = () => {
+    const items = ready.values()
+    ready = []
+    actOn(items)
+  }
+  return (item) => {
+    ready.push(item)
+    if (ready.length === maxReady) actNow()
+    else if (ready.length === 1) setImmediate(actNow)
+  }
 }

@@ -6,8 +6,8 @@ import { Context, Data, Effect, Predicate, type Scope } from "effect"
 import * as Body from "../host/Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
+import * as NodeRequest from "./NodeRequest.ts"
 import * as OpenConnections from "./OpenConnections.ts"
-import * as RequestBody from "./RequestBody.ts"
 import * as Slices from "./Slices.ts"
 import { stopAccepting } from "./stopAccepting.ts"
 
@@ -175,7 +175,7 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
       const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // A caller that asks first gets its refusal before it sends too much.
-        if (RequestBody.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
+        if (NodeRequest.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
