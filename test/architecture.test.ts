@@ -162,7 +162,7 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
     "events/Event events/EventPage consuming/Consumer consuming/ParkedEvent",
     "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/AskRef",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/CarrierReference",
     "quoting/erasing/Erasure",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
@@ -217,10 +217,12 @@ describe("modules of the core", () => {
   })
 
   it("that are services meet in changes and jobs, not in one another", () => {
-    // What every service may use: ports, and services that know nothing about quoting.
+    // What every service may use: ports, and services that know nothing about quoting but the calls to carriers.
     const ground = [
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
-      "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender"
+      "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender",
+      // What calls to a carrier share: the load of an ask, and the record of an exchange.
+      "carriers/recorder/Recorder quoting/asking/AskLoading"
     ].flatMap((line) => line.split(" "))
     const edges = [
       // Advancing a sandbox's clock runs due jobs and erases expired data.
@@ -228,6 +230,10 @@ describe("modules of the core", () => {
       "sandbox/Sandbox -> runner/Retention",
       // A runner knows jobs only through their handlers.
       "runner/Runner -> runner/Handlers",
+      // Asking carriers is one service in three parts.
+      "quoting/asking/Carriers -> quoting/asking/AskJobs",
+      "quoting/asking/Carriers -> quoting/asking/CarrierReferences",
+      "quoting/asking/AskJobs -> quoting/asking/CarrierReferences",
       // Test events and replays have a separate limit, counted where all others are.
       "webhooks/deliveries/Deliveries -> access/Allowance",
       // Only seals use the platform's text encryption.

@@ -128,7 +128,7 @@ export const quoting = inPackage("core")({
       )
     }
   ],
-  "quoting/asking/AskRefs.ts": [
+  "quoting/asking/CarrierReferences.ts": [
     {
       name: "a carrier's number is taken from another pending ask",
       from: "if (known !== null && (yield* isStillPending(carrierId, known))) return false",
@@ -148,7 +148,7 @@ export const quoting = inPackage("core")({
     },
     {
       name: "an erasure leaves the carriers' numbers",
-      from: '    yield* eraseKind({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, parent, versions: "all" })\n',
+      from: '    yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })\n',
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",

@@ -11,8 +11,8 @@ import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as Consumer from "./consuming/Consumer.ts"
 import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
-import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
+import * as CarrierReference from "./quoting/asking/CarrierReference.ts"
 import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
 import * as EarlyCallback from "./quoting/asking/EarlyCallback.ts"
 import * as Erasure from "./quoting/erasing/Erasure.ts"
@@ -54,7 +54,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Quote.kind,
   Quote.offerKind,
   BegunAsk.kind,
-  AskRef.kind,
+  CarrierReference.kind,
   EarlyCallback.kind,
   CircuitNote.kind,
   Exchange.kind,

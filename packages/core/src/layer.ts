@@ -17,6 +17,7 @@ import { CarrierClient } from "./carriers/CarrierClient.ts"
 import { Connections } from "./carriers/Connections.ts"
 import { Circuits } from "./carriers/health/Circuits.ts"
 import { ExchangeRecording, OnCarrierExchange } from "./carriers/recorder/CarrierExchange.ts"
+import { Recorder } from "./carriers/recorder/Recorder.ts"
 import type { Config } from "./config/Config.ts"
 import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Consumers } from "./consuming/Consumers.ts"
@@ -25,6 +26,7 @@ import { Feedback } from "./feedback/Feedback.ts"
 import type { Services } from "./hosting.ts"
 import { kinds } from "./kinds.ts"
 import { Lines, linesOf } from "./lines/Lines.ts"
+import { AskLoading } from "./quoting/asking/AskLoading.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -266,8 +268,9 @@ export const layer: Layer.Layer<
       LongPolls.layer
     )
   ),
+  Layer.provide(AskLoading.layer),
   // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
-  Layer.provide(CarrierClient.layer),
+  Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
   Layer.provideMerge(Layer.mergeAll(Connections.layer, Circuits.layer, SealedRows.layer(kinds))),

@@ -3,9 +3,7 @@ import { Seal } from "../access/Seal.ts"
 import { goTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
-import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import { CarrierClient } from "../carriers/CarrierClient.ts"
-import type { Connections } from "../carriers/Connections.ts"
 import * as Recorder from "../carriers/recorder/Recorder.ts"
 import { Lines } from "../lines/Lines.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
@@ -44,7 +42,7 @@ export class Quotes extends Context.Service<
   static readonly layer: Layer.Layer<
     Quotes,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | Connections
+    Storage | Seal | Ids | Workspaces | CarrierClient | AskLoading.AskLoading | Recorder.Recorder
   > = Layer.effect(
     Quotes,
     Effect.gen(function* () {
@@ -54,8 +52,8 @@ export class Quotes extends Context.Service<
       const workspaces = yield* Workspaces
       const lines = yield* Lines
       const client = yield* CarrierClient
-      const loading = yield* AskLoading.make
-      const recorder = yield* Recorder.make
+      const loading = yield* AskLoading.AskLoading
+      const recorder = yield* Recorder.Recorder
 
       const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
         const request = yield* storage.get({

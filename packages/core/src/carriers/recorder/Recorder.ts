@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect } from "effect"
+import { Cause, Clock, Context, Effect, Layer } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import { callHook } from "../../concurrency/callHook.ts"
 import * as Fault from "../../concurrency/Fault.ts"
@@ -31,13 +31,7 @@ export interface Subject {
   readonly connection: ConnectionValues
 }
 
-/**
- * The flight recorder: what was said in each exchange with a carrier's adapter.
- *
- * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to `OnCarrierExchange`,
- * and returns the record for the change that commits the answer. So an exchange is on record exactly if its answer is.
- */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
   const recording = yield* ExchangeRecording
@@ -113,6 +107,16 @@ export const make = Effect.gen(function* () {
 
   return { begin, beginCallback, secretsOf, end, endAlone }
 })
+
+/**
+ * The flight recorder: what was said in each exchange with a carrier's adapter.
+ *
+ * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to `OnCarrierExchange`,
+ * and returns the record for the change that commits the answer. So an exchange is on record exactly if its answer is.
+ */
+export class Recorder extends Context.Service<Recorder, Effect.Success<typeof make>>()("@quotewire/core/Recorder") {
+  static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
+}
 
 const none: ReadonlyArray<never> = []
 

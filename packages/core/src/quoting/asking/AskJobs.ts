@@ -1,25 +1,26 @@
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { Seal } from "../../access/Seal.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { retryOnConflict, Storage } from "../../storage/Storage.ts"
+import type { Ids } from "../../wire/Ids.ts"
 import type { Part } from "../QuoteChange.ts"
 import { isFinal, isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 import * as AskLoading from "./AskLoading.ts"
-import * as AskRefs from "./AskRefs.ts"
+import * as CarrierReferences from "./CarrierReferences.ts"
 import * as CircuitNote from "./CircuitNote.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
-/** The common parts of ask jobs: loading a pending ask, and committing the changes from its answer. */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const storage = yield* Storage
-  const loading = yield* AskLoading.make
-  const refs = yield* AskRefs.make
+  const loading = yield* AskLoading.AskLoading
+  const refs = yield* CarrierReferences.CarrierReferences
   const applyReply = yield* ReplyRules.make
-  const recorder = yield* Recorder.make
+  const recorder = yield* Recorder.Recorder
 
   /** Finishes a job together with its changes. */
   const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
@@ -88,6 +89,15 @@ export const make = Effect.gen(function* () {
 
   return { finish, load, applyAndCommit }
 })
+
+/** The common parts of ask jobs: loading a pending ask, and committing the changes from its answer. */
+export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make>>()("@quotewire/core/AskJobs") {
+  static readonly layer: Layer.Layer<
+    AskJobs,
+    never,
+    Storage | Seal | Ids | AskLoading.AskLoading | CarrierReferences.CarrierReferences | Recorder.Recorder
+  > = Layer.effect(AskJobs, make)
+}
 
 const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"
 

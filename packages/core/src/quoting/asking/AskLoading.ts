@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
@@ -44,12 +44,11 @@ export interface OpenedRequest {
   readonly credit_disclosed: boolean
 }
 
-/** Loads requests, and makes the asks to their carriers. */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const storage = yield* Storage
   const adapters = yield* CarrierAdapters
   const { open, askFor, isAppointed } = yield* makeAsks
-  const recorder = yield* Recorder.make
+  const recorder = yield* Recorder.Recorder
 
   /** Reads a request; null if it was erased. */
   const readRequest = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
@@ -96,6 +95,17 @@ export const make = Effect.gen(function* () {
 
   return { request: readRequest, open, askFor, isAppointed, pending }
 })
+
+/** Loads requests, and makes the asks to their carriers. */
+export class AskLoading extends Context.Service<AskLoading, Effect.Success<typeof make>>()(
+  "@quotewire/core/AskLoading"
+) {
+  static readonly layer: Layer.Layer<
+    AskLoading,
+    never,
+    Storage | Seal | CarrierAdapters | Connections | Recorder.Recorder
+  > = Layer.effect(AskLoading, make)
+}
 
 const makeAsks = Effect.gen(function* () {
   const storage = yield* Storage

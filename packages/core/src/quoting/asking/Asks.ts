@@ -11,17 +11,17 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as AcceptedRef from "./AcceptedRef.ts"
 import * as AskJobs from "./AskJobs.ts"
 import { lacksConnection, logged, type PendingAsk } from "./AskLoading.ts"
 import * as BegunAsk from "./BegunAsk.ts"
+import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** Asks carriers, and polls those that have accepted an ask. */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const seal = yield* Seal
   const workspaces = yield* Workspaces
-  const { finish, load, applyAndCommit } = yield* AskJobs.make
+  const { finish, load, applyAndCommit } = yield* AskJobs.AskJobs
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
 
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
       const due = { ...pending.queue, due_at: at + (yield* pauseAfterDeath) }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
     }
-    const ref = yield* AcceptedRef.open(seal, job.workspace_id, payload)
+    const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
     if (ref === null) return yield* applyAndCommit(pending, Reply.failed("unreadable_answer"), at, job)
     const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
     if (polled?._tag === "no_room") {

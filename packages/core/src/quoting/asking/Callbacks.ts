@@ -19,18 +19,17 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import { factsStored } from "../Start.ts"
-import * as AcceptedRef from "./AcceptedRef.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
-import * as AskRefs from "./AskRefs.ts"
+import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
 export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const workspaces = yield* Workspaces
-  const loading = yield* AskLoading.make
-  const { finish, load, applyAndCommit } = yield* AskJobs.make
-  const recorder = yield* Recorder.make
+  const loading = yield* AskLoading.AskLoading
+  const { finish, load, applyAndCommit } = yield* AskJobs.AskJobs
+  const recorder = yield* Recorder.Recorder
   const read = yield* makeRead
 
   const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
@@ -66,7 +65,7 @@ export const make = Effect.gen(function* () {
     const pending = yield* load(job, payload, at)
     if (pending === null) return
     const { adapter } = pending.candidate
-    const ref = yield* AcceptedRef.open(seal, job.workspace_id, payload)
+    const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
     const played = Effect.suspend(
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
@@ -85,8 +84,8 @@ export const make = Effect.gen(function* () {
 /** Reads the reply in a callback, and the request that it is for; null if the callback is not genuine. */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
-  const refs = yield* AskRefs.make
-  const recorder = yield* Recorder.make
+  const refs = yield* CarrierReferences.CarrierReferences
+  const recorder = yield* Recorder.Recorder
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(

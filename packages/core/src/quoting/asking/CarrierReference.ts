@@ -4,25 +4,26 @@ import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 
 /** The ask that a carrier's own reference stands for. */
-export const AskRef = Schema.Struct({ workspace_id: WorkspaceId, quote_request_id: QuoteRequestId })
-export type AskRef = typeof AskRef.Type
+export const CarrierReference = Schema.Struct({ workspace_id: WorkspaceId, quote_request_id: QuoteRequestId })
+export type CarrierReference = typeof CarrierReference.Type
 
 /**
  * Carriers' own references in the directory, because a callback does not say whose ask it answers. They are listed by
  * their quote requests, with which they are erased.
  *
- * A carrier chooses its references, and can put anything into them. So only a keyed hash of a reference is stored.
+ * A carrier chooses its references, and can put anything into them. So only a keyed hash of a reference is stored here,
+ * and the reference itself is sealed.
  */
 export const kind = Kind.make({
   name: "ask_ref",
   has_hashes: true,
-  schema: AskRef,
+  schema: CarrierReference,
   kept_for: { period: "quotes", clock: "real" },
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
 /** The stored record of a reference. Times in milliseconds of real time. */
-export const toStored = (value: AskRef, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
+export const toStored = (value: CarrierReference, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
 
 /** The purpose of the keyed hash of a carrier's reference. */
 export const purposeOf = (carrierId: string): string => `ask_ref ${carrierId}`

@@ -1,14 +1,16 @@
-import { Clock, Data, Effect, Option } from "effect"
+import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { macOfKey, Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import * as Reply from "../../carriers/Reply.ts"
+import type * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit, directoryWorkspace, retryOnConflict, Storage } from "../../storage/Storage.ts"
+import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending } from "../QuoteRequest.ts"
 import * as AskLoading from "./AskLoading.ts"
-import * as AskRef from "./AskRef.ts"
+import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
 /** A genuine callback names an ask that is not known yet. The carrier must send it again. */
@@ -20,7 +22,7 @@ const retryAfterSeconds = 5
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
-  const at = (id: string) => ({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, id })
+  const at = (id: string) => ({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, id })
 
   /**
    * Where a reference is stored, and its record. A record that was stored before a rotation is found with the older
@@ -29,9 +31,9 @@ const makeRecords = Effect.gen(function* () {
   const load = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const ids: Array<string> = []
     for (const keyName of seal.key_names) {
-      const mac = yield* seal.macLike(macOfKey(keyName), AskRef.purposeOf(carrierId), ref)
+      const mac = yield* seal.macLike(macOfKey(keyName), CarrierReference.purposeOf(carrierId), ref)
       if (mac === null) continue
-      const id = AskRef.idOf(carrierId, mac)
+      const id = CarrierReference.idOf(carrierId, mac)
       const stored = yield* storage.get(at(id))
       if (Option.isSome(stored)) return { id, record: stored.value }
       ids.push(id)
@@ -43,11 +45,13 @@ const makeRecords = Effect.gen(function* () {
   /** Stores the ask that a reference stands for, as the version after `record`. */
   const store = Effect.fnUntraced(function* (
     { id, record }: { readonly id: string; readonly record: Change.StoredRecord | null },
-    value: AskRef.AskRef
+    value: CarrierReference.CarrierReference
   ) {
     const now = yield* Clock.currentTimeMillis
     const version = (record?.version ?? 0) + 1
-    const writes = [AskRef.toStored(value, { id, version, created_at: record?.created_at ?? now, updated_at: now })]
+    const writes = [
+      CarrierReference.toStored(value, { id, version, created_at: record?.created_at ?? now, updated_at: now })
+    ]
     yield* commit(storage, Change.make(directoryWorkspace, { writes }))
   })
 
@@ -56,7 +60,7 @@ const makeRecords = Effect.gen(function* () {
    * unknown.
    */
   const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
-    const mac = yield* seal.mac(AskRef.purposeOf(carrierId), ref)
+    const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
     const id = EarlyCallback.idOf(carrierId, mac)
     const stored = yield* storage.get({ workspace_id: directoryWorkspace, kind: EarlyCallback.kind.name, id })
     const before = Option.getOrNull(stored)
@@ -76,13 +80,12 @@ const makeRecords = Effect.gen(function* () {
   return { load, store, early }
 })
 
-/** Finds the ask that a callback answers: by the ask's `idempotency_key`, or by the carrier's own reference. */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const seal = yield* Seal
-  const loading = yield* AskLoading.make
+  const loading = yield* AskLoading.AskLoading
   const records = yield* makeRecords
 
-  const isStillPending = (carrierId: string, { workspace_id, quote_request_id }: AskRef.AskRef) =>
+  const isStillPending = (carrierId: string, { workspace_id, quote_request_id }: CarrierReference.CarrierReference) =>
     Effect.map(
       loading.request(workspace_id, quote_request_id),
       (request) => request !== null && isPending(request, carrierId)
@@ -95,7 +98,7 @@ export const make = Effect.gen(function* () {
   ) {
     const carrierId = candidate.adapter.carrier.id
     const found = yield* records.load(carrierId, ref)
-    const known = found.record === null ? null : AskRef.kind.value(found.record)
+    const known = found.record === null ? null : CarrierReference.kind.value(found.record)
     if (known?.workspace_id === workspace_id && known.quote_request_id === request.id) return true
     if (known !== null && (yield* isStillPending(carrierId, known))) return false
     yield* records.store(found, { workspace_id, quote_request_id: request.id })
@@ -112,7 +115,7 @@ export const make = Effect.gen(function* () {
     const { adapter } = pending.candidate
     const callsBack = reply.kind === "pending" && reply.poll_after_ms === null && adapter.callback !== undefined
     if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply
-    const isTaken = AskRef.isRef(reply.ref) && (yield* remember(pending, reply.ref))
+    const isTaken = CarrierReference.isRef(reply.ref) && (yield* remember(pending, reply.ref))
     return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 
@@ -120,18 +123,49 @@ export const make = Effect.gen(function* () {
   const find = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const tokens = askTokens(carrierId)
     if (tokens.isLike(ref)) return yield* tokens.read(seal, ref)
-    if (!AskRef.isRef(ref)) return null
+    if (!CarrierReference.isRef(ref)) return null
     const { record } = yield* records.load(carrierId, ref)
     if (record === null) return yield* records.early(carrierId, ref)
-    const { quote_request_id: id, workspace_id } = AskRef.kind.value(record)
+    const { quote_request_id: id, workspace_id } = CarrierReference.kind.value(record)
     return { workspace_id, id }
   })
 
   return { accept, find }
 })
 
+/** Finds the ask that a callback answers: by the ask's `idempotency_key`, or by the carrier's own reference. */
+export class CarrierReferences extends Context.Service<CarrierReferences, Effect.Success<typeof make>>()(
+  "@quotewire/core/CarrierReferences"
+) {
+  static readonly layer: Layer.Layer<CarrierReferences, never, Storage | Seal | AskLoading.AskLoading> = Layer.effect(
+    CarrierReferences,
+    make
+  )
+}
+
 const notOwn = {
   path: "ref",
   message:
     "Must be 1 to 200 characters without control characters, and different from the ref of every other pending ask to this carrier."
 }
+
+/** The ask of a request to a carrier. */
+type Ask = Pick<JobPayload.Payloads["ask_carrier"], "quote_request_id" | "carrier_id">
+
+const sealedFor = (workspaceId: WorkspaceId, { carrier_id, quote_request_id }: Ask): string =>
+  `accepted_ref ${workspaceId} ${quote_request_id} ${carrier_id}`
+
+/** Seals the reference of an accepted ask, as jobs of the ask store it. */
+export const sealAccepted = (
+  sealer: Seal["Service"],
+  workspaceId: WorkspaceId,
+  ask: Ask,
+  ref: string
+): Effect.Effect<string> => sealer.seal(sealedFor(workspaceId, ask), ref)
+
+/** The reference in a job of the ask; null if it was altered. */
+export const openAccepted = (
+  sealer: Seal["Service"],
+  workspaceId: WorkspaceId,
+  ask: Ask & { readonly sealed_ref: string }
+): Effect.Effect<string | null, StorageUnavailable> => sealer.open(sealedFor(workspaceId, ask), ask.sealed_ref)

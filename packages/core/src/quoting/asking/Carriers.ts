@@ -3,13 +3,15 @@ import type { Seal } from "../../access/Seal.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierAdapters, CarrierCallback } from "../../carriers/Carrier.ts"
 import type { CarrierClient } from "../../carriers/CarrierClient.ts"
-import type { Connections } from "../../carriers/Connections.ts"
+import type * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
-import type { CallbackTooEarly } from "./AskRefs.ts"
+import * as AskJobs from "./AskJobs.ts"
+import type * as AskLoading from "./AskLoading.ts"
 import * as Asks from "./Asks.ts"
 import * as Callbacks from "./Callbacks.ts"
+import * as CarrierReferences from "./CarrierReferences.ts"
 import * as Collecting from "./Collecting.ts"
 import * as Refreshes from "./Refreshes.ts"
 
@@ -24,14 +26,14 @@ export class Carriers extends Context.Service<
     readonly callback: (
       carrier_id: string,
       callback: CarrierCallback
-    ) => Effect.Effect<boolean, StorageUnavailable | CallbackTooEarly>
+    ) => Effect.Effect<boolean, StorageUnavailable | CarrierReferences.CallbackTooEarly>
     readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
 >()("@quotewire/core/Carriers") {
   static readonly layer: Layer.Layer<
     Carriers,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | Connections
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | AskLoading.AskLoading | Recorder.Recorder
   > = Layer.effect(
     Carriers,
     Effect.gen(function* () {
@@ -50,5 +52,5 @@ export class Carriers extends Context.Service<
         }
       })
     })
-  )
+  ).pipe(Layer.provide(AskJobs.AskJobs.layer), Layer.provide(CarrierReferences.CarrierReferences.layer))
 }

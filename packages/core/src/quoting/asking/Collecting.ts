@@ -20,8 +20,8 @@ import * as CircuitNote from "./CircuitNote.ts"
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const ids = yield* Ids
-  const loading = yield* AskLoading.make
-  const { finish } = yield* AskJobs.make
+  const loading = yield* AskLoading.AskLoading
+  const { finish } = yield* AskJobs.AskJobs
   const collection = yield* makeCollection
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
@@ -47,7 +47,7 @@ const unreadable = Effect.logError(
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids
   const adapters = yield* CarrierAdapters
-  const { askFor, isAppointed } = yield* AskLoading.make
+  const { askFor, isAppointed } = yield* AskLoading.AskLoading
 
   /** The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. */
   const firstAsk = Effect.fnUntraced(function* (

@@ -20,10 +20,10 @@ export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const storage = yield* Storage
   const ids = yield* Ids
-  const loading = yield* AskLoading.make
+  const loading = yield* AskLoading.AskLoading
   const loadOrigin = yield* makeOriginLoader
-  const { finish } = yield* AskJobs.make
-  const recorder = yield* Recorder.make
+  const { finish } = yield* AskJobs.AskJobs
+  const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { attempt = 1, quote_id } = JobPayload.read(job, "refresh_quote")

@@ -17,8 +17,8 @@ import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as AcceptedRef from "./AcceptedRef.ts"
 import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
+import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** The shortest and the longest wait between two polls. */
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
@@ -151,10 +151,13 @@ export const make = Effect.gen(function* () {
       case "question":
         return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
-        return Effect.map(AcceptedRef.seal(seal, pending.workspace_id, payloadOf(pending), reply.ref), (sealedRef) => ({
-          ...nothing,
-          jobs: followUps(pending, reply, sealedRef, now, againAfterMs)
-        }))
+        return Effect.map(
+          CarrierReferences.sealAccepted(seal, pending.workspace_id, payloadOf(pending), reply.ref),
+          (sealedRef) => ({
+            ...nothing,
+            jobs: followUps(pending, reply, sealedRef, now, againAfterMs)
+          })
+        )
       case "unavailable":
         return Effect.succeed(
           againAfterMs === null

@@ -18,7 +18,7 @@ import {
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
-import * as AskRef from "../asking/AskRef.ts"
+import * as CarrierReference from "../asking/CarrierReference.ts"
 import * as Quote from "../Quote.ts"
 import { lineOf, quoteEvents } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
@@ -201,7 +201,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   ) {
     yield* eraseChildren(workspaceId, parent)
     yield* eraseChildren(workspaceId, application_id)
-    yield* eraseKind({ workspace_id: directoryWorkspace, kind: AskRef.kind.name, parent, versions: "all" })
+    yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })
   })
 
   /** Notes that nothing is left, unless another process has just noted it. */
