@@ -199,8 +199,8 @@ export abstract class LateRecord implements StoredRecord {
 /**
  * A record whose value is encoded when its body is first read.
  *
- * In memory most are never encoded, and an answer has its value at hand (`Json.read`). This is 3 to 20 % of the
- * throughput of a tool call, and 6 % of a read's (bench/README.md). The value must not change.
+ * In memory most are never encoded, and an answer has its value at hand (`Json.read`). With bodies that are text from the
+ * beginning, a tool call takes 1.2 times the CPU time (`mcp` in bench/README.md). The value must not change.
  */
 class LazyRecord<A> extends LateRecord {
   readonly value: A
