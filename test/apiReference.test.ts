@@ -178,6 +178,19 @@ describe("the contract", () => {
     })
   )
 
+  it("belongs to an OpenAPI document that describes every property", () => {
+    const all = propertiesIn(JSON.parse(read("docs/reference/openapi.json").text), "")
+    holds(
+      all.map(([path, schema]) =>
+        finding(
+          "docs/reference/openapi.json",
+          typeof schema.description === "string" || typeof schema.$ref === "string",
+          `does not describe ${path}`
+        )
+      )
+    )
+  })
+
   it("names every field and value of the OpenAPI document, and every reason", () => {
     const spans = Array.from(text.matchAll(/`([^`\n]+)`/g), ([, span = ""]) => span)
     const named = new Set(spans.flatMap((span) => [span, ...span.split(/[^\w.-]+/), ...span.split(/\W+/)]))
@@ -208,5 +221,19 @@ const namesIn = (schema: unknown): ReadonlyArray<string> => {
     if (keyword === "properties" && Predicate.isObject(value)) return [...Object.keys(value), ...namesIn(value)]
     if (keyword === "enum" && Array.isArray(value)) return value.filter(Predicate.isString)
     return namesIn(value)
+  })
+}
+
+/** Every property that a schema inside the node declares, with its path. Conditions and examples declare none. */
+const propertiesIn = (node: unknown, path: string): ReadonlyArray<readonly [string, Record<string, unknown>]> => {
+  if (Array.isArray(node)) return node.flatMap((item, index) => propertiesIn(item, `${path}/${index}`))
+  if (!Predicate.isObject(node)) return []
+  return Object.entries(node).flatMap(([keyword, value]) => {
+    if (["if", "then", "example", "examples"].includes(keyword)) return []
+    const declared = keyword === "properties" && Predicate.isObject(value) ? Object.entries(value) : []
+    return [
+      ...declared.map(([name, schema]) => [`${path}/${name}`, Object(schema)] as const),
+      ...propertiesIn(value, `${path}/${keyword}`)
+    ]
   })
 }

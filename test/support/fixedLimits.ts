@@ -17,61 +17,51 @@ const row = (limit: string, value: string, path: string, declaration: string): F
 
 /** Every row of "Fixed limits" on the page of the contract. */
 export const fixedLimits: ReadonlyArray<FixedLimit> = [
-  row("body of a request", "256 KiB", "packages/http/src/host/Body.ts", "max_bytes = 256 * 1024"),
+  row("body of a request", "256 KiB", "packages/http/src/host/Body.ts", "maxBytes = 256 * 1024"),
   row("page of a list", "1 to 100, 10 by default", `${core}/wire/Pagination.ts`, "wholeNumber(1, 100)"),
   row(
     "wait of a read",
     "0 to 20 seconds, 20 by default",
     `${core}/quoting/QuoteRequestViews.ts`,
-    "max_wait_seconds = 20\n"
+    "maxWaitSeconds = 20\n"
   ),
-  row(
-    "active subscriptions of a workspace",
-    "10",
-    `${core}/webhooks/records/EventSubscription.ts`,
-    "max_active = 10\n"
-  ),
+  row("active subscriptions of a workspace", "10", `${core}/webhooks/records/EventSubscription.ts`, "maxActive = 10\n"),
   row(
     "`url` of a subscription",
     "2,048 characters",
     `${core}/webhooks/subscriptions/SubscriptionViews.ts`,
     "textUpTo(2_048)"
   ),
-  row("tests of a subscription", "10 a minute", `${core}/webhooks/deliveries/TestEvents.ts`, "max_tests = 10\n"),
+  row("tests of a subscription", "10 a minute", `${core}/webhooks/deliveries/TestEvents.ts`, "maxTests = 10\n"),
   row(
     "replays of an event to a subscription",
     "5 in 24 hours",
     `${core}/webhooks/deliveries/DeliveryReplays.ts`,
-    "max_replays = 5\n"
+    "maxReplays = 5\n"
   ),
   row(
     "secrets of a subscription that sign at once",
     "10",
     `${core}/webhooks/records/EventSubscription.ts`,
-    "max_secrets = 10\n"
+    "maxSecrets = 10\n"
   ),
   row(
     "unfinished subscription or rotation",
     "10 minutes",
     `${core}/webhooks/records/EventSubscription.ts`,
-    "unfinished_ms = 10 * minute_ms"
+    "unfinishedMs = 10 * minuteMs"
   ),
-  row("overlap of secrets", "24 hours", `${core}/webhooks/records/EventSubscription.ts`, "overlap_ms = day_ms"),
-  row("confirmation of a delivery", "15 seconds", `${core}/webhooks/WebhookSender.ts`, "default_deadline_ms = 15_000"),
+  row("overlap of secrets", "24 hours", `${core}/webhooks/records/EventSubscription.ts`, "overlapMs = dayMs"),
+  row("confirmation of a delivery", "15 seconds", `${core}/webhooks/WebhookSender.ts`, "defaultDeadlineMs = 15_000"),
   row(
     "attempts of a delivery",
     "8",
     `${core}/webhooks/records/Delivery.ts`,
-    "[\n  5 * second_ms,\n  5 * minute_ms,\n  30 * minute_ms,\n  2 * hour_ms,\n  5 * hour_ms,\n  10 * hour_ms,\n  10 * hour_ms\n]"
+    "[\n  5 * secondMs,\n  5 * minuteMs,\n  30 * minuteMs,\n  2 * hourMs,\n  5 * hourMs,\n  10 * hourMs,\n  10 * hourMs\n]"
   ),
-  row("attempts shown of a delivery", "20", `${core}/webhooks/records/Delivery.ts`, "max_attempts_shown = 20\n"),
-  row(
-    "failures until the shut-off",
-    "5 days",
-    `${core}/webhooks/records/Delivery.ts`,
-    "shut_off_after_ms = 5 * day_ms"
-  ),
-  row("tolerance of `webhook-timestamp`", "5 minutes", `${core}/webhooks/Signature.ts`, "tolerance_seconds = 300\n"),
+  row("attempts shown of a delivery", "20", `${core}/webhooks/records/Delivery.ts`, "maxAttemptsShown = 20\n"),
+  row("failures until the shut-off", "5 days", `${core}/webhooks/records/Delivery.ts`, "shutOffAfterMs = 5 * dayMs"),
+  row("tolerance of `webhook-timestamp`", "5 minutes", `${core}/webhooks/Signature.ts`, "toleranceSeconds = 300\n"),
   row(
     "attempts to one subscription at a time",
     "16",
@@ -86,24 +76,24 @@ export const fixedLimits: ReadonlyArray<FixedLimit> = [
   ),
   row("`Idempotency-Key`", "255 characters", `${core}/calls/IdempotentCalls.ts`, "{1,255}"),
   row("`request_key`", "200 characters", `${core}/quoting/Start.ts`, "{1,200}"),
-  row("read handle", "24 hours", `${core}/access/ReadHandle.ts`, "lifetime_ms = day_ms"),
-  row("unanswered question of a carrier", "24 hours", `${core}/quoting/asking/ReplyRules.ts`, "action_ms = day_ms"),
-  row("offers of a carrier for a request", "10", `${core}/quoting/asking/ReplyRules.ts`, "max_offers = 10\n"),
+  row("read handle", "24 hours", `${core}/access/ReadHandle.ts`, "lifetimeMs = dayMs"),
+  row("unanswered question of a carrier", "24 hours", `${core}/quoting/asking/ReplyRules.ts`, "actionMs = dayMs"),
+  row("offers of a carrier for a request", "10", `${core}/quoting/asking/ReplyRules.ts`, "maxOffers = 10\n"),
   row("advance of a sandbox's clock", "31,536,000 seconds", `${core}/operations.ts`, "wholeNumber(1, 31_536_000)"),
-  row("events of a sandbox replay", "1,000", `${core}/webhooks/deliveries/EventReplay.ts`, "max_replayed = 1_000\n"),
-  row("fields in `field_errors`", "100", `${core}/wire/FieldError.ts`, "max_listed = 100\n"),
-  row("nesting of an input", "32 levels", `${core}/wire/Input.ts`, "max_depth = 32\n"),
+  row("events of a sandbox replay", "1,000", `${core}/webhooks/deliveries/EventReplay.ts`, "maxReplayed = 1_000\n"),
+  row("fields in `field_errors`", "100", `${core}/wire/FieldError.ts`, "maxListed = 100\n"),
+  row("nesting of an input", "32 levels", `${core}/wire/Input.ts`, "maxDepth = 32\n"),
   row(
     "`user_agent` in the request log",
     "200 characters",
     `${core}/calls/FinishedCall.ts`,
-    "max_text_characters = 200\n"
+    "maxTextCharacters = 200\n"
   ),
   row(
     "feedback `summary`; `expected` and `actual`",
     "200; 2,000 characters each",
     `${core}/feedback/FeedbackReport.ts`,
-    "max_account_characters = 2_000\n"
+    "maxAccountCharacters = 2_000\n"
   ),
   row("`request_ids` of a report", "20", `${core}/feedback/FeedbackReport.ts`, "isMaxLength(20")
 ]

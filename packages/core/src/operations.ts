@@ -152,7 +152,7 @@ export const cancelQuoteRequest = Operation.make({
   authority: { callers: withKey, by_handle: true },
   cost: { other: 1 },
   idempotent: false,
-  input: Schema.Struct({ id: Schema.String }),
+  input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }) }),
   output: CancelResult,
   about: "quote_request",
   errors: ["not_found", "conflict"],
@@ -241,7 +241,9 @@ export const selectScenario = Operation.make({
   authority: sandboxServer,
   cost: { other: 1 },
   idempotent: true,
-  input: Schema.Struct({ scenario: Schema.Literals(namesOf()) }),
+  input: Schema.Struct({
+    scenario: Schema.Literals(namesOf()).annotateKey({ description: "The scenario that later starts play" })
+  }),
   output: ControlResult,
   errors: ["not_found", "conflict"],
   run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))
@@ -258,7 +260,9 @@ export const advanceTime = Operation.make({
   authority: sandboxServer,
   cost: { other: 1 },
   idempotent: true,
-  input: Schema.Struct({ seconds: wholeNumber(1, 31_536_000) }),
+  input: Schema.Struct({
+    seconds: wholeNumber(1, 31_536_000).annotateKey({ description: "How far to move the clock, in seconds" })
+  }),
   output: ControlResult,
   errors: ["conflict"],
   run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))
@@ -291,7 +295,11 @@ export const replayEvents = Operation.make({
   authority: sandboxServer,
   cost: { other: 1 },
   idempotent: true,
-  input: Schema.Struct({ scenario: Schema.optionalKey(ReplayCode) }),
+  input: Schema.Struct({
+    scenario: Schema.optionalKey(ReplayCode).annotateKey({
+      description: "How the events are sent again: `as_recorded` by default"
+    })
+  }),
   output: ControlResult,
   errors: ["conflict"],
   run: (call, { scenario = "as_recorded" }) =>

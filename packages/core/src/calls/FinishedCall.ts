@@ -103,20 +103,26 @@ export const maxTextCharacters = 200
 const NullableText = Schema.NullOr(Schema.String)
 
 const fields = {
-  request_id: RequestId,
+  request_id: RequestId.annotateKey({
+    description: "The identifier of the call, also in the answer's `Request-Id` header"
+  }),
   created_at: Timestamp.annotate({ description: "When the request was received" }),
-  environment: Environment,
+  environment: Environment.annotateKey({ description: "The environment of the key" }),
   key_id: KeyId.annotate({ description: "The key's identifier, never the key" }),
   operation: NullableText.annotate({ description: "Null where the request reached no operation" }),
-  method: Schema.String,
+  method: Schema.String.annotateKey({ description: "The HTTP method" }),
   route: Schema.String.annotate({
     description: "The matched path with {id} in place of each ID; * where none matched"
   }),
   status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
-  error_code: Schema.NullOr(Schema.Literals(codes)),
-  duration_ms: Schema.Int,
-  quote_request_id: Schema.NullOr(QuoteRequestId),
-  quote_id: Schema.NullOr(QuoteId)
+  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({
+    description: "The error code of the answer; null if it was none"
+  }),
+  duration_ms: Schema.Int.annotateKey({ description: "How long it took, in milliseconds" }),
+  quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({
+    description: "The quote request that it was about; null if none"
+  }),
+  quote_id: Schema.NullOr(QuoteId).annotateKey({ description: "The quote that it was about; null if none" })
 }
 
 /** One API call of an organization (api.md, Request log entries): no body, no key, nothing about a person. */
@@ -128,9 +134,9 @@ export const ListedRequest = Schema.Struct({
   ...fields,
   agent: Schema.Struct({
     client_name: NullableText.annotate({ description: "Only clients of the agent endpoint name themselves" }),
-    client_version: NullableText,
+    client_version: NullableText.annotateKey({ description: "The version of the client" }),
     user_agent: NullableText.annotate({ description: "At most 200 characters" })
-  })
+  }).annotateKey({ description: "What the caller said about its program" })
 }).annotate({ identifier: "ListedRequest" })
 export type ListedRequest = typeof ListedRequest.Type
 
@@ -140,7 +146,9 @@ export const ListInput = Schema.Struct({
   status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
     description: "The HTTP status of the answer"
   }),
-  error_code: Schema.optionalKey(Schema.Literals(codes)),
+  error_code: Schema.optionalKey(Schema.Literals(codes)).annotateKey({
+    description: "Only calls with this error code"
+  }),
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
   since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
 })
@@ -148,8 +156,10 @@ export type ListInput = typeof ListInput.Type
 
 /** A page of the request log. */
 export const RequestLogPage = Schema.Struct({
-  requests: Schema.Array(ListedRequest),
-  next_cursor: Schema.NullOr(Schema.String)
+  requests: Schema.Array(ListedRequest).annotateKey({ description: "The calls, newest first" }),
+  next_cursor: Schema.NullOr(Schema.String).annotateKey({
+    description: "The `cursor` of the next page; null on the last one"
+  })
 })
 export type RequestLogPage = typeof RequestLogPage.Type
 

@@ -11,7 +11,7 @@ export const CarrierName = Schema.Struct({
   id: Schema.String.annotate({
     description: "`naic:` and five digits for a real carrier, `sbx_…` for a fictional one"
   }),
-  name: Schema.String
+  name: Schema.String.annotateKey({ description: "The name to show to a person" })
 }).annotate({ identifier: "Carrier" })
 export type CarrierName = typeof CarrierName.Type
 
@@ -52,26 +52,35 @@ export type NotAskedReason = (typeof notAskedReasons)[number]
 
 /** A cover of one subject. Null means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({
-  code: Schema.String,
-  limit: Schema.NullOr(Money),
-  deductible: Schema.NullOr(Money),
-  included: Schema.NullOr(Schema.Boolean)
+  code: Schema.String.annotateKey({ description: "The cover: one of the line's `coverage_codes`" }),
+  limit: Schema.NullOr(Money).annotateKey({ description: "The most that is paid; null if unknown or not applicable" }),
+  deductible: Schema.NullOr(Money).annotateKey({
+    description: "What the person pays of a claim first; null if unknown or not applicable"
+  }),
+  included: Schema.NullOr(Schema.Boolean).annotateKey({
+    description: "Whether the cover is part of the offer; null if the carrier has not said"
+  })
 }).annotate({ identifier: "CoverageItem" })
 export type CoverageItem = typeof CoverageItem.Type
 
 /** An insured subject: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
 export const CoveredSubject = Schema.Struct({
-  subject_id: Schema.String,
-  kind: Schema.String,
-  label: Schema.NullOr(Schema.String),
-  coverages: Schema.Array(CoverageItem)
+  subject_id: Schema.String.annotateKey({
+    description: "The insured subject: `vehicle-1` is `application.vehicles.0`"
+  }),
+  kind: Schema.String.annotateKey({ description: "What it is: one of the line's `subject_kinds`" }),
+  label: Schema.NullOr(Schema.String).annotateKey({ description: "The name to show to a person; null if it has none" }),
+  coverages: Schema.Array(CoverageItem).annotateKey({ description: "Its covers" })
 }).annotate({ identifier: "CoveredSubject" })
 export type CoveredSubject = typeof CoveredSubject.Type
 
 /** Something that the person can do next. Readers ignore types that they do not know. */
-export const NextAction = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
-  Schema.Record(Schema.String, Scalar)
-]).annotate({ identifier: "NextAction" })
+export const NextAction = Schema.StructWithRest(
+  Schema.Struct({
+    type: Schema.String.annotateKey({ description: "What can be done. Ignore types that you do not know" })
+  }),
+  [Schema.Record(Schema.String, Scalar)]
+).annotate({ identifier: "NextAction" })
 export type NextAction = typeof NextAction.Type
 
 /**

@@ -5,9 +5,9 @@ import catalogueFile from "./data/scenarios.json" with { type: "json" }
 
 /** A named outcome that a sandbox can play. */
 export const Scenario = Schema.Struct({
-  name: Schema.String,
-  description: Schema.String,
-  lines: Schema.Array(LineName)
+  name: Schema.String.annotateKey({ description: "The name to send as `scenario`" }),
+  description: Schema.String.annotateKey({ description: "What it plays" }),
+  lines: Schema.Array(LineName).annotateKey({ description: "The lines that it can be played on" })
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
 

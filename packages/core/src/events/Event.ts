@@ -43,16 +43,16 @@ export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
 // Leaves out what depends on the type, which JSON Schema cannot express: documents show an event of any type.
 const AnyEvent = Schema.Struct({
-  id: EventId,
-  type: TypeName,
-  occurred_at: Timestamp,
-  environment: Environment,
-  line: LineName,
+  id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
+  type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
+  occurred_at: Timestamp.annotateKey({ description: "When it happened" }),
+  environment: Environment.annotateKey({ description: "The environment that it happened in" }),
+  line: LineName.annotateKey({ description: "The line of insurance" }),
   resource: Schema.Struct({
-    type: ResourceType,
-    id: Schema.String,
-    version: Schema.Int
-  })
+    type: ResourceType.annotateKey({ description: "The kind of resource" }),
+    id: Schema.String.annotateKey({ description: "Its identifier" }),
+    version: Schema.Int.annotateKey({ description: "The version that it reached" })
+  }).annotateKey({ description: "The resource that changed: read it to see what it is now" })
 })
 type AnyEvent = typeof AnyEvent.Type
 type Kind = AnyEvent["resource"]["type"]

@@ -8,7 +8,7 @@ export type FeedInput = typeof FeedInput.Type
 
 /** A page of the feed. An empty page means that the reader has caught up. */
 export const EventPage = Schema.Struct({
-  events: Schema.Array(Event),
+  events: Schema.Array(Event).annotateKey({ description: "The events, oldest first" }),
   next_cursor: Schema.String.annotate({
     description: "Present on every page. Store it once the page's work is saved."
   })

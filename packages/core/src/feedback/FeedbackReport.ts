@@ -22,7 +22,7 @@ const Account = textUpTo(maxAccountCharacters)
 
 /** A report about the API as a caller sends it. It holds nothing about a person. */
 export const SendInput = Schema.Struct({
-  kind: Schema.Literals(kinds),
+  kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
   summary: textUpTo(200, 1).annotateKey({
     description: "One sentence"
   }),
@@ -38,20 +38,23 @@ export const SendInput = Schema.Struct({
         description: "The Request-Id of each answer that the report is about"
       })
     })
-  ),
+  ).annotateKey({ description: "What was tried" }),
   agent: Schema.optionalKey(
-    Schema.Struct({ name: Schema.optionalKey(Name), version: Schema.optionalKey(Name) })
+    Schema.Struct({
+      name: Schema.optionalKey(Name).annotateKey({ description: "The name of the program" }),
+      version: Schema.optionalKey(Name).annotateKey({ description: "Its version" })
+    })
   ).annotateKey({ description: "The program that sends the report" })
 })
 export type SendInput = typeof SendInput.Type
 
 /** A report as callers read it back: its status, without its text (api.md, Feedback reports). */
 export const FeedbackReport = Schema.Struct({
-  feedback_id: FeedbackId,
-  kind: Schema.Literals(kinds),
-  status: Schema.Literals(statuses),
+  feedback_id: FeedbackId.annotateKey({ description: "The identifier of the report" }),
+  kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
+  status: Schema.Literals(statuses).annotateKey({ description: "What became of it" }),
   public_note: Schema.NullOr(Schema.String).annotate({ description: "A note from the service" }),
-  created_at: Timestamp
+  created_at: Timestamp.annotateKey({ description: "When it was sent" })
 }).annotate({ identifier: "FeedbackReport" })
 export type FeedbackReport = typeof FeedbackReport.Type
 

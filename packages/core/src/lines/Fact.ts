@@ -12,6 +12,9 @@ import type { JsonValue } from "../wire/Json.ts"
 export interface About {
   /** The text to ask a person for the fact. Every fact that can be required has one. */
   readonly label?: string
+  /** What the fact is, with its unit. Documents show it; models do not read it in every conversation. */
+  readonly title?: string
+  /** What neither the name nor the values say. */
   readonly description?: string
   /**
    * `direct` identifies a person, `indirect` does so together with other facts, `sensitive` is about a person's

@@ -12,32 +12,49 @@ const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
 
 /** The applicant. */
 export const Applicant = Schema.Struct({
-  first_name: Schema.optionalKey(Fact.personName(identifying)),
-  last_name: Schema.optionalKey(Fact.personName(identifying)),
-  date_of_birth: Schema.optionalKey(Fact.day(identifying)),
-  email: Schema.optionalKey(Fact.email(identifying)),
-  phone: Schema.optionalKey(Fact.textLike(/^\+1[2-9][0-9]{9}$/u, "a US phone number: +1 and ten digits", identifying))
-})
+  first_name: Schema.optionalKey(Fact.personName({ title: "The person's first name", ...identifying })),
+  last_name: Schema.optionalKey(Fact.personName({ title: "The person's last name", ...identifying })),
+  date_of_birth: Schema.optionalKey(Fact.day({ title: "The person's date of birth", ...identifying })),
+  email: Schema.optionalKey(Fact.email({ title: "The person's e-mail address", ...identifying })),
+  phone: Schema.optionalKey(
+    Fact.textLike(/^\+1[2-9][0-9]{9}$/u, "a US phone number: +1 and ten digits", {
+      title: "The person's phone number in the US: +1 and ten digits",
+      ...identifying
+    })
+  )
+}).annotate({ title: "The person who wants the insurance" })
 
 const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 
-/** An address in a served state, with this line's labels for state and ZIP code. */
-export const address = (labels: { readonly state: string; readonly zip: string }) =>
+/** An address in a served state: what it is the address of, and this line's labels for state and ZIP code. */
+export const address = (labels: { readonly of?: string; readonly state: string; readonly zip: string }) =>
   Schema.Struct({
-    line1: Schema.optionalKey(Fact.text({ min: 3, max: 100 }, identifying)),
-    line2: Schema.optionalKey(Fact.text({ max: 40 }, identifying)),
-    city: Schema.optionalKey(Fact.text({ min: 1, max: 60 }, { "x-pii": "indirect", "x-tier": "offer" })),
-    state: Fact.choice(State.stateCodes, { label: labels.state, "x-tier": "price" }),
+    line1: Schema.optionalKey(Fact.text({ min: 3, max: 100 }, { title: "Street and house number", ...identifying })),
+    line2: Schema.optionalKey(Fact.text({ max: 40 }, { title: "Apartment, unit or floor", ...identifying })),
+    city: Schema.optionalKey(
+      Fact.text({ min: 1, max: 60 }, { title: "The city", "x-pii": "indirect", "x-tier": "offer" })
+    ),
+    state: Fact.choice(State.stateCodes, {
+      title: "The state, as a USPS code such as TX",
+      label: labels.state,
+      "x-tier": "price"
+    }),
     zip: Fact.textLike(zip, "a ZIP code: five digits, or five, a hyphen and four", {
+      title: "The ZIP code: five digits, or five, a hyphen and four",
       label: labels.zip,
       "x-pii": "indirect",
       "x-tier": "price"
     })
-  })
+  }).annotate(labels.of === undefined ? {} : { title: labels.of })
 
 /** How the policy is paid, and when it starts. */
 export const policyFacts = {
-  billing_preference: Schema.optionalKey(Fact.choice(["pay_in_full", "monthly"], { "x-assume": { value: "monthly" } })),
+  billing_preference: Schema.optionalKey(
+    Fact.choice(["pay_in_full", "monthly"], {
+      title: "How the person would like to pay: at once, or every month",
+      "x-assume": { value: "monthly" }
+    })
+  ),
   effective_date: Schema.optionalKey(
     Fact.day({
       description: "Requested start date; 0 to 60 days ahead of today. Absent: tomorrow (assumed).",

@@ -13,7 +13,7 @@ import { collectMs } from "./QuoteRequest.ts"
 
 /** Input of a read: the line, and the state if only one is of interest. */
 export const CapabilitiesInput = Schema.Struct({
-  line: LineName,
+  line: LineName.annotateKey({ description: "The line of insurance" }),
   state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
     description: "A USPS code, such as TX: `states` then has this state only"
   })
@@ -22,52 +22,72 @@ export type CapabilitiesInput = typeof CapabilitiesInput.Type
 
 /** What a caller can do with a line (api.md, Capabilities). */
 export const Capabilities = Schema.Struct({
-  line: LineName,
-  environment: Environment,
-  revision: Schema.String,
+  line: LineName.annotateKey({ description: "The line of insurance" }),
+  environment: Environment.annotateKey({ description: "The environment of the caller's key" }),
+  revision: Schema.String.annotateKey({ description: "The newest revision of the API" }),
   states: Schema.Array(
     Schema.Struct({
-      code: Schema.String,
-      available: Schema.Boolean,
+      code: Schema.String.annotateKey({ description: "The USPS code, such as `TX`" }),
+      available: Schema.Boolean.annotateKey({ description: "Whether quotes are available in the state" }),
       carriers: Schema.Int.annotate({ description: "How many carriers serve the state" }),
       liability_minimum: Schema.optionalKey(
         Schema.Struct({
-          bodily_injury_per_person: Money,
-          bodily_injury_per_accident: Money,
-          property_damage: Money
+          bodily_injury_per_person: Money.annotateKey({ description: "For injuries of one person" }),
+          bodily_injury_per_accident: Money.annotateKey({ description: "For injuries of all people in an accident" }),
+          property_damage: Money.annotateKey({ description: "For damaged property" })
         })
-      ),
-      credit_use: Schema.optionalKey(Schema.Literals(["prohibited", "restricted", "allowed"]))
+      ).annotateKey({ description: "The state's minimum limits of car liability insurance" }),
+      credit_use: Schema.optionalKey(Schema.Literals(["prohibited", "restricted", "allowed"])).annotateKey({
+        description: "Whether carriers may use credit information in the state"
+      })
     })
-  ),
+  ).annotateKey({ description: "The states, each with the rules that apply there" }),
   required_facts: Schema.Array(
-    Schema.Struct({ path: Schema.String, label: Schema.String, tier: Schema.String, pii: Schema.NullOr(Schema.String) })
-  ),
+    Schema.Struct({
+      path: Schema.String.annotateKey({ description: "The path of the fact, such as `application.residence.zip`" }),
+      label: Schema.String.annotateKey({ description: "How to ask a person for it" }),
+      tier: Schema.String.annotateKey({ description: "What the fact is needed for: `price`, or `offer`" }),
+      pii: Schema.NullOr(Schema.String).annotateKey({
+        description: "Whether it identifies the person: `direct`, `indirect`, `sensitive`, or null"
+      })
+    })
+  ).annotateKey({ description: "The facts that a start must have" }),
   required_facts_schema: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "JSON Schema (2020-12) of `application`"
   }),
-  actions: Schema.Array(Schema.String),
+  actions: Schema.Array(Schema.String).annotateKey({ description: "The operations that the caller can use" }),
   consents: Schema.Array(
     Schema.Struct({
-      field: Schema.String,
-      required: Schema.Boolean,
-      unlocks: Schema.optionalKey(Schema.Array(Schema.String))
+      field: Schema.String.annotateKey({ description: "The field of the start" }),
+      required: Schema.Boolean.annotateKey({ description: "Whether a start is refused without it" }),
+      unlocks: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
+        description: "The carriers that are asked only with it"
+      })
     })
-  ),
-  disclosures: Schema.Array(Schema.Struct({ key: Schema.String, version: Schema.String })),
-  coverage_codes: Schema.Array(Schema.String),
-  subject_kinds: Schema.Array(Schema.String),
-  billing_cycles: Schema.Array(Schema.String),
-  fee_codes: Schema.Array(Schema.String),
-  deadline_seconds: Schema.Int,
+  ).annotateKey({ description: "The consents that a start can carry" }),
+  disclosures: Schema.Array(
+    Schema.Struct({
+      key: Schema.String.annotateKey({ description: "The name of the text" }),
+      version: Schema.String.annotateKey({ description: "Its version" })
+    })
+  ).annotateKey({ description: "The texts that the person must be shown" }),
+  coverage_codes: Schema.Array(Schema.String).annotateKey({
+    description: "The codes of covers that quotes of this line use"
+  }),
+  subject_kinds: Schema.Array(Schema.String).annotateKey({ description: "The kinds of insured subjects" }),
+  billing_cycles: Schema.Array(Schema.String).annotateKey({ description: "The billing cycles that prices can have" }),
+  fee_codes: Schema.Array(Schema.String).annotateKey({ description: "The codes of fees that prices can have" }),
+  deadline_seconds: Schema.Int.annotateKey({ description: "The longest that a request stays in progress, in seconds" }),
   scenarios: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({ description: "With sandbox keys only" })
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type
 
 /** The answer of `get_capabilities`. Without a key it also holds what a person must agree to. */
 export const CapabilitiesAnswer = Schema.Struct({
-  capabilities: Capabilities,
-  quote_disclosure: Schema.optionalKey(Consent.QuoteDisclosure)
+  capabilities: Capabilities.annotateKey({ description: "What a caller can do with the line" }),
+  quote_disclosure: Schema.optionalKey(Consent.QuoteDisclosure).annotateKey({
+    description: "The text that the person must agree to; only for callers without a key"
+  })
 })
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 

@@ -50,19 +50,22 @@ export const fields = {
   credit_disclosure_receipt_id: dependsOnLines(creditReceipt("Some lines only"), creditReceiptOf),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
-      receipt_id: ReceiptReference.annotateKey({ messageMissingKey: notAsked }),
+      receipt_id: ReceiptReference.annotateKey({ messageMissingKey: notAsked }).annotateKey({
+        description: "The receipt of the person's consent. Never invent one"
+      }),
       channels: Schema.Array(Schema.Literals(channels).annotate({ message: noContact }))
         .annotate({ message: noContact })
         .check(Schema.isMaxLength(3), Schema.isUnique())
+        .annotateKey({ description: "The ways of contact that the consent covers" })
     }).annotate({ message: notAsked })
-  ),
+  ).annotateKey({ description: "Consent for carriers to contact the person" }),
   contact_channels: Schema.optionalKey(
     Schema.Struct({
-      email: Schema.optionalKey(Agreed),
-      sms: Schema.optionalKey(Agreed),
-      phone: Schema.optionalKey(Agreed)
+      email: Schema.optionalKey(Agreed).annotateKey({ description: "By e-mail" }),
+      sms: Schema.optionalKey(Agreed).annotateKey({ description: "By text message" }),
+      phone: Schema.optionalKey(Agreed).annotateKey({ description: "By phone" })
     })
-  ),
+  ).annotateKey({ description: "How the person may be contacted: only in ways that `contact_consent` covers" }),
   quote_disclosure_version: Schema.optionalKey(Schema.String.annotate({ message: notRead })).annotateKey({
     description: "Required without a key: the version of the quote disclosure that the person has read."
   }),
@@ -229,15 +232,15 @@ export const askedBy = ["elicitation", "argument"] as const
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({
-  receipt_id: ReceiptId,
-  kind: Schema.Literal("quote_disclosure"),
-  recorded_by: Schema.Literal("service"),
-  line: Schema.String,
-  disclosure_key: Schema.String,
-  disclosure_version: Schema.String,
-  text_sha256: Schema.String,
-  locale: Schema.String,
-  accepted_at: Timestamp,
+  receipt_id: ReceiptId.annotateKey({ description: "The identifier of the record" }),
+  kind: Schema.Literal("quote_disclosure").annotateKey({ description: "The kind of consent" }),
+  recorded_by: Schema.Literal("service").annotateKey({ description: "Who recorded it" }),
+  line: Schema.String.annotateKey({ description: "The line that it is for" }),
+  disclosure_key: Schema.String.annotateKey({ description: "The name of the text that the person agreed to" }),
+  disclosure_version: Schema.String.annotateKey({ description: "The version of the text" }),
+  text_sha256: Schema.String.annotateKey({ description: "The SHA-256 of the text in hexadecimal" }),
+  locale: Schema.String.annotateKey({ description: "The language of the text" }),
+  accepted_at: Timestamp.annotateKey({ description: "When the person agreed" }),
   asked_by: Schema.optionalKey(Schema.Literals(askedBy)).annotateKey({
     description:
       "How the person was asked: `elicitation`: the program showed the text and the person answered; `argument`: the caller says that the person agreed"
@@ -272,11 +275,13 @@ export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArr
 
 /** The text that a person must agree to when the caller has no key (api.md, Quote disclosure). */
 export const QuoteDisclosure = Schema.Struct({
-  version: Schema.String,
-  text: Schema.String,
-  text_sha256: Schema.String,
-  locale: Schema.String,
-  covers: Schema.Array(Schema.Literal("quote_request"))
+  version: Schema.String.annotateKey({ description: "The version of the text" }),
+  text: Schema.String.annotateKey({ description: "The text to show to the person, word for word" }),
+  text_sha256: Schema.String.annotateKey({ description: "The SHA-256 of the text in hexadecimal" }),
+  locale: Schema.String.annotateKey({ description: "The language of the text" }),
+  covers: Schema.Array(Schema.Literal("quote_request")).annotateKey({
+    description: "What the agreement covers: nothing but the quote request"
+  })
 }).annotate({ identifier: "QuoteDisclosure" })
 export type QuoteDisclosure = typeof QuoteDisclosure.Type
 

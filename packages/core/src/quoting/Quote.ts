@@ -27,38 +27,68 @@ export const reasons = {
 
 /** A price. The premium covers the whole term, whatever the billing cycle (api.md, Prices). */
 export const Price = Schema.Struct({
-  premium: Schema.NullOr(Money),
-  term_months: Schema.NullOr(Schema.Int),
-  billing_cycle: Schema.NullOr(Schema.String),
-  fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
-  comparison: Schema.NullOr(Schema.Struct({ amount: Money, label: Schema.String }))
+  premium: Schema.NullOr(Money).annotateKey({
+    description: "The price of the whole term; null if the carrier named none"
+  }),
+  term_months: Schema.NullOr(Schema.Int).annotateKey({
+    description: "The length of the term in months; null if unknown"
+  }),
+  billing_cycle: Schema.NullOr(Schema.String).annotateKey({
+    description: "How it is paid: one of the line's `billing_cycles`; null if unknown"
+  }),
+  fees: Schema.Array(
+    Schema.Struct({
+      code: Schema.String.annotateKey({ description: "The fee: one of the line's `fee_codes`" }),
+      amount: Money.annotateKey({ description: "How much it is" })
+    })
+  ).annotateKey({ description: "The fees of the carrier" }),
+  comparison: Schema.NullOr(
+    Schema.Struct({
+      amount: Money.annotateKey({ description: "The price to compare with" }),
+      label: Schema.String.annotateKey({ description: "What it is the price of" })
+    })
+  ).annotateKey({ description: "A price to compare with; null if there is none" })
 }).annotate({ identifier: "Price" })
 export type Price = typeof Price.Type
 
 /** One version of a quote: a carrier's price offer, not coverage (api.md, Quote record). Versions never change. */
 export const Quote = Schema.Struct({
-  id: QuoteId,
-  version: Schema.Int,
-  environment: Environment,
-  quote_request_id: QuoteRequestId,
-  application_id: ApplicationId,
-  application_version: Schema.Int,
-  status: Schema.Literals(["active", "inactive"]),
-  status_details: Schema.Struct({ reason: Schema.String, message: Schema.String }),
+  id: QuoteId.annotateKey({ description: "The identifier of the quote" }),
+  version: Schema.Int.annotateKey({ description: "Grows by one with each change; versions never change" }),
+  environment: Environment.annotateKey({ description: "The environment of the request" }),
+  quote_request_id: QuoteRequestId.annotateKey({ description: "The request that it belongs to" }),
+  application_id: ApplicationId.annotateKey({ description: "The facts that it is priced for" }),
+  application_version: Schema.Int.annotateKey({ description: "The version of these facts" }),
+  status: Schema.Literals(["active", "inactive"]).annotateKey({ description: "Whether the offer can still be taken" }),
+  status_details: Schema.Struct({
+    reason: Schema.String.annotateKey({ description: "The reason, for a program. New ones can be added" }),
+    message: Schema.String.annotateKey({ description: "The reason, as a sentence for a person" })
+  }).annotateKey({ description: "Why it has this status" }),
   source: Schema.Struct({
-    carrier: CarrierName,
-    product: Schema.NullOr(Schema.String),
-    registry_ids: Schema.Array(Schema.String)
-  }),
-  price: Price,
-  coverage: Schema.Struct({ conditions: Schema.Array(Schema.String), subjects: Schema.Array(CoveredSubject) }),
-  availability: Schema.Struct({ expires_at: Schema.NullOr(Timestamp) }),
-  next_actions: Schema.Array(NextAction),
+    carrier: CarrierName.annotateKey({ description: "The carrier" }),
+    product: Schema.NullOr(Schema.String).annotateKey({ description: "The name of the product; null if unknown" }),
+    registry_ids: Schema.Array(Schema.String).annotateKey({
+      description: "The carrier's and its partners' entries in public registries, such as `naic:10003`"
+    })
+  }).annotateKey({ description: "Who makes the offer" }),
+  price: Price.annotateKey({ description: "What it costs" }),
+  coverage: Schema.Struct({
+    conditions: Schema.Array(Schema.String).annotateKey({
+      description: "What the offer depends on, as sentences for a person"
+    }),
+    subjects: Schema.Array(CoveredSubject).annotateKey({ description: "The insured subjects, each with its covers" })
+  }).annotateKey({ description: "What it covers" }),
+  availability: Schema.Struct({
+    expires_at: Schema.NullOr(Timestamp).annotateKey({
+      description: "When the offer ends; null if the carrier has not said"
+    })
+  }).annotateKey({ description: "How long it holds" }),
+  next_actions: Schema.Array(NextAction).annotateKey({ description: "What the person can do next" }),
   evidence: Schema.Struct({
-    source_time: Schema.NullOr(Timestamp),
-    assumptions: Schema.Array(Assumption),
-    label: Schema.String
-  })
+    source_time: Schema.NullOr(Timestamp).annotateKey({ description: "When the carrier made it; null if unknown" }),
+    assumptions: Schema.Array(Assumption).annotateKey({ description: "The facts that were assumed" }),
+    label: Schema.String.annotateKey({ description: "What to show beside the price" })
+  }).annotateKey({ description: "Where the offer comes from" })
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type
 

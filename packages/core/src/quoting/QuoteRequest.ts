@@ -51,36 +51,54 @@ export type Reason = keyof typeof reasons
 
 /** The result of one carrier: whether it was asked, and what it answered. */
 export const CarrierResult = Schema.Struct({
-  carrier: CarrierName,
-  outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
+  carrier: CarrierName.annotateKey({ description: "The carrier" }),
+  outcome: Schema.Literals([
+    "pending",
+    "quoted",
+    "declined",
+    "needs_information",
+    "no_answer",
+    "not_asked"
+  ]).annotateKey({ description: "What the carrier did with the ask" }),
   reason: Schema.NullOr(Schema.String).annotate({
     description: `Grows. Declined: ${declineReasons.join(", ")}. No answer: ${noAnswerReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
   }),
-  message: Schema.NullOr(Schema.String),
-  missing_facts: Schema.Array(Schema.String),
-  quote_ids: Schema.Array(QuoteId),
-  asked_at: Schema.NullOr(Timestamp),
-  answered_at: Schema.NullOr(Timestamp)
+  message: Schema.NullOr(Schema.String).annotateKey({
+    description: "What the carrier says about the outcome, as text for a person; null if nothing"
+  }),
+  missing_facts: Schema.Array(Schema.String).annotateKey({
+    description: "The paths of the facts that the carrier lacks"
+  }),
+  quote_ids: Schema.Array(QuoteId).annotateKey({ description: "The quotes that its offers became" }),
+  asked_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it was asked; null if it was not" }),
+  answered_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it answered; null if it did not" })
 }).annotate({ identifier: "CarrierResult" })
 export type CarrierResult = typeof CarrierResult.Type
 
 /** A quote request as callers read it. It never holds the applicant's facts. */
 export const QuoteRequest = Schema.Struct({
-  id: QuoteRequestId,
-  version: Schema.Int,
-  environment: Environment,
-  line: LineName,
-  status: Schema.Literals(statuses),
-  status_details: Schema.Struct({ reason: Schema.String, message: Schema.String }),
-  application_id: ApplicationId,
-  application_version: Schema.Int,
-  scenario: Schema.NullOr(Schema.String),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  deadline_at: Schema.NullOr(Timestamp),
-  carriers: Schema.Array(CarrierResult),
-  quote_ids: Schema.Array(QuoteId),
-  next_actions: Schema.Array(NextAction)
+  id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
+  version: Schema.Int.annotateKey({ description: "Grows by one with each change" }),
+  environment: Environment.annotateKey({ description: "The environment that it runs in" }),
+  line: LineName.annotateKey({ description: "The line of insurance" }),
+  status: Schema.Literals(statuses).annotateKey({ description: "How far it is: it ends with `completed` or `failed`" }),
+  status_details: Schema.Struct({
+    reason: Schema.String.annotateKey({ description: "The reason, for a program. New ones can be added" }),
+    message: Schema.String.annotateKey({ description: "The reason, as a sentence for a person" })
+  }).annotateKey({ description: "Why it has this status" }),
+  application_id: ApplicationId.annotateKey({ description: "The identifier of the facts" }),
+  application_version: Schema.Int.annotateKey({ description: "The version of the facts" }),
+  scenario: Schema.NullOr(Schema.String).annotateKey({
+    description: "The outcome that a sandbox plays; null if none was named"
+  }),
+  created_at: Timestamp.annotateKey({ description: "When it was started" }),
+  updated_at: Timestamp.annotateKey({ description: "When this version was made" }),
+  deadline_at: Schema.NullOr(Timestamp).annotateKey({
+    description: "When it ends at the latest; null until carriers are asked"
+  }),
+  carriers: Schema.Array(CarrierResult).annotateKey({ description: "The result of each carrier" }),
+  quote_ids: Schema.Array(QuoteId).annotateKey({ description: "All quotes of the request" }),
+  next_actions: Schema.Array(NextAction).annotateKey({ description: "What the person can do next" })
 }).annotate({ identifier: "QuoteRequest" })
 export type QuoteRequest = typeof QuoteRequest.Type
 

@@ -23,31 +23,46 @@ export const GetInput = Schema.Struct({
 export type GetInput = typeof GetInput.Type
 
 /** A quote request and the newest version of each of its quotes, oldest quote first. */
-export const QuoteRequestWithQuotes = Schema.Struct({ quote_request: QuoteRequest, quotes: Schema.Array(Quote) })
+export const QuoteRequestWithQuotes = Schema.Struct({
+  quote_request: QuoteRequest.annotateKey({ description: "The request" }),
+  quotes: Schema.Array(Quote).annotateKey({
+    description: "The newest version of each of its quotes, oldest quote first"
+  })
+})
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /** Input of a list of quote requests. */
 export const ListInput = Schema.Struct({
   ...pageFields,
-  status: Schema.optionalKey(Schema.Literals(statuses)),
-  line: Schema.optionalKey(LineName),
-  created_after: Schema.optionalKey(OffsetDateTime),
-  created_before: Schema.optionalKey(OffsetDateTime),
-  updated_since: Schema.optionalKey(OffsetDateTime)
+  status: Schema.optionalKey(Schema.Literals(statuses)).annotateKey({ description: "Only requests with this status" }),
+  line: Schema.optionalKey(LineName).annotateKey({ description: "Only requests for this line" }),
+  created_after: Schema.optionalKey(OffsetDateTime).annotateKey({
+    description: "Only requests created at or after this time"
+  }),
+  created_before: Schema.optionalKey(OffsetDateTime).annotateKey({
+    description: "Only requests created before this time"
+  }),
+  updated_since: Schema.optionalKey(OffsetDateTime).annotateKey({
+    description: "Only requests updated at or after this time"
+  })
 })
 export type ListInput = typeof ListInput.Type
 
 /** A page of quote requests. */
 export const QuoteRequestPage = Schema.Struct({
-  quote_requests: Schema.Array(QuoteRequest),
-  next_cursor: Schema.NullOr(Schema.String)
+  quote_requests: Schema.Array(QuoteRequest).annotateKey({ description: "The requests, newest first" }),
+  next_cursor: Schema.NullOr(Schema.String).annotateKey({
+    description: "The `cursor` of the next page; null on the last one"
+  })
 })
 export type QuoteRequestPage = typeof QuoteRequestPage.Type
 
 /** The result of a cancellation. */
 export const CancelResult = Schema.Struct({
-  id: QuoteRequestId,
-  version: Schema.Int,
-  status: Schema.Literals(["cancelled", "cannot_stop"])
+  id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
+  version: Schema.Int.annotateKey({ description: "Its version after the call" }),
+  status: Schema.Literals(["cancelled", "cannot_stop"]).annotateKey({
+    description: "Whether it was cancelled, or was already being quoted"
+  })
 }).annotate({ identifier: "CancelResult" })
 export type CancelResult = typeof CancelResult.Type

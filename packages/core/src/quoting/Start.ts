@@ -41,7 +41,7 @@ const applicationShown = (shown: object) =>
 
 /** The input of a start (api.md, Start). Consents and facts have their own checks. */
 export const StartInput = Schema.Struct({
-  line: LineName,
+  line: LineName.annotateKey({ description: "The line of insurance" }),
   ...Consent.fields,
   scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
   request_key: Schema.String.check(
@@ -60,9 +60,15 @@ export type StartInput = typeof StartInput.Type
  */
 export const StartedQuoteRequest = Schema.Struct({
   ...QuoteRequest.fields,
-  read_handle: Schema.optionalKey(Schema.String),
-  read_handle_expires_at: Schema.optionalKey(Timestamp),
-  quote_consent: Schema.optionalKey(Consent.QuoteConsent)
+  read_handle: Schema.optionalKey(Schema.String).annotateKey({
+    description: "Reads and cancels this request without a key; shown once"
+  }),
+  read_handle_expires_at: Schema.optionalKey(Timestamp).annotateKey({
+    description: "When the read handle stops working"
+  }),
+  quote_consent: Schema.optionalKey(Consent.QuoteConsent).annotateKey({
+    description: "The record of what the person agreed to; only for callers without a key"
+  })
 }).annotate({ identifier: "StartedQuoteRequest" })
 export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
 

@@ -6,14 +6,18 @@ import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 
 /** A sandbox workspace as its owner sees it (api.md, Sandbox workspace). */
 export const SandboxWorkspace = Schema.Struct({
-  partner_id: OrganizationId,
-  environment: Schema.Literal("sandbox"),
-  active_scenario: Schema.NullOr(Schema.String),
-  clock_offset_seconds: Schema.Int,
-  workspace_time: Timestamp,
-  quotes_expired_at: Schema.NullOr(Timestamp),
-  reset_count: Schema.Int,
-  scenario_catalog_version: Schema.String
+  partner_id: OrganizationId.annotateKey({ description: "The organization" }),
+  environment: Schema.Literal("sandbox").annotateKey({ description: "Always `sandbox`" }),
+  active_scenario: Schema.NullOr(Schema.String).annotateKey({
+    description: "The scenario that starts play; null for none"
+  }),
+  clock_offset_seconds: Schema.Int.annotateKey({ description: "How far the sandbox's clock is ahead, in seconds" }),
+  workspace_time: Timestamp.annotateKey({ description: "The time on the sandbox's clock" }),
+  quotes_expired_at: Schema.NullOr(Timestamp).annotateKey({
+    description: "When all quotes were last made to expire; null if never"
+  }),
+  reset_count: Schema.Int.annotateKey({ description: "How often it was reset" }),
+  scenario_catalog_version: Schema.String.annotateKey({ description: "The version of the list of scenarios" })
 }).annotate({ identifier: "SandboxWorkspace" })
 export type SandboxWorkspace = typeof SandboxWorkspace.Type
 
@@ -23,25 +27,29 @@ export type Control = (typeof controls)[number]
 
 /** What a control did (api.md, Control results). */
 export const ControlResult = Schema.Struct({
-  control: Schema.Literals(controls),
-  workspace: SandboxWorkspace,
+  control: Schema.Literals(controls).annotateKey({ description: "The control that was used" }),
+  workspace: SandboxWorkspace.annotateKey({ description: "The sandbox after it" }),
   replay: Schema.NullOr(
     Schema.Struct({
-      id: ReplayId,
-      scenarioCode: Schema.String,
-      notice: Schema.String,
-      recovery: Schema.NullOr(Schema.String),
-      deliveries: Schema.Int
+      id: ReplayId.annotateKey({ description: "The identifier of the replay" }),
+      scenarioCode: Schema.String.annotateKey({ description: "How the events were sent again" }),
+      notice: Schema.String.annotateKey({ description: "What a receiver sees, as a sentence" }),
+      recovery: Schema.NullOr(Schema.String).annotateKey({
+        description: "What a receiver should do about it; null if nothing"
+      }),
+      deliveries: Schema.Int.annotateKey({ description: "How many deliveries were made" })
     })
-  ),
-  removed: Schema.NullOr(Schema.Record(Schema.String, Schema.Int))
+  ).annotateKey({ description: "The replay of events; null for other controls" }),
+  removed: Schema.NullOr(Schema.Record(Schema.String, Schema.Int)).annotateKey({
+    description: "How many records of each kind a reset removed; null for other controls"
+  })
 }).annotate({ identifier: "ControlResult" })
 export type ControlResult = typeof ControlResult.Type
 
 /** The scenarios that a sandbox can play. */
 export const ScenarioList = Schema.Struct({
-  scenarios: Schema.Array(Scenario),
-  scenario_catalog_version: Schema.String
+  scenarios: Schema.Array(Scenario).annotateKey({ description: "The scenarios" }),
+  scenario_catalog_version: Schema.String.annotateKey({ description: "The version of the list" })
 })
 export type ScenarioList = typeof ScenarioList.Type
 

@@ -116,13 +116,22 @@ export const codes: ReadonlyArray<ErrorCode> = Struct.keys(definitions)
 /** The body of every refusal (api.md, Error envelope). */
 export const ErrorEnvelope = Schema.Struct({
   error: Schema.Struct({
-    code: Schema.Literals(codes),
+    code: Schema.Literals(codes).annotateKey({
+      description: "The error code. New codes can be added: always have a default branch"
+    }),
     message: Schema.String.annotate({ description: "Sentence for a person" }),
-    field_errors: Schema.NullOr(Schema.Array(FieldError)),
-    retry_action: Schema.Struct({ type: Schema.Literals(retryActionTypes), summary: Schema.String }),
-    doc_url: Schema.String
-  }),
-  request_id: Schema.String
+    field_errors: Schema.NullOr(Schema.Array(FieldError)).annotateKey({
+      description: "The wrong fields; null if no field is wrong"
+    }),
+    retry_action: Schema.Struct({
+      type: Schema.Literals(retryActionTypes).annotateKey({ description: "What to do, for a program" }),
+      summary: Schema.String.annotateKey({ description: "What to do, as a sentence for a person" })
+    }).annotateKey({ description: "What to do next" }),
+    doc_url: Schema.String.annotateKey({ description: "The page about this error code" })
+  }).annotateKey({ description: "What was refused, and what to do about it" }),
+  request_id: Schema.String.annotateKey({
+    description: "The identifier of this call, also in the `Request-Id` header: quote it when you ask for support"
+  })
 }).annotate({ identifier: "ErrorEnvelope" })
 export type ErrorEnvelope = typeof ErrorEnvelope.Type
 

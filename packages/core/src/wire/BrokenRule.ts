@@ -4,7 +4,10 @@ import { Schema } from "effect"
  * A rule that a value breaks: the path of the wrong field, empty for the whole value, and what the rule wants. Never
  * the value.
  */
-export const BrokenRule = Schema.Struct({ path: Schema.String, message: Schema.String })
+export const BrokenRule = Schema.Struct({
+  path: Schema.String,
+  message: Schema.String.annotateKey({ description: "The rule that is broken, as a sentence for a person" })
+})
 export type BrokenRule = typeof BrokenRule.Type
 
 /** Empty if a rule holds; otherwise the rule, broken at the path. */

@@ -13,7 +13,9 @@ export const FieldError = Schema.Struct({
     description:
       "Dots and zero-based numbers, as in application.vehicles.0.vin; empty where a last entry counts the rest"
   }),
-  allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
+  allowed_values: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
+    description: "The values that the field can have, if it is a choice"
+  })
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type
 

@@ -3,7 +3,7 @@ import { Data, Result, Schema, SchemaTransformation } from "effect"
 /** An amount of money: whole US cents (api.md, Money). */
 export const Money = Schema.Struct({
   amount_minor: Schema.Int.annotate({ description: "US cents" }),
-  currency: Schema.Literal("USD")
+  currency: Schema.Literal("USD").annotateKey({ description: "The currency, as an ISO 4217 code" })
 }).annotate({ identifier: "Money" })
 /** An amount of money: whole US cents. */
 export type Money = typeof Money.Type

@@ -25,11 +25,11 @@ export const byLine = (body: JsonSchema.JsonSchema): Body => {
     const sent = `${inPascalCase(named)}Application`
     const { anyOf: _, ...about } = application
     const components: JsonSchema.Definitions = {
-      [sent]: { ...about, ...schema },
+      [sent]: { ...about, ...described(schema) },
       [start]: {
         ...body,
         properties: {
-          line: { type: "string", enum: [named] },
+          line: { ...descriptionOf(line), type: "string", enum: [named] },
           ...properties,
           application: { $ref: reference(sent) }
         }
@@ -51,6 +51,26 @@ export const byLine = (body: JsonSchema.JsonSchema): Body => {
     }
   }
 }
+
+/** The texts of facts, as descriptions: generators would name a type after a title. */
+const described = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  const { title, ...rest } = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, dataKeywords.has(key) ? value : describedIn(value)])
+  )
+  return typeof title === "string" ? { description: title, ...rest } : title === undefined ? rest : { title, ...rest }
+}
+
+const describedIn = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(describedIn)
+  return Predicate.isObject(value) ? described(value) : value
+}
+
+/** The description of a schema, for another schema in its place. */
+export const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
+  typeof description === "string" ? { description } : {}
+
+/** Keywords whose values are not schemas. */
+const dataKeywords = new Set(["enum", "const", "default", "examples"])
 
 /** The component for the input of a start: the union of the inputs of all lines. */
 const input = "StartInput"

@@ -103,7 +103,9 @@ const shown = (
 ): JsonSchema.JsonSchema => {
   const { conditions, notes } = sorted(schema.allOf)
   const { jsonSchema: said, allOf: _, ...rest } = { ...notes, ...schema }
-  const whole = Predicate.isObject(said) ? { ...descriptionOf(rest), ...OpenApiFacts.readable(said) } : rest
+  const whole = Predicate.isObject(said)
+    ? { ...OpenApiFacts.descriptionOf(rest), ...OpenApiFacts.readable(said) }
+    : rest
   const list = OpenApiValues.placeOf(lists, whole, openness === "open")
   if (list !== undefined || Predicate.isObject(said)) return list ?? whole
   const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
@@ -125,9 +127,6 @@ const isTakenForGranted = (key: string, value: unknown): boolean =>
   (key === "additionalProperties" && value === true) ||
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
-
-const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
-  typeof description === "string" ? { description } : {}
 
 /** Separates the purely descriptive parts of an `allOf` from the conditions. */
 const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {

@@ -24,7 +24,7 @@ export const values = {
 } as const
 
 const Incident = Schema.Struct({
-  type: Fact.choice(values.incident_types, { label: "Kind of incident" }),
+  type: Fact.choice(values.incident_types, { title: "What kind of incident it was", label: "Kind of incident" }),
   month: Fact.month({
     label: "Month of the incident",
     description: "Month it happened; only the last 36 months count"
@@ -38,41 +38,103 @@ export const otherRelationships = relationships.filter((relationship) => relatio
 
 const Driver = Schema.Struct({
   relationship: Fact.choice(relationships, {
+    title: "Who the driver is to the applicant; the first driver is the applicant",
     label: "Who the driver is to the applicant, the first one being the applicant"
   }),
-  first_name: Schema.optionalKey(Fact.personName(person)),
-  last_name: Schema.optionalKey(Fact.personName(person)),
-  date_of_birth: Fact.day({ label: "Date of birth of the driver", "x-pii": "direct", "x-tier": "price" }),
+  first_name: Schema.optionalKey(Fact.personName({ title: "The driver's first name", ...person })),
+  last_name: Schema.optionalKey(Fact.personName({ title: "The driver's last name", ...person })),
+  date_of_birth: Fact.day({
+    title: "The driver's date of birth",
+    label: "Date of birth of the driver",
+    "x-pii": "direct",
+    "x-tier": "price"
+  }),
   license_status: Fact.choice(values.license_statuses, {
+    title: "The status of the driver's license",
     label: "Status of the driver's license",
     "x-tier": "price"
   }),
-  license_state: Schema.optionalKey(Fact.choice(stateCodes, { "x-assume": { from: "garaging_address.state" } })),
-  years_licensed: Schema.optionalKey(Fact.wholeNumber(0, 84, { "x-assume": { formula: "max(0, age - 16)" } })),
-  marital_status: Schema.optionalKey(Fact.choice(values.marital_statuses, { "x-pii": "indirect" })),
-  good_student: Schema.optionalKey(Fact.yesNo()),
-  sr22_required: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
-  incidents: Schema.optionalKey(Fact.listOf(Incident, { max: 10 }, { "x-assume": { value: [] } }))
+  license_state: Schema.optionalKey(
+    Fact.choice(stateCodes, {
+      title: "The state that issued the license",
+      "x-assume": { from: "garaging_address.state" }
+    })
+  ),
+  years_licensed: Schema.optionalKey(
+    Fact.wholeNumber(0, 84, {
+      title: "For how many years the driver has had a license",
+      "x-assume": { formula: "max(0, age - 16)" }
+    })
+  ),
+  marital_status: Schema.optionalKey(
+    Fact.choice(values.marital_statuses, { title: "The driver's marital status", "x-pii": "indirect" })
+  ),
+  good_student: Schema.optionalKey(Fact.yesNo({ title: "Whether the driver is a student with good grades" })),
+  sr22_required: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether the driver must file an SR-22 with the state", "x-assume": { value: false } })
+  ),
+  incidents: Schema.optionalKey(
+    Fact.listOf(
+      Incident,
+      { max: 10 },
+      {
+        title: "The driver's accidents, violations and claims; only the last 36 months count",
+        "x-assume": { value: [] }
+      }
+    )
+  )
 })
 
 const Vehicle = Schema.Struct({
   vin: Schema.optionalKey(
     Fact.textLike(/^[A-HJ-NPR-Z0-9]{17}$/u, "a VIN: 17 digits and capital letters without I, O and Q", {
+      title: "The vehicle identification number, 17 characters",
       label: "VIN of the vehicle",
       "x-pii": "indirect",
       "x-tier": "offer"
     })
   ),
   model_year: Schema.optionalKey(
-    Fact.wholeNumber(1981, 2028, { label: "Model year of the vehicle", "x-tier": "price" })
+    Fact.wholeNumber(1981, 2028, {
+      title: "The model year",
+      label: "Model year of the vehicle",
+      "x-tier": "price"
+    })
   ),
-  make: Schema.optionalKey(Fact.text({ min: 2, max: 40 }, { label: "Make of the vehicle", "x-tier": "price" })),
-  model: Schema.optionalKey(Fact.text({ min: 1, max: 60 }, { label: "Model of the vehicle", "x-tier": "price" })),
-  trim: Schema.optionalKey(Fact.text({ max: 80 })),
-  ownership: Schema.optionalKey(Fact.choice(values.ownerships, { "x-assume": { value: "owned" } })),
-  primary_use: Schema.optionalKey(Fact.choice(values.primary_uses, { "x-assume": { value: "commute" } })),
-  annual_miles: Schema.optionalKey(Fact.wholeNumber(0, 100_000, { "x-assume": { value: 12_000 } })),
-  salvage_title: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
+  make: Schema.optionalKey(
+    Fact.text(
+      { min: 2, max: 40 },
+      { title: "The make, such as Toyota", label: "Make of the vehicle", "x-tier": "price" }
+    )
+  ),
+  model: Schema.optionalKey(
+    Fact.text(
+      { min: 1, max: 60 },
+      { title: "The model, such as Camry", label: "Model of the vehicle", "x-tier": "price" }
+    )
+  ),
+  trim: Schema.optionalKey(Fact.text({ max: 80 }, { title: "The trim level, such as LE" })),
+  ownership: Schema.optionalKey(
+    Fact.choice(values.ownerships, {
+      title: "Whether the vehicle is owned, financed or leased",
+      "x-assume": { value: "owned" }
+    })
+  ),
+  primary_use: Schema.optionalKey(
+    Fact.choice(values.primary_uses, {
+      title: "What the vehicle is mostly used for",
+      "x-assume": { value: "commute" }
+    })
+  ),
+  annual_miles: Schema.optionalKey(
+    Fact.wholeNumber(0, 100_000, {
+      title: "How many miles it is driven in a year",
+      "x-assume": { value: 12_000 }
+    })
+  ),
+  salvage_title: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether it has a salvage or rebuilt title", "x-assume": { value: false } })
+  ),
   comprehensive_deductible_usd: Schema.optionalKey(
     Fact.choiceOrNull(values.deductibles_usd, {
       description: "US dollars; null means not wanted",
@@ -80,7 +142,10 @@ const Vehicle = Schema.Struct({
     })
   ),
   collision_deductible_usd: Schema.optionalKey(
-    Fact.choiceOrNull(values.deductibles_usd, { "x-assume": { value: 500 } })
+    Fact.choiceOrNull(values.deductibles_usd, {
+      title: "What the person pays first of damage from a collision, in US dollars; null means not wanted",
+      "x-assume": { value: 500 }
+    })
   )
 }).check(Fact.oneGroupOf(["vin"], ["model_year", "make", "model"]))
 
@@ -96,36 +161,72 @@ export const limits = {
 } as const
 
 const Coverage = Schema.Struct({
-  level: Schema.optionalKey(Fact.choice(values.coverage_levels, { "x-assume": { value: "standard" } })),
+  level: Schema.optionalKey(
+    Fact.choice(values.coverage_levels, {
+      title: "The level of cover; limits that are sent take precedence",
+      "x-assume": { value: "standard" }
+    })
+  ),
   bodily_injury_per_person_usd: Schema.optionalKey(
-    Fact.choice(limits.bodily_injury_per_person_usd, { label: "Bodily injury limit for each person" })
+    Fact.choice(limits.bodily_injury_per_person_usd, {
+      title: "The most that is paid for injuries of one person, in US dollars",
+      label: "Bodily injury limit for each person"
+    })
   ),
   bodily_injury_per_accident_usd: Schema.optionalKey(
-    Fact.choice(limits.bodily_injury_per_accident_usd, { label: "Bodily injury limit for each accident" })
+    Fact.choice(limits.bodily_injury_per_accident_usd, {
+      title: "The most that is paid for injuries of all people in an accident, in US dollars",
+      label: "Bodily injury limit for each accident"
+    })
   ),
-  property_damage_usd: Schema.optionalKey(Fact.choice(limits.property_damage_usd, { label: "Property damage limit" })),
-  uninsured_motorist: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } })),
-  medical_payments_usd: Schema.optionalKey(Fact.choice([0, 1_000, 2_000, 5_000, 10_000]))
-}).check(
-  Fact.requiresWith("bodily_injury_per_person_usd", "bodily_injury_per_accident_usd", "property_damage_usd"),
-  Fact.requiresWith("bodily_injury_per_accident_usd", "bodily_injury_per_person_usd")
-)
+  property_damage_usd: Schema.optionalKey(
+    Fact.choice(limits.property_damage_usd, {
+      title: "The most that is paid for damaged property in an accident, in US dollars",
+      label: "Property damage limit"
+    })
+  ),
+  uninsured_motorist: Schema.optionalKey(
+    Fact.yesNo({
+      title: "Whether injuries by drivers without insurance are covered",
+      "x-assume": { value: true }
+    })
+  ),
+  medical_payments_usd: Schema.optionalKey(
+    Fact.choice([0, 1_000, 2_000, 5_000, 10_000], {
+      title: "The most that is paid for the treatment of each occupant, in US dollars; 0 means not wanted"
+    })
+  )
+})
+  .annotate({ title: "What should be covered, for all vehicles" })
+  .check(
+    Fact.requiresWith("bodily_injury_per_person_usd", "bodily_injury_per_accident_usd", "property_damage_usd"),
+    Fact.requiresWith("bodily_injury_per_accident_usd", "bodily_injury_per_person_usd")
+  )
 
 const PriorInsurance = Schema.Struct({
   status: Fact.choice(["insured", "lapsed_under_30_days", "lapsed_over_30_days", "never_insured"], {
+    title: "Whether there is car insurance now",
     label: "Whether there is car insurance now"
   }),
-  months_continuous: Schema.optionalKey(Fact.wholeNumber(0, 600)),
-  current_carrier: Schema.optionalKey(Fact.text({ max: 60 }))
-})
+  months_continuous: Schema.optionalKey(
+    Fact.wholeNumber(0, 600, { title: "For how many months there has been insurance without a gap" })
+  ),
+  current_carrier: Schema.optionalKey(Fact.text({ max: 60 }, { title: "The name of the current carrier" }))
+}).annotate({ title: "The car insurance that there is now, or was" })
 
 /** The facts of car insurance, as a caller sends them. */
 export const PersonalAuto = Schema.Struct({
   applicant: Schema.optionalKey(Applicant),
-  garaging_address: address({ state: "State where the car is kept", zip: "ZIP code where the car is kept" }),
-  residence_ownership: Schema.optionalKey(Fact.choice(["own", "rent", "other"])),
-  drivers: Fact.listOf(Driver, { min: 1, max: 6 }),
-  vehicles: Fact.listOf(Vehicle, { min: 1, max: 6 }),
+  garaging_address: address({
+    of: "Where the car is kept at night",
+    state: "State where the car is kept",
+    zip: "ZIP code where the car is kept"
+  }),
+  residence_ownership: Schema.optionalKey(
+    Fact.choice(["own", "rent", "other"], { title: "Whether the person owns or rents the home" })
+  ),
+  drivers: Fact.listOf(Driver, { min: 1, max: 6 }, { title: "Everybody who drives the vehicles, the applicant first" }),
+  vehicles: Fact.listOf(Vehicle, { min: 1, max: 6 }, { title: "The vehicles to insure" }),
   coverage: Schema.optionalKey(Coverage),
   prior_insurance: Schema.optionalKey(PriorInsurance),
   ...policyFacts

@@ -19,8 +19,12 @@ export const sizes = ["small", "medium", "large", "giant"] as const
 export const sizeLabel = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({
-  name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { "x-pii": "indirect" })),
-  species: Fact.choice(values.species, { label: "Dog or cat", "x-tier": "price" }),
+  name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { title: "The pet's name", "x-pii": "indirect" })),
+  species: Fact.choice(values.species, {
+    title: "Whether it is a dog or a cat",
+    label: "Dog or cat",
+    "x-tier": "price"
+  }),
   breed: Fact.text(
     { min: 2, max: 60 },
     {
@@ -30,11 +34,23 @@ const Animal = Schema.Struct({
     }
   ),
   size: Schema.optionalKey(Fact.choice(sizes, { label: sizeLabel, description: "Needed for a mixed or unknown dog" })),
-  birth_month: Schema.optionalKey(Fact.month({ label: "Month of birth of the pet", "x-tier": "price" })),
-  age_years: Schema.optionalKey(Fact.wholeNumber(0, 25, { label: "Age of the pet in years", "x-tier": "price" })),
-  sex: Schema.optionalKey(Fact.choice(values.sexes)),
-  spayed_neutered: Schema.optionalKey(Fact.yesNo()),
-  microchipped: Schema.optionalKey(Fact.yesNo()),
+  birth_month: Schema.optionalKey(
+    Fact.month({
+      title: "The month in which the pet was born; an estimate will do",
+      label: "Month of birth of the pet",
+      "x-tier": "price"
+    })
+  ),
+  age_years: Schema.optionalKey(
+    Fact.wholeNumber(0, 25, {
+      title: "The pet's age in years",
+      label: "Age of the pet in years",
+      "x-tier": "price"
+    })
+  ),
+  sex: Schema.optionalKey(Fact.choice(values.sexes, { title: "The pet's sex" })),
+  spayed_neutered: Schema.optionalKey(Fact.yesNo({ title: "Whether the pet is spayed or neutered" })),
+  microchipped: Schema.optionalKey(Fact.yesNo({ title: "Whether the pet has a microchip" })),
   prior_conditions: Schema.optionalKey(
     Fact.choice(["none_known", "some", "unknown"], {
       description: "Never asked for a diagnosis",
@@ -47,18 +63,47 @@ const Animal = Schema.Struct({
 )
 
 const Coverage = Schema.Struct({
-  plan: Schema.optionalKey(Fact.choice(values.plans, { "x-assume": { value: "accident_illness" } })),
-  wellness: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
-  deductible_usd: Schema.optionalKey(Fact.choice(values.deductibles_usd, { "x-assume": { value: 500 } })),
-  reimbursement_percent: Schema.optionalKey(Fact.choice(values.reimbursement_percents, { "x-assume": { value: 80 } })),
-  annual_limit_usd: Schema.optionalKey(Fact.choice(values.annual_limits_usd, { "x-assume": { value: 10_000 } }))
-})
+  plan: Schema.optionalKey(
+    Fact.choice(values.plans, {
+      title: "What is covered: accidents only, or illnesses too",
+      "x-assume": { value: "accident_illness" }
+    })
+  ),
+  wellness: Schema.optionalKey(
+    Fact.yesNo({
+      title: "Whether routine care, such as vaccinations, is covered too",
+      "x-assume": { value: false }
+    })
+  ),
+  deductible_usd: Schema.optionalKey(
+    Fact.choice(values.deductibles_usd, {
+      title: "What the person pays of claims first in a year, in US dollars",
+      "x-assume": { value: 500 }
+    })
+  ),
+  reimbursement_percent: Schema.optionalKey(
+    Fact.choice(values.reimbursement_percents, {
+      title: "The part of a bill that is paid back after the deductible, in percent",
+      "x-assume": { value: 80 }
+    })
+  ),
+  annual_limit_usd: Schema.optionalKey(
+    Fact.choice(values.annual_limits_usd, {
+      title: "The most that is paid in a year, in US dollars, or `unlimited`",
+      "x-assume": { value: 10_000 }
+    })
+  )
+}).annotate({ title: "What should be covered, for each pet" })
 
 /** The facts of pet insurance, as a caller sends them. */
 export const Pet = Schema.Struct({
   applicant: Schema.optionalKey(Applicant),
-  residence: address({ state: "State where the pet lives", zip: "ZIP code where the pet lives" }),
-  pets: Fact.listOf(Animal, { min: 1, max: 5 }),
+  residence: address({
+    of: "Where the pet lives",
+    state: "State where the pet lives",
+    zip: "ZIP code where the pet lives"
+  }),
+  pets: Fact.listOf(Animal, { min: 1, max: 5 }, { title: "The pets to insure" }),
   coverage: Schema.optionalKey(Coverage),
   ...policyFacts
 })

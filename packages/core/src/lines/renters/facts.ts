@@ -11,31 +11,78 @@ export const values = {
 } as const
 
 const Dwelling = Schema.Struct({
-  address: address({ state: "State of the rented home", zip: "ZIP code of the rented home" }),
-  type: Fact.choice(values.dwelling_types, { label: "Kind of home", "x-tier": "price" }),
-  year_built: Schema.optionalKey(Fact.wholeNumber(1700, 2028)),
-  units_in_building: Schema.optionalKey(Fact.wholeNumber(1, 2000)),
-  automatic_sprinkler: Schema.optionalKey(Fact.yesNo()),
-  monitored_burglar_alarm: Schema.optionalKey(Fact.yesNo()),
-  short_term_rental: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
-  student_housing: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } }))
-})
+  address: address({
+    of: "The address of the rented home",
+    state: "State of the rented home",
+    zip: "ZIP code of the rented home"
+  }),
+  type: Fact.choice(values.dwelling_types, {
+    title: "What kind of home it is",
+    label: "Kind of home",
+    "x-tier": "price"
+  }),
+  year_built: Schema.optionalKey(
+    Fact.wholeNumber(1700, 2028, { title: "The year in which the building was finished" })
+  ),
+  units_in_building: Schema.optionalKey(Fact.wholeNumber(1, 2000, { title: "How many homes the building has" })),
+  automatic_sprinkler: Schema.optionalKey(Fact.yesNo({ title: "Whether the building has automatic fire sprinklers" })),
+  monitored_burglar_alarm: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether a company monitors a burglar alarm in the home" })
+  ),
+  short_term_rental: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether the person rents the home out for short stays", "x-assume": { value: false } })
+  ),
+  student_housing: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether it is a dormitory or other student housing", "x-assume": { value: false } })
+  )
+}).annotate({ title: "The rented home" })
 
 const Coverage = Schema.Struct({
   personal_property_usd: Schema.optionalKey(
-    Fact.wholeNumber(5_000, 150_000, { step: 1_000, "x-assume": { value: 30_000 } })
+    Fact.wholeNumber(5_000, 150_000, {
+      title: "What the person's belongings are insured for, in US dollars",
+      step: 1_000,
+      "x-assume": { value: 30_000 }
+    })
   ),
-  liability_usd: Schema.optionalKey(Fact.choice(values.liability_limits_usd, { "x-assume": { value: 100_000 } })),
-  medical_payments_usd: Schema.optionalKey(Fact.choice(values.medical_payments_usd, { "x-assume": { value: 1_000 } })),
-  deductible_usd: Schema.optionalKey(Fact.choice(values.deductibles_usd, { "x-assume": { value: 500 } })),
-  replacement_cost: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } }))
-})
+  liability_usd: Schema.optionalKey(
+    Fact.choice(values.liability_limits_usd, {
+      title: "The most that is paid for damage that the person causes, in US dollars",
+      "x-assume": { value: 100_000 }
+    })
+  ),
+  medical_payments_usd: Schema.optionalKey(
+    Fact.choice(values.medical_payments_usd, {
+      title: "The most that is paid for the treatment of an injured guest, in US dollars",
+      "x-assume": { value: 1_000 }
+    })
+  ),
+  deductible_usd: Schema.optionalKey(
+    Fact.choice(values.deductibles_usd, {
+      title: "What the person pays of each claim first, in US dollars",
+      "x-assume": { value: 500 }
+    })
+  ),
+  replacement_cost: Schema.optionalKey(
+    Fact.yesNo({
+      title: "Whether belongings are replaced with new ones, and not paid at their current value",
+      "x-assume": { value: true }
+    })
+  )
+}).annotate({ title: "What should be covered" })
 
 const Household = Schema.Struct({
-  residents: Schema.optionalKey(Fact.wholeNumber(1, 12)),
-  claims_last_5_years: Schema.optionalKey(Fact.wholeNumber(0, 10, { "x-assume": { value: 0 } })),
-  dog_with_bite_history: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } }))
-})
+  residents: Schema.optionalKey(Fact.wholeNumber(1, 12, { title: "How many people live in the home" })),
+  claims_last_5_years: Schema.optionalKey(
+    Fact.wholeNumber(0, 10, {
+      title: "How many claims the household made in the last five years",
+      "x-assume": { value: 0 }
+    })
+  ),
+  dog_with_bite_history: Schema.optionalKey(
+    Fact.yesNo({ title: "Whether a dog in the household has bitten anyone", "x-assume": { value: false } })
+  )
+}).annotate({ title: "Who lives in the home" })
 
 /** The facts of renters insurance, as a caller sends them. */
 export const Renters = Schema.Struct({
@@ -43,7 +90,11 @@ export const Renters = Schema.Struct({
   dwelling: Dwelling,
   coverage: Schema.optionalKey(Coverage),
   household: Schema.optionalKey(Household),
-  landlord_minimum_liability_usd: Schema.optionalKey(Fact.choice(values.liability_limits_usd)),
+  landlord_minimum_liability_usd: Schema.optionalKey(
+    Fact.choice(values.liability_limits_usd, {
+      title: "The least liability limit that the lease requires, in US dollars"
+    })
+  ),
   ...policyFacts
 })
 export type Renters = typeof Renters.Type

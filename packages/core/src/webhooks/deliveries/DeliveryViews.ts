@@ -6,35 +6,49 @@ import { Timestamp } from "../../wire/Timestamp.ts"
 import { DeliveryEntry } from "../records/Delivery.ts"
 
 /** Input of a list of deliveries. */
-export const DeliveriesInput = Schema.Struct({ id: Schema.String, ...pageFields })
+export const DeliveriesInput = Schema.Struct({
+  id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
+  ...pageFields
+})
 export type DeliveriesInput = typeof DeliveriesInput.Type
 
 /** A page of the delivery log, newest first. It can be empty and still have a next page. */
 export const DeliveryPage = Schema.Struct({
-  deliveries: Schema.Array(DeliveryEntry),
-  next_cursor: Schema.NullOr(Schema.String)
+  deliveries: Schema.Array(DeliveryEntry).annotateKey({ description: "The deliveries, newest first" }),
+  next_cursor: Schema.NullOr(Schema.String).annotateKey({
+    description: "The `cursor` of the next page; null on the last one"
+  })
 })
 export type DeliveryPage = typeof DeliveryPage.Type
 
 /** Input that names one delivery: an event in the log of a subscription. */
-export const DeliveryInput = Schema.Struct({ id: Schema.String, event_id: Schema.String })
+export const DeliveryInput = Schema.Struct({
+  id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
+  event_id: Schema.String.annotateKey({ description: "The event, `evt_…` or `test_…`" })
+})
 export type DeliveryInput = typeof DeliveryInput.Type
 
 /** A test event: it names no resource, and goes to one subscription only (api.md, Test events). */
 export const TestEvent = Schema.Struct({
-  id: TestEventId,
-  type: Schema.Literal("webhook.test"),
-  schema_version: Schema.String,
-  occurred_at: Timestamp,
-  environment: Environment,
-  subscription_id: SubscriptionId
+  id: TestEventId.annotateKey({ description: "The identifier of the test event" }),
+  type: Schema.Literal("webhook.test").annotateKey({ description: "Always `webhook.test`" }),
+  schema_version: Schema.String.annotateKey({ description: "The revision that the integration has pinned" }),
+  occurred_at: Timestamp.annotateKey({ description: "When it was made" }),
+  environment: Environment.annotateKey({ description: "The environment of the subscription" }),
+  subscription_id: SubscriptionId.annotateKey({ description: "The subscription that it goes to" })
 }).annotate({ identifier: "TestEvent" })
 export type TestEvent = typeof TestEvent.Type
 
 /** The answer of a test. */
-export const TestResult = Schema.Struct({ subscription_id: SubscriptionId, event: TestEvent })
+export const TestResult = Schema.Struct({
+  subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
+  event: TestEvent.annotateKey({ description: "The event that is sent" })
+})
 export type TestResult = typeof TestResult.Type
 
 /** The answer of a replay. */
-export const ReplayResult = Schema.Struct({ subscription_id: SubscriptionId, event_id: Schema.String })
+export const ReplayResult = Schema.Struct({
+  subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
+  event_id: Schema.String.annotateKey({ description: "The event that is sent again" })
+})
 export type ReplayResult = typeof ReplayResult.Type

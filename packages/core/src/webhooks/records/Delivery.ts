@@ -13,12 +13,14 @@ export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelle
 
 /** One attempt to deliver. */
 export const Attempt = Schema.Struct({
-  attempted_at: Timestamp,
-  status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]),
+  attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
+  status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({
+    description: "What came of it"
+  }),
   response_status_code: Schema.NullOr(Schema.Int).annotate({
     description: "Null when the endpoint gave no HTTP answer"
   }),
-  response_duration_ms: Schema.Int,
+  response_duration_ms: Schema.Int.annotateKey({ description: "How long the endpoint took, in milliseconds" }),
   trigger: Schema.String.annotate({
     description: "`manual` for a test or replay, `scheduled` for the first attempt and each retry"
   })
@@ -26,11 +28,11 @@ export const Attempt = Schema.Struct({
 export type Attempt = typeof Attempt.Type
 
 const fields = {
-  event_id: Schema.String,
-  event_type: TypeName,
-  status: Schema.Literals(statuses),
-  created_at: Timestamp,
-  next_attempt_at: Schema.NullOr(Timestamp)
+  event_id: Schema.String.annotateKey({ description: "The event that is delivered" }),
+  event_type: TypeName.annotateKey({ description: "Its type" }),
+  status: Schema.Literals(statuses).annotateKey({ description: "How far the delivery is" }),
+  created_at: Timestamp.annotateKey({ description: "When the delivery was made" }),
+  next_attempt_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it is sent next; null if it is not" })
 }
 
 /** A delivery as the log lists it. */
@@ -38,7 +40,10 @@ export const DeliveryEntry = Schema.Struct(fields).annotate({ identifier: "Deliv
 export type DeliveryEntry = typeof DeliveryEntry.Type
 
 /** A delivery with its attempts, newest first. */
-export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attempt) }).annotate({
+export const Delivery = Schema.Struct({
+  ...fields,
+  attempts: Schema.Array(Attempt).annotateKey({ description: "The attempts, newest first" })
+}).annotate({
   identifier: "Delivery"
 })
 export type Delivery = typeof Delivery.Type

@@ -8,16 +8,22 @@ import type { KeptSubscription } from "./EventSubscription.ts"
 
 /** The health of a subscription, with the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
-  subscription_id: SubscriptionId,
-  state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]),
+  subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
+  state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]).annotateKey({
+    description: "Whether its endpoint takes events"
+  }),
   reason: Schema.String.annotate({ description: "Sentence for a person: why the state is what it is" }),
   last_attempt: Schema.NullOr(
     Schema.Struct({
-      attempted_at: Timestamp,
-      status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]),
-      response_status_code: Schema.NullOr(Schema.Int)
+      attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
+      status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({
+        description: "What came of it"
+      }),
+      response_status_code: Schema.NullOr(Schema.Int).annotateKey({
+        description: "The HTTP status of the answer; null if there was none"
+      })
     })
-  )
+  ).annotateKey({ description: "The newest attempt; null if there was none" })
 }).annotate({ identifier: "SubscriptionHealth" })
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 

@@ -9,11 +9,13 @@ import { dayMs, fromMillis, minuteMs, Timestamp } from "../../wire/Timestamp.ts"
 
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({
-  id: SubscriptionId,
-  environment: Environment,
-  url: Schema.String,
-  status: Schema.Literals(["active", "disabled"]),
-  event_types: Schema.Array(TypeName),
+  id: SubscriptionId.annotateKey({ description: "The identifier of the subscription" }),
+  environment: Environment.annotateKey({ description: "The environment whose events it gets" }),
+  url: Schema.String.annotateKey({ description: "Where events are sent" }),
+  status: Schema.Literals(["active", "disabled"]).annotateKey({
+    description: "Whether it gets events; `disabled` is final"
+  }),
+  event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it gets" }),
   signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
     description: "While older secrets sign: when the one before the newest stops"
@@ -21,8 +23,8 @@ export const EventSubscription = Schema.Struct({
   delivery_enabled: Schema.Boolean.annotate({
     description: "False after five days of failures; a PATCH with url turns delivery back on"
   }),
-  created_at: Timestamp,
-  updated_at: Timestamp
+  created_at: Timestamp.annotateKey({ description: "When it was created" }),
+  updated_at: Timestamp.annotateKey({ description: "When it was last changed" })
 }).annotate({ identifier: "EventSubscription" })
 export type EventSubscription = typeof EventSubscription.Type
 

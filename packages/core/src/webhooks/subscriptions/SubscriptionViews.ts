@@ -8,7 +8,10 @@ const Url = textUpTo(2_048).annotate({ description: "Public https address" })
 const EventTypes = Schema.Array(TypeName).check(Schema.isMaxLength(50))
 
 /** Input of a create: where to send events, and which. */
-export const CreateInput = Schema.Struct({ url: Url, event_types: EventTypes })
+export const CreateInput = Schema.Struct({
+  url: Url,
+  event_types: EventTypes.annotateKey({ description: "The types of events to send" })
+})
 export type CreateInput = typeof CreateInput.Type
 
 const nothingToChange = ["url", "event_types"].map((field) => ({
@@ -18,9 +21,9 @@ const nothingToChange = ["url", "event_types"].map((field) => ({
 
 /** Input of an update: at least one change. */
 export const UpdateInput = Schema.Struct({
-  id: Schema.String,
+  id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
   url: Schema.optionalKey(Url),
-  event_types: Schema.optionalKey(EventTypes)
+  event_types: Schema.optionalKey(EventTypes).annotateKey({ description: "The types of events to send from now on" })
 }).check(
   Schema.makeFilter(
     ({ url, event_types }) => (url === undefined && event_types === undefined ? nothingToChange : undefined),
@@ -39,7 +42,9 @@ export type ListInput = typeof ListInput.Type
 
 /** A page of subscriptions, newest first. */
 export const SubscriptionPage = Schema.Struct({
-  event_subscriptions: Schema.Array(EventSubscription),
-  next_cursor: Schema.NullOr(Schema.String)
+  event_subscriptions: Schema.Array(EventSubscription).annotateKey({ description: "The subscriptions, newest first" }),
+  next_cursor: Schema.NullOr(Schema.String).annotateKey({
+    description: "The `cursor` of the next page; null on the last one"
+  })
 })
 export type SubscriptionPage = typeof SubscriptionPage.Type
