@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { operations, ratePlanSchema } from "@quotewire/core"
+import { operations, ratePlanSchema, standardLines } from "@quotewire/core"
 import { OpenApi } from "@quotewire/http"
 import { lint } from "../packages/http/test/support/lint.ts"
 import { examples } from "./examples.ts"
+import { codesPage, linePage } from "./lineReference.ts"
 
 const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
@@ -12,7 +14,9 @@ export const targets = {
   examples: path("packages/http/src/documents/data/examples.json"),
   document: path("docs/reference/openapi.json"),
   ratePlan: path("docs/reference/rate-plan.schema.json"),
-  readme: path("docs/reference/README.md")
+  readme: path("docs/reference/README.md"),
+  codes: path("docs/reference/codes.md"),
+  ...Object.fromEntries(standardLines.map(({ name }) => [name, path(`docs/reference/lines/${name}.md`)]))
 }
 
 const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -21,7 +25,7 @@ const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
 
 /** The texts of the files, made from what runs. */
-export const generate = async (): Promise<Readonly<Record<keyof typeof targets, string>>> => {
+export const generate = async (): Promise<Readonly<Record<string, string>> & { readonly readme: string }> => {
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })
   const { command, code, printed } = await lint(document)
@@ -30,15 +34,16 @@ export const generate = async (): Promise<Readonly<Record<keyof typeof targets, 
     examples: pretty(recorded),
     document: pretty(document),
     ratePlan: pretty(ratePlanSchema),
+    codes: codesPage(),
+    ...Object.fromEntries(standardLines.map((line) => [line.name, linePage(line)])),
     readme: readFileSync(targets.readme, "utf8").replace(linted, (_, begin, end) => `${begin}\n${said}\n\n${end}`)
   }
 }
 
 if (import.meta.main) {
-  mkdirSync(path("docs/reference"), { recursive: true })
   const texts = await generate()
-  writeFileSync(targets.examples, texts.examples)
-  writeFileSync(targets.document, texts.document)
-  writeFileSync(targets.ratePlan, texts.ratePlan)
-  writeFileSync(targets.readme, texts.readme)
+  for (const [name, file] of Object.entries(targets)) {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, texts[name] ?? "")
+  }
 }

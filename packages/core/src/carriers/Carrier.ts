@@ -1,4 +1,4 @@
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, Schema, Struct } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { Assumption, Scalar } from "../lines/Application.ts"
 import * as Input from "../wire/Input.ts"
@@ -15,40 +15,49 @@ export const CarrierName = Schema.Struct({
 }).annotate({ identifier: "Carrier" })
 export type CarrierName = typeof CarrierName.Type
 
-/** The reasons for which a carrier declines. */
-export const declineReasons = [
-  "state_not_served",
-  "risk_outside_guidelines",
-  "driving_record",
-  "license_status",
-  "vehicle_not_eligible",
-  "vehicle_use_not_eligible",
-  "property_not_eligible",
-  "prior_claims",
-  "lapse_in_coverage",
-  "pet_age_limit",
-  "breed_not_eligible",
-  "start_date_out_of_range",
-  "binding_moratorium",
-  "already_customer",
-  "carrier_notice"
-] as const
-export type DeclineReason = (typeof declineReasons)[number]
+/** The reasons for which a carrier declines, and what they mean. */
+export const declineMeanings = {
+  state_not_served: "The carrier does not offer the line in the state",
+  risk_outside_guidelines: "The risk does not fit the carrier's guidelines",
+  driving_record: "A driver's accidents or violations",
+  license_status: "The status of a driver's license",
+  vehicle_not_eligible: "The carrier does not insure a vehicle like this",
+  vehicle_use_not_eligible: "The carrier does not insure the way a vehicle is used",
+  property_not_eligible: "The carrier does not insure a home like this",
+  prior_claims: "Earlier claims",
+  lapse_in_coverage: "A gap in earlier insurance",
+  pet_age_limit: "The pet is too young or too old",
+  breed_not_eligible: "The carrier does not insure the breed",
+  start_date_out_of_range: "The policy would start too early or too late",
+  binding_moratorium: "The carrier accepts no new policies there for now, for example because of a storm",
+  already_customer: "The person is a customer of the carrier",
+  carrier_notice: "Another reason; `message` has the carrier's words"
+}
+export const declineReasons = Struct.keys(declineMeanings)
+export type DeclineReason = keyof typeof declineMeanings
 
-/** The reasons for which a carrier gives no answer. */
-export const noAnswerReasons = ["timeout", "carrier_error", "rate_limited", "maintenance", "unreadable_answer"] as const
-export type NoAnswerReason = (typeof noAnswerReasons)[number]
+/** The reasons for which a carrier gives no answer, and what they mean. */
+export const noAnswerMeanings = {
+  timeout: "The carrier did not answer in time",
+  carrier_error: "The carrier's system failed",
+  rate_limited: "The carrier limits how often it can be asked",
+  maintenance: "The carrier's system is down for maintenance",
+  unreadable_answer: "The carrier's answer could not be read"
+}
+export const noAnswerReasons = Struct.keys(noAnswerMeanings)
+export type NoAnswerReason = keyof typeof noAnswerMeanings
 
-/** The reasons for which a carrier is not asked. */
-export const notAskedReasons = [
-  "facts_missing",
-  "credit_disclosure_missing",
-  "state_not_served",
-  "product_closed",
-  "circuit_open",
-  "not_appointed"
-] as const
-export type NotAskedReason = (typeof notAskedReasons)[number]
+/** The reasons for which a carrier is not asked, and what they mean. */
+export const notAskedMeanings = {
+  facts_missing: "The carrier needs facts that were not sent",
+  credit_disclosure_missing: "The carrier uses credit information, and the person has not read the disclosure",
+  state_not_served: "The carrier does not offer the line in the state",
+  product_closed: "The carrier does not take new business",
+  circuit_open: "The carrier failed too often, and is left alone for a while",
+  not_appointed: "The organization has no connection to the carrier"
+}
+export const notAskedReasons = Struct.keys(notAskedMeanings)
+export type NotAskedReason = keyof typeof notAskedMeanings
 
 /** A cover of one subject. Null means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({

@@ -27,6 +27,12 @@ export interface About {
   readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }
 }
 
+/** Metadata of a fact that is text. */
+export interface TextAbout extends About {
+  /** Values for documents to show. */
+  readonly examples?: ReadonlyArray<string>
+}
+
 /** One of the listed values. */
 export const choice = <const Values extends ReadonlyArray<string | number>>(values: Values, about: About = {}) =>
   Schema.Literals(values).annotate({ ...about })
@@ -54,15 +60,15 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
 }
 
 /** Text with a minimum and a maximum length. */
-export const text = (length: { readonly min?: number; readonly max: number }, about: About = {}) =>
+export const text = (length: { readonly min?: number; readonly max: number }, about: TextAbout = {}) =>
   textUpTo(length.max, length.min).annotate({ ...about })
 
 /** Text that matches a pattern, with a description of the pattern such as "a month, YYYY-MM". */
-export const textLike = (form: RegExp, expected: string, about: About = {}) =>
+export const textLike = (form: RegExp, expected: string, about: TextAbout = {}) =>
   Schema.String.check(Schema.isPattern(form, { expected })).annotate({ ...about })
 
 /** A person's first or last name. */
-export const personName = (about: About) =>
+export const personName = (about: TextAbout) =>
   textUpTo(60, 1)
     .check(
       Schema.isPattern(/^[^0-9<>{}[\]\\/]+$/u, {
@@ -74,7 +80,7 @@ export const personName = (about: About) =>
     .annotate({ ...about })
 
 /** A calendar day, `YYYY-MM-DD`. */
-export const day = (about: About) =>
+export const day = (about: TextAbout) =>
   Schema.String.check(
     Schema.makeFilter(isCalendarDay, {
       expected: "a day of the calendar, YYYY-MM-DD",
@@ -83,12 +89,12 @@ export const day = (about: About) =>
   ).annotate({ ...about })
 
 /** A calendar month, `YYYY-MM`. */
-export const month = (about: About) => textLike(/^[0-9]{4}-(0[1-9]|1[0-2])$/u, "a month, YYYY-MM", about)
+export const month = (about: TextAbout) => textLike(/^[0-9]{4}-(0[1-9]|1[0-2])$/u, "a month, YYYY-MM", about)
 
 const address = /^[^\s@<>()",;:\\]+@[^\s@.<>()",;:\\]+(?:\.[^\s@.<>()",;:\\]+)+$/u
 
 /** An e-mail address. */
-export const email = (about: About) =>
+export const email = (about: TextAbout) =>
   textUpTo(254)
     .check(
       Schema.makeFilter((sent) => address.test(sent), {

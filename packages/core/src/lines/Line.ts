@@ -26,6 +26,8 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
   /** The object of "Insurance for …", as in "Insurance for rented homes". */
   readonly insures: string
   readonly codes: Codes
+  /** What the codes mean, by code. */
+  readonly meanings: Readonly<Record<string, string>>
   /** The keys of the disclosures that only this line has. */
   readonly disclosures: ReadonlyArray<string>
   /** The law of a state; empty if it has no rules for this line. */

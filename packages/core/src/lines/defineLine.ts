@@ -9,6 +9,7 @@ import type { StateCode } from "./State.ts"
 
 /** The defaults, which most lines share. */
 const usual = {
+  meanings: {},
   disclosures: [],
   stateLaw: () => ({}),
   has_credit_disclosure: false,
@@ -49,6 +50,7 @@ const checked = checker(
     facts_version: Schema.String,
     facts: schemaThat("Must be a Schema.Struct."),
     codes: Schema.Struct({ coverage_codes: Names, subject_kinds: Names, billing_cycles: Names, fee_codes: Names }),
+    meanings: Schema.optional(Schema.Record(Schema.String, Schema.String)),
     disclosures: Schema.optional(Names),
     rules: Schema.optional(Callable),
     assume: Callable,

@@ -4,6 +4,8 @@ import type { Assumptions, Problems } from "./Application.ts"
 import * as Fact from "./Fact.ts"
 import * as State from "./State.ts"
 
+export { billing_cycles } from "./codes.ts"
+
 /*
  * Shared by all lines: the facts about applicant, address, payment and start, with their rules and assumptions.
  */
@@ -12,13 +14,22 @@ const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
 
 /** The applicant. */
 export const Applicant = Schema.Struct({
-  first_name: Schema.optionalKey(Fact.personName({ title: "The person's first name", ...identifying })),
-  last_name: Schema.optionalKey(Fact.personName({ title: "The person's last name", ...identifying })),
-  date_of_birth: Schema.optionalKey(Fact.day({ title: "The person's date of birth", ...identifying })),
-  email: Schema.optionalKey(Fact.email({ title: "The person's e-mail address", ...identifying })),
+  first_name: Schema.optionalKey(
+    Fact.personName({ title: "The person's first name", examples: ["Ana"], ...identifying })
+  ),
+  last_name: Schema.optionalKey(
+    Fact.personName({ title: "The person's last name", examples: ["Silva"], ...identifying })
+  ),
+  date_of_birth: Schema.optionalKey(
+    Fact.day({ title: "The person's date of birth", examples: ["1990-05-17"], ...identifying })
+  ),
+  email: Schema.optionalKey(
+    Fact.email({ title: "The person's e-mail address", examples: ["ana@example.com"], ...identifying })
+  ),
   phone: Schema.optionalKey(
     Fact.textLike(/^\+1[2-9][0-9]{9}$/u, "a US phone number: +1 and ten digits", {
       title: "The person's phone number in the US: +1 and ten digits",
+      examples: ["+12025550123"],
       ...identifying
     })
   )
@@ -29,10 +40,20 @@ const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 /** An address in a served state: what it is the address of, and this line's labels for state and ZIP code. */
 export const address = (labels: { readonly of?: string; readonly state: string; readonly zip: string }) =>
   Schema.Struct({
-    line1: Schema.optionalKey(Fact.text({ min: 3, max: 100 }, { title: "Street and house number", ...identifying })),
-    line2: Schema.optionalKey(Fact.text({ max: 40 }, { title: "Apartment, unit or floor", ...identifying })),
+    line1: Schema.optionalKey(
+      Fact.text(
+        { min: 3, max: 100 },
+        { title: "Street and house number", examples: ["12 Main Street"], ...identifying }
+      )
+    ),
+    line2: Schema.optionalKey(
+      Fact.text({ max: 40 }, { title: "Apartment, unit or floor", examples: ["Apt 3"], ...identifying })
+    ),
     city: Schema.optionalKey(
-      Fact.text({ min: 1, max: 60 }, { title: "The city", "x-pii": "indirect", "x-tier": "offer" })
+      Fact.text(
+        { min: 1, max: 60 },
+        { title: "The city", examples: ["Austin"], "x-pii": "indirect", "x-tier": "offer" }
+      )
     ),
     state: Fact.choice(State.stateCodes, {
       title: "The state, as a USPS code such as TX",
@@ -41,6 +62,7 @@ export const address = (labels: { readonly of?: string; readonly state: string; 
     }),
     zip: Fact.textLike(zip, "a ZIP code: five digits, or five, a hyphen and four", {
       title: "The ZIP code: five digits, or five, a hyphen and four",
+      examples: ["78701"],
       label: labels.zip,
       "x-pii": "indirect",
       "x-tier": "price"
@@ -57,16 +79,14 @@ export const policyFacts = {
   ),
   effective_date: Schema.optionalKey(
     Fact.day({
+      title: "The day on which the policy should start",
       description: "Requested start date; 0 to 60 days ahead of today. Absent: tomorrow (assumed).",
+      examples: ["2026-12-01"],
       "x-tier": "price",
       "x-assume": { value: "tomorrow" }
     })
   )
 }
-
-/** The billing cycles that quotes of all lines use. */
-// biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
-export const billing_cycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
 
 /** How far ahead a policy can start, in days. */
 const maxDaysAhead = 60

@@ -77,6 +77,9 @@ export const Capabilities = Schema.Struct({
   subject_kinds: Schema.Array(Schema.String).annotateKey({ description: "The kinds of insured subjects" }),
   billing_cycles: Schema.Array(Schema.String).annotateKey({ description: "The billing cycles that prices can have" }),
   fee_codes: Schema.Array(Schema.String).annotateKey({ description: "The codes of fees that prices can have" }),
+  code_meanings: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)).annotateKey({
+    description: "What the codes of covers, subjects, billing cycles and fees mean, by code"
+  }),
   deadline_seconds: Schema.Int.annotateKey({ description: "The longest that a request stays in progress, in seconds" }),
   scenarios: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({ description: "With sandbox keys only" })
 }).annotate({ identifier: "Capabilities" })
@@ -115,6 +118,7 @@ export const of = (
     consents: consentsOf(line, offered),
     disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
+    ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
     // Counted from acceptance. A sandbox request waits a second in the queue first.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line.name) })

@@ -57,7 +57,13 @@ const described = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { title, ...rest } = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, dataKeywords.has(key) ? value : describedIn(value)])
   )
-  return typeof title === "string" ? { description: title, ...rest } : title === undefined ? rest : { title, ...rest }
+  const texts = [title, rest.description].filter(Predicate.isString)
+  // A fact can be called `title`: then it is a schema.
+  return {
+    ...(Predicate.isObject(title) && { title }),
+    ...rest,
+    ...(texts.length > 0 && { description: texts.join(". ") })
+  }
 }
 
 const describedIn = (value: unknown): unknown => {

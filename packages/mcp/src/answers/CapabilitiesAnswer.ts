@@ -40,6 +40,7 @@ export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input
 
 const short = ({
   billing_cycles: _billing,
+  code_meanings: _meanings,
   coverage_codes: _coverage,
   fee_codes: _fees,
   required_facts,

@@ -27,7 +27,9 @@ const Incident = Schema.Struct({
   type: Fact.choice(values.incident_types, { title: "What kind of incident it was", label: "Kind of incident" }),
   month: Fact.month({
     label: "Month of the incident",
-    description: "Month it happened; only the last 36 months count"
+    title: "The month of the incident",
+    description: "Month it happened; only the last 36 months count",
+    examples: ["2025-03"]
   })
 }).annotate({ "x-pii": "sensitive" })
 
@@ -41,10 +43,11 @@ const Driver = Schema.Struct({
     title: "Who the driver is to the applicant; the first driver is the applicant",
     label: "Who the driver is to the applicant, the first one being the applicant"
   }),
-  first_name: Schema.optionalKey(Fact.personName({ title: "The driver's first name", ...person })),
-  last_name: Schema.optionalKey(Fact.personName({ title: "The driver's last name", ...person })),
+  first_name: Schema.optionalKey(Fact.personName({ title: "The driver's first name", examples: ["Ana"], ...person })),
+  last_name: Schema.optionalKey(Fact.personName({ title: "The driver's last name", examples: ["Silva"], ...person })),
   date_of_birth: Fact.day({
     title: "The driver's date of birth",
+    examples: ["1990-05-17"],
     label: "Date of birth of the driver",
     "x-pii": "direct",
     "x-tier": "price"
@@ -89,6 +92,7 @@ const Vehicle = Schema.Struct({
   vin: Schema.optionalKey(
     Fact.textLike(/^[A-HJ-NPR-Z0-9]{17}$/u, "a VIN: 17 digits and capital letters without I, O and Q", {
       title: "The vehicle identification number, 17 characters",
+      examples: ["1HGCM82633A004352"],
       label: "VIN of the vehicle",
       "x-pii": "indirect",
       "x-tier": "offer"
@@ -104,16 +108,16 @@ const Vehicle = Schema.Struct({
   make: Schema.optionalKey(
     Fact.text(
       { min: 2, max: 40 },
-      { title: "The make, such as Toyota", label: "Make of the vehicle", "x-tier": "price" }
+      { title: "The make, such as Toyota", examples: ["Toyota"], label: "Make of the vehicle", "x-tier": "price" }
     )
   ),
   model: Schema.optionalKey(
     Fact.text(
       { min: 1, max: 60 },
-      { title: "The model, such as Camry", label: "Model of the vehicle", "x-tier": "price" }
+      { title: "The model, such as Camry", examples: ["Camry"], label: "Model of the vehicle", "x-tier": "price" }
     )
   ),
-  trim: Schema.optionalKey(Fact.text({ max: 80 }, { title: "The trim level, such as LE" })),
+  trim: Schema.optionalKey(Fact.text({ max: 80 }, { title: "The trim level, such as LE", examples: ["LE"] })),
   ownership: Schema.optionalKey(
     Fact.choice(values.ownerships, {
       title: "Whether the vehicle is owned, financed or leased",
@@ -137,6 +141,7 @@ const Vehicle = Schema.Struct({
   ),
   comprehensive_deductible_usd: Schema.optionalKey(
     Fact.choiceOrNull(values.deductibles_usd, {
+      title: "What the person pays first of damage without a collision, such as theft or hail",
       description: "US dollars; null means not wanted",
       "x-assume": { value: 500 }
     })
@@ -211,7 +216,9 @@ const PriorInsurance = Schema.Struct({
   months_continuous: Schema.optionalKey(
     Fact.wholeNumber(0, 600, { title: "For how many months there has been insurance without a gap" })
   ),
-  current_carrier: Schema.optionalKey(Fact.text({ max: 60 }, { title: "The name of the current carrier" }))
+  current_carrier: Schema.optionalKey(
+    Fact.text({ max: 60 }, { title: "The name of the current carrier", examples: ["Example Mutual"] })
+  )
 }).annotate({ title: "The car insurance that there is now, or was" })
 
 /** The facts of car insurance, as a caller sends them. */

@@ -1,7 +1,7 @@
 import { type Subject, subject } from "../Application.ts"
+import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
 import * as State from "../State.ts"
-import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
@@ -35,34 +35,34 @@ export const personalAuto = defineLine({
   has_credit_disclosure: true,
   premium_includes_fees: false,
   has_quote_events: true,
-  codes: {
-    coverage_codes: [
-      "bodily_injury_per_person",
-      "bodily_injury_per_accident",
-      "property_damage",
-      "combined_single_limit",
-      "uninsured_motorist_bodily_injury_per_person",
-      "uninsured_motorist_bodily_injury_per_accident",
-      "underinsured_motorist_bodily_injury_per_person",
-      "underinsured_motorist_bodily_injury_per_accident",
-      "uninsured_motorist_property_damage",
-      "medical_payments",
-      "personal_injury_protection",
-      "property_protection",
-      "comprehensive",
-      "collision",
-      "full_glass",
-      "rental_reimbursement_per_day",
-      "rental_reimbursement_maximum",
-      "roadside_assistance",
-      "loan_lease_payoff",
-      "new_car_replacement",
-      "custom_equipment",
-      "rideshare"
-    ],
-    subject_kinds: ["vehicle"],
-    billing_cycles,
-    fee_codes: [
+  ...codesOf({
+    covers: {
+      bodily_injury_per_person: "Injuries of others that the driver causes, for each person",
+      bodily_injury_per_accident: "Injuries of others that the driver causes, for each accident",
+      property_damage: "Property of others that the driver damages, for each accident",
+      combined_single_limit: "One limit for injuries and property of others together",
+      uninsured_motorist_bodily_injury_per_person: "Injuries by a driver without insurance, for each person",
+      uninsured_motorist_bodily_injury_per_accident: "Injuries by a driver without insurance, for each accident",
+      underinsured_motorist_bodily_injury_per_person: "Injuries by a driver with too little insurance, for each person",
+      underinsured_motorist_bodily_injury_per_accident:
+        "Injuries by a driver with too little insurance, for each accident",
+      uninsured_motorist_property_damage: "Property damaged by a driver without insurance",
+      medical_payments: "Treatment of the people in the car, for each person, whoever is at fault",
+      personal_injury_protection: "Treatment and lost income of the people in the car, whoever is at fault",
+      property_protection: "Damage to parked vehicles and other property in Michigan, whoever is at fault",
+      comprehensive: "Damage to the car by anything but a collision, and theft",
+      collision: "Damage to the car by a collision",
+      full_glass: "Glass without a deductible",
+      rental_reimbursement_per_day: "A rental car during repairs, for each day",
+      rental_reimbursement_maximum: "A rental car during repairs, in total",
+      roadside_assistance: "Towing and help on the road",
+      loan_lease_payoff: "The rest of a loan or lease that the car's value does not cover",
+      new_car_replacement: "A new car in place of a new one that is totaled",
+      custom_equipment: "Parts that were added to the car",
+      rideshare: "Driving for a rideshare company"
+    },
+    subjects: { vehicle: "A car, truck or van" },
+    fees: [
       "policy_fee",
       "installment_fee",
       "sr22_filing_fee",
@@ -74,5 +74,5 @@ export const personalAuto = defineLine({
       "broker_fee",
       "electronic_payment_fee"
     ]
-  }
+  })
 })

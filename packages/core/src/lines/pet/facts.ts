@@ -19,7 +19,9 @@ export const sizes = ["small", "medium", "large", "giant"] as const
 export const sizeLabel = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({
-  name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { title: "The pet's name", "x-pii": "indirect" })),
+  name: Schema.optionalKey(
+    Fact.text({ min: 1, max: 40 }, { title: "The pet's name", examples: ["Luna"], "x-pii": "indirect" })
+  ),
   species: Fact.choice(values.species, {
     title: "Whether it is a dog or a cat",
     label: "Dog or cat",
@@ -28,15 +30,24 @@ const Animal = Schema.Struct({
   breed: Fact.text(
     { min: 2, max: 60 },
     {
+      title: "The pet's breed",
       label: "Breed of the pet",
+      examples: ["Golden Retriever"],
       description: "Breed name or one of mixed, domestic_shorthair, domestic_longhair, unknown",
       "x-tier": "price"
     }
   ),
-  size: Schema.optionalKey(Fact.choice(sizes, { label: sizeLabel, description: "Needed for a mixed or unknown dog" })),
+  size: Schema.optionalKey(
+    Fact.choice(sizes, {
+      title: "How big the dog is, or will be",
+      label: sizeLabel,
+      description: "Needed for a mixed or unknown dog"
+    })
+  ),
   birth_month: Schema.optionalKey(
     Fact.month({
       title: "The month in which the pet was born; an estimate will do",
+      examples: ["2021-04"],
       label: "Month of birth of the pet",
       "x-tier": "price"
     })
@@ -53,6 +64,7 @@ const Animal = Schema.Struct({
   microchipped: Schema.optionalKey(Fact.yesNo({ title: "Whether the pet has a microchip" })),
   prior_conditions: Schema.optionalKey(
     Fact.choice(["none_known", "some", "unknown"], {
+      title: "Whether the pet has, or had, an illness or injury",
       description: "Never asked for a diagnosis",
       "x-assume": { value: "unknown" }
     })

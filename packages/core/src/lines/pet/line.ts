@@ -1,6 +1,6 @@
 import { type Subject, subject } from "../Application.ts"
+import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
@@ -34,20 +34,19 @@ export const pet = defineLine({
   has_credit_disclosure: false,
   premium_includes_fees: false,
   has_quote_events: false,
-  codes: {
-    coverage_codes: [
-      "accident",
-      "illness",
-      "wellness",
-      "exam_fees",
-      "prescription",
-      "dental_illness",
-      "behavioral",
-      "rehabilitation",
-      "hereditary_conditions"
-    ],
-    subject_kinds: ["pet"],
-    billing_cycles,
-    fee_codes: ["policy_fee", "installment_fee", "enrollment_fee", "broker_fee", "electronic_payment_fee"]
-  }
+  ...codesOf({
+    covers: {
+      accident: "Treatment after an accident, up to the annual limit",
+      illness: "Treatment of an illness, up to the annual limit",
+      wellness: "Routine care, such as vaccinations",
+      exam_fees: "The vet's fee for the examination",
+      prescription: "Prescribed medication",
+      dental_illness: "Treatment of diseases of teeth and gums",
+      behavioral: "Treatment of behavioral problems",
+      rehabilitation: "Rehabilitation, such as physical therapy",
+      hereditary_conditions: "Treatment of hereditary and congenital conditions"
+    },
+    subjects: { pet: "A dog or a cat" },
+    fees: ["policy_fee", "installment_fee", "enrollment_fee", "broker_fee", "electronic_payment_fee"]
+  })
 })

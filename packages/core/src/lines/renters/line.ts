@@ -1,6 +1,6 @@
 import { type Subject, subject } from "../Application.ts"
+import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
@@ -40,22 +40,21 @@ export const renters = defineLine({
   has_credit_disclosure: false,
   premium_includes_fees: true,
   has_quote_events: true,
-  codes: {
-    coverage_codes: [
-      "personal_property",
-      "replacement_cost",
-      "loss_of_use",
-      "liability",
-      "medical_payments",
-      "deductible",
-      "wind_hail_deductible",
-      "water_backup",
-      "identity_theft",
-      "scheduled_property",
-      "earthquake"
-    ],
-    subject_kinds: ["dwelling"],
-    billing_cycles,
-    fee_codes: ["policy_fee", "installment_fee", "inspection_fee", "broker_fee", "electronic_payment_fee"]
-  }
+  ...codesOf({
+    covers: {
+      personal_property: "Belongings that are damaged or stolen (coverage C)",
+      replacement_cost: "Pays what new belongings cost; if not included, what the old ones were worth",
+      loss_of_use: "Extra costs of living elsewhere while the home cannot be lived in (coverage D)",
+      liability: "Harm that the person is liable for (coverage E)",
+      medical_payments: "Treatment of injured guests (coverage F)",
+      deductible: "What the person pays of each claim first",
+      wind_hail_deductible: "What the person pays first of damage by wind or hail",
+      water_backup: "Damage by water that backs up from drains and sewers",
+      identity_theft: "Costs of restoring a stolen identity",
+      scheduled_property: "Valuables that are listed one by one",
+      earthquake: "Damage by an earthquake"
+    },
+    subjects: { dwelling: "The rented home" },
+    fees: ["policy_fee", "installment_fee", "inspection_fee", "broker_fee", "electronic_payment_fee"]
+  })
 })

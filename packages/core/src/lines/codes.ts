@@ -1,0 +1,52 @@
+import { Struct } from "effect"
+import type { Codes } from "./Line.ts"
+
+/*
+ * The codes that quotes use, each with what it means. The lines name their covers and subjects themselves.
+ */
+
+/** Meanings by code. */
+export type Meanings = Readonly<Record<string, string>>
+
+const billingCycles = {
+  pay_in_full: "The whole premium at once",
+  monthly: "A payment every month",
+  two_payments: "Two payments in a term",
+  quarterly: "A payment every three months",
+  semiannual: "A payment every six months",
+  annual: "A payment every year"
+}
+
+/** The billing cycles that quotes of all lines use. */
+// biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
+export const billing_cycles = Struct.keys(billingCycles)
+
+/** The fees of the standard lines. An amount is for the whole term. */
+const fees = {
+  policy_fee: "For issuing the policy",
+  installment_fee: "For paying in installments",
+  sr22_filing_fee: "For filing an SR-22 with the state",
+  state_fee: "Charged by the state for each vehicle",
+  fraud_assessment_fee: "The state's assessment for fighting insurance fraud",
+  guaranty_surcharge: "For the state's guaranty fund, which pays the claims of failed carriers",
+  inspection_fee: "For inspecting the vehicle or the home",
+  membership_fee: "For a membership that the carrier requires",
+  enrollment_fee: "For enrolling the pet",
+  broker_fee: "Charged by the broker or the agency",
+  electronic_payment_fee: "For paying by card or bank transfer"
+}
+
+/** The codes of a standard line, and their meanings: its own covers and subjects, and those of its fees. */
+export const codesOf = (line: {
+  readonly covers: Meanings
+  readonly subjects: Meanings
+  readonly fees: ReadonlyArray<keyof typeof fees>
+}): { readonly codes: Codes; readonly meanings: Meanings } => ({
+  codes: {
+    coverage_codes: Struct.keys(line.covers),
+    subject_kinds: Struct.keys(line.subjects),
+    billing_cycles,
+    fee_codes: line.fees
+  },
+  meanings: { ...line.covers, ...line.subjects, ...billingCycles, ...Struct.pick(fees, line.fees) }
+})
