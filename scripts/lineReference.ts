@@ -64,7 +64,7 @@ export const codesPage = (): string =>
 /** A link to a section of the contract. */
 const rulesOf = (words: string, section: string): string => `[${words}](${contract}#${section})`
 
-const contract = "api.md"
+const contract = "./api.md"
 
 const page = (...parts: ReadonlyArray<string>): string =>
   `${["<!-- Made by npm run docs:reference -->", ...parts].join("\n\n")}\n`
