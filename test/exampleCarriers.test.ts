@@ -129,7 +129,7 @@ const badDays: ReadonlyArray<BadDay> = [
 ]
 
 const notUsable = (reason: string, status: number | null, code: string) => ({
-  text: "A carrier was unreachable, or sent no usable answer",
+  text: "A carrier was unreachable or sent no usable answer",
   reason,
   status,
   fault: `CarrierHttpError ${code}`,

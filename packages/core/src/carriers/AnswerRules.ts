@@ -29,14 +29,17 @@ export const noPoll: BrokenRule = {
   message: "Must be null, because the adapter has no poll."
 }
 
-/** Logs why an answer of an adapter is not used, and adds it to the record of the exchange. `cause` says where it broke them. */
+/**
+ * Logs why an adapter's answer was dropped, and adds it to the record of the exchange. `cause` says where the rules
+ * were broken.
+ */
 export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown> = Cause.empty): Effect.Effect<void> =>
   Effect.logWarning("A carrier's answer breaks the rules and was dropped", cause).pipe(
     Effect.andThen(Draft.note((draft) => draft.broke(rules))),
     Effect.annotateLogs(annotation(rules))
   )
 
-/** Broken rules as a log line tells them; nothing if there are none. */
+/** Broken rules as they appear in a log line; empty if there are none. */
 export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
   if (rules.length === 0) return {}
   return { broken_rules: rules.slice(0, maxLogged).map(ruleText).join(" ") }
@@ -66,15 +69,16 @@ const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
     if (isValid(answer)) return Result.succeed(answer)
-    // No valid answer has so many members, and a copy of them would cost as much as the answer.
+    // No valid answer has this many members, and copying them would cost as much as the answer itself.
     if (isLarge(answer)) return Result.fail(find(answer))
     const read = plain(answer)
     return isValid(read) ? Result.succeed(read) : Result.fail(find(read))
   }
 
 /**
- * An answer as plain data, so that values that an adapter returns without a thought do not lose it: undefined members are
- * absent, as optional fields of a carrier's answer arrive like that, waits are whole milliseconds, and a `Date` is text.
+ * An answer as plain data, so that small slips of an adapter do not make it unusable: removes undefined members,
+ * because optional fields of a carrier's answer often arrive that way, rounds waits to whole milliseconds, and turns a
+ * `Date` into text.
  */
 const plain = (value: unknown, depth = 0): unknown => {
   if (depth === maxDepth) return value
@@ -89,13 +93,13 @@ const plain = (value: unknown, depth = 0): unknown => {
 
 const waits: ReadonlySet<string> = new Set(["poll_after_ms", "callback_after_ms", "retry_after_ms", "refresh_after_ms"])
 
-/** A wait is rounded up, as the carrier wants at least that long. None is longer than a year. */
+/** Rounds a wait up, because the carrier asked for at least that long, and caps it at a year. */
 const wholeWait = (wait: unknown): unknown =>
   typeof wait === "number" && Number.isFinite(wait) ? Math.ceil(Math.max(-maxWaitMs, Math.min(maxWaitMs, wait))) : wait
 
 const maxWaitMs = 366 * dayMs
 
-/** No part of an answer is deeper. A member that the engine does not know may be, or may contain itself. */
+/** No known part of an answer is nested deeper. An unknown member may be, or may contain itself. */
 const maxDepth = 8
 
 /** Reads an adapter's reply. */

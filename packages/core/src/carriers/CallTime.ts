@@ -3,21 +3,25 @@ import * as Monotonic from "../concurrency/Monotonic.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
 /*
- * The time that a call to a carrier takes. What it waits for this service itself, such as a free connection, is not the carrier's.
+ * The time that a call to a carrier takes. Time spent waiting for this service itself, such as for a free connection,
+ * does not count against the carrier.
  */
 
-/** At most this long, in milliseconds, a call waits for this service itself. With the longest attempt, it is less than a job's lease. */
+/**
+ * The longest that a call waits for this service itself, in milliseconds. Together with the longest attempt, it is
+ * shorter than a job's lease.
+ */
 export const maxWaitMs = 10 * secondMs
 
 /** How long a call may take, in milliseconds. */
 export interface Limit {
   /** The carrier's time. Waits for this service itself do not count. */
   readonly millis: number
-  /** All time, with waits, of which at most half may be spent waiting; unlimited by default. */
+  /** The total time including waits, of which at most half may be spent waiting; unlimited by default. */
   readonly total_ms?: number
 }
 
-/** The time of one call. Calls within it, such as the requests of an attempt, have times of their own. */
+/** The time budget of one call. Nested calls, such as the requests of an attempt, have their own. */
 class CallTime {
   readonly limit: Limit
   readonly outer: CallTime | null
@@ -57,7 +61,7 @@ class CallTime {
     return this.outer === null ? ownMs : Math.min(ownMs, this.outer.wait_left_ms)
   }
 
-  /** Waits until its time is over. */
+  /** Waits until its time is up. */
   readonly over: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     while (true) {
       yield* this.going.await
@@ -108,7 +112,9 @@ export const limited =
 /** How much time is left of the innermost call, in milliseconds; unlimited outside of one. */
 export const left: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
 
-/** Waits for something of this service itself, in time that does not count. If it takes too long, it ends with `orElse`. */
+/**
+ * Waits for something in this service itself, without counting the time. If that takes too long, ends with `orElse`.
+ */
 export const waiting =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>

@@ -62,9 +62,11 @@ export type NotAskedReason = keyof typeof notAskedMeanings
 /** A cover of one subject. Null means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({
   code: Schema.String.annotateKey({ description: "The cover: one of the line's `coverage_codes`" }),
-  limit: Schema.NullOr(Money).annotateKey({ description: "The most that is paid; null if unknown or not applicable" }),
+  limit: Schema.NullOr(Money).annotateKey({
+    description: "The most that the cover pays; null if unknown or not applicable"
+  }),
   deductible: Schema.NullOr(Money).annotateKey({
-    description: "What the person pays of a claim first; null if unknown or not applicable"
+    description: "What the person pays first on a claim; null if unknown or not applicable"
   }),
   included: Schema.NullOr(Schema.Boolean).annotateKey({
     description: "Whether the cover is part of the offer; null if the carrier has not said"
@@ -86,7 +88,7 @@ export type CoveredSubject = typeof CoveredSubject.Type
 /** Something that the person can do next. Readers ignore types that they do not know. */
 export const NextAction = Schema.StructWithRest(
   Schema.Struct({
-    type: Schema.String.annotateKey({ description: "What can be done. Ignore types that you do not know" })
+    type: Schema.String.annotateKey({ description: "What the person can do. Ignore types that you do not know" })
   }),
   [Schema.Record(Schema.String, Scalar)]
 ).annotate({ identifier: "NextAction" })
@@ -111,14 +113,14 @@ export const CarrierOffer = Schema.Struct({
   expires_at: Schema.NullOr(Timestamp),
   /** A sentence for a person about how reliable the price is. */
   evidence_label: Schema.String,
-  /** Where the person can continue with this offer; null if there is no such page. */
+  /** The page where the person can continue with this offer; null if there is none. */
   handoff_url: Schema.NullOr(Schema.String),
   /**
-   * Next actions besides those that the engine adds, whose types they must not have: at most 10, with at most 20 members each.
-   * A link must be an https URL of one of the adapter's `handoff_hosts`, and other texts are cleaned.
+   * Next actions beyond those that the engine adds: at most 10, with at most 20 members each, and none with a type that
+   * the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other texts are cleaned.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
-  /** The reason of the quote, if not `offered`. */
+  /** Why the quote is not `offered`; null if it is. */
   reason: Schema.optionalKey(Schema.String),
   /** When the engine must refresh this offer, in milliseconds after the answer. */
   refresh_after_ms: Schema.optionalKey(Schema.Int)
@@ -140,32 +142,33 @@ export const Declined = Schema.Struct({
   message: Schema.optionalKey(Schema.String)
 })
 
-/** A reply without an answer, and why. */
+/** A reply without an answer, and the reason. */
 export const Unavailable = Schema.Struct({
   kind: Schema.Literal("unavailable"),
   reason: Schema.Literals(noAnswerReasons),
-  /** The wait that the carrier has asked for. */
+  /** How long the carrier asked to wait. */
   retry_after_ms: Schema.optionalKey(Schema.Int),
   /** Whether asking or polling again is pointless. An unreadable answer is always final. */
   final: Schema.optionalKey(Schema.Boolean)
 })
 export type Unavailable = typeof Unavailable.Type
 
-/** The longest number that a carrier gives an ask or an offer, in characters. */
+/** The longest reference that a carrier may give an ask or an offer, in characters. */
 export const maxRef = 2_000
 
 /**
- * A carrier's answer to an ask or a poll, also in messages such as callbacks. Failures are values. If an adapter throws,
- * that counts as `carrier_error`, and the log says where it happened.
+ * A carrier's answer to an ask or a poll, also when it comes in a message such as a callback. Failures are values: an
+ * adapter that throws counts as `carrier_error`, and the log says where it threw.
  *
- * The schema only says that a reply can be read. The engine then checks the offers of every carrier in the same way.
+ * The schema only guarantees that a reply is readable. The engine then checks the offers of every carrier in the same
+ * way.
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
   Declined,
   /**
-   * Accepted; the answer comes later. With `poll_after_ms` the engine polls, without it the carrier calls back.
-   * `callback_after_ms` is for simulated carriers: when the engine plays their callback.
+   * Accepted; the answer comes later. With `poll_after_ms` the engine polls; without it, the carrier calls back.
+   * `callback_after_ms` is for simulated carriers only: when the engine plays their callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -178,7 +181,7 @@ export const CarrierReply = Schema.Union([
 ])
 export type CarrierReply = typeof CarrierReply.Type
 
-/** A carrier's answer when an offer is refreshed. */
+/** A carrier's answer to a refresh of an offer. */
 export const CarrierRefresh = Schema.Union([
   Schema.Struct({
     kind: Schema.Literal("offer"),
@@ -190,13 +193,13 @@ export const CarrierRefresh = Schema.Union([
 ])
 export type CarrierRefresh = typeof CarrierRefresh.Type
 
-/** What an organization has given for a carrier, by name, such as a producer code and an API key. */
+/** The values that an organization set for a carrier, by name, such as a producer code and an API key. */
 export type ConnectionValues = Readonly<Record<string, string>>
 
-/** What an organization has to give for a carrier. A `secret` is never shown again; a `string` is. */
+/** A value that an organization must set for a carrier. A `secret` is never shown again; a `string` is. */
 export type ConnectionFields = Readonly<Record<string, "string" | "secret">>
 
-/** What a carrier says to a connection that is tried. */
+/** A carrier's answer to a connection test. */
 export const ConnectionTest = Schema.Union([
   Schema.Struct({ ok: Schema.Literal(true) }),
   Schema.Struct({ ok: Schema.Literal(false), message: Schema.String })
@@ -212,17 +215,22 @@ export interface CarrierAsk<Facts = unknown> {
   readonly facts: Facts
   /** The facts that were assumed. */
   readonly assumptions: ReadonlyArray<Assumption>
-  /** What the request's organization has given for this carrier; absent if the carrier declares no `connection`. */
+  /**
+   * The values that the request's organization set for this carrier; absent if the carrier declares no `connection`.
+   */
   readonly connection?: ConnectionValues
   /** Whether the person has read the credit disclosure, so that credit information may be used. */
   readonly credit_disclosed: boolean
   /** The same for every attempt of the same ask, so that a carrier can recognize a repeat. */
   readonly idempotency_key: string
-  /** Counts the tries of an ask, from 1. */
+  /** The attempt number of this ask, from 1. */
   readonly attempt: number
   /** The scenario to play (sandbox); null if the carriers' own rules decide. */
   readonly scenario: ScenarioName | null
-  /** When the quote request was accepted, when this carrier was first asked, and now: milliseconds of workspace time. */
+  /**
+   * When the quote request was accepted, when this carrier was first asked, and the current time: milliseconds of
+   * workspace time.
+   */
   readonly requested_at: number
   readonly asked_at: number
   readonly now: number
@@ -236,33 +244,33 @@ export interface CarrierCallback {
   readonly body: Uint8Array
 }
 
-/** A time during which a carrier is closed, in real time (RFC 3339), such as `2026-12-24T18:00:00Z`. */
+/** A maintenance window of a carrier, in real time (RFC 3339), such as `2026-12-24T18:00:00Z`. */
 export interface MaintenanceWindow {
   readonly from: string
   readonly until: string
 }
 
-/** The longest time-out of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
+/** The longest timeout of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
 export const maxAttemptMs = 15_000
 
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */
   readonly states: ReadonlyArray<string>
-  /** Paths of facts that this carrier needs beyond the required ones. Without them it is not asked. */
+  /** Paths of facts that this carrier needs beyond the required ones. It is not asked without them. */
   readonly needs: ReadonlyArray<string>
-  /** Paths of facts that this carrier gets if they are known. It is asked without them as well. */
+  /** Paths of facts that this carrier receives if they are known. It is asked without them as well. */
   readonly wants?: ReadonlyArray<string>
-  /** When the carrier does not answer. It is not asked then; the reason is `maintenance`. */
+  /** When the carrier is unavailable. During these times it is not asked, and the reason is `maintenance`. */
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
   /** Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when in doubt. */
   readonly idempotent: boolean
   readonly attempt_timeout_ms: number
-  /** How long an answer usually takes. No attempt starts with less time left than this. */
+  /** How long an answer usually takes. No attempt starts if less time than this is left. */
   readonly typical_ms: number
-  /** The 95th percentile of its latency, after which an idempotent ask is hedged; null for never. */
+  /** The 95th percentile of its latency, after which an idempotent ask is hedged; null to never hedge. */
   readonly hedge_after_ms: number | null
   readonly rate_per_minute: number
   readonly max_concurrent: number
@@ -271,40 +279,42 @@ export interface CarrierLine {
 /** A carrier's refusal: it does not write this risk. */
 export type Decline = typeof Declined.Type
 
-/** A carrier, implemented by an adapter. Fictional and real carriers have the same contract. */
+/** A carrier, implemented by an adapter. Fictional and real carriers share one contract. */
 export interface CarrierAdapter {
   readonly carrier: CarrierName & { readonly registry_ids: ReadonlyArray<string> }
   readonly environments: ReadonlyArray<Environment>
   /** The lines that it offers, by name. */
   readonly lines: Readonly<Record<string, CarrierLine>>
-  /** The hosts to which `handoff_url` may lead. */
+  /** The hosts that `handoff_url` may link to. */
   readonly handoff_hosts: ReadonlyArray<string>
-  /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
+  /**
+   * The values that an organization must set before its requests are asked; until then the reason is `not_appointed`.
+   */
   readonly connection?: ConnectionFields
   /**
-   * Paths of values in JSON and XML bodies that are left out when exchanges are recorded: `applicant`, or `drivers.*.name` with `*`
-   * for any name or index; in XML a path may begin at any element. Fields with names such as `access_token` or `password`, and secrets of
-   * the connection, are always left out.
+   * Paths of values in JSON and XML bodies that recordings of exchanges omit: `applicant`, or `drivers.*.name` with `*`
+   * for any name or index; in XML a path may begin at any element. Fields with names such as `access_token` or
+   * `password`, and secrets of the connection, are always omitted.
    */
   readonly redact?: ReadonlyArray<string>
   /**
-   * Whether bodies that are neither JSON nor XML are recorded as they are; by default only their type and length.
-   * `redact` does not reach into them.
+   * Whether bodies that are neither JSON nor XML are recorded verbatim; by default only their type and length are
+   * recorded. `redact` does not reach into them.
    */
   readonly keeps_text_bodies?: boolean
   /**
-   * Tries what an organization has given, such as by getting a token. It must not ask for a price. `message` is for the
-   * operator and must not repeat a value. Without this, a connection to the carrier cannot be tried.
+   * Tests a connection's values, for example by requesting a token. It must not ask for a price. `message` is for the
+   * operator and must not repeat a value. Without this function, connections to the carrier cannot be tested.
    */
   readonly testConnection?: (values: ConnectionValues, environment: Environment) => Effect.Effect<ConnectionTest>
-  /** Decides without a call whether the carrier writes this risk at all. Must be pure. */
+  /** Decides, without a call, whether the carrier writes this risk at all. Must be pure. */
   readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
   /**
    * Verifies a callback against its raw bytes, and reads it; null if it is not genuine.
    *
-   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own number is fine.
+   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own number for the ask will do.
    */
   readonly callback?: (
     callback: CarrierCallback
@@ -318,9 +328,9 @@ export interface CarrierAdapter {
 
 /** What the engine must play for a fictional carrier: its latency, and its side of a callback. */
 export interface CarrierSimulation {
-  /** How long this attempt takes, in milliseconds of workspace time. */
+  /** How long this attempt takes, in workspace milliseconds. */
   readonly latency_ms: (ask: CarrierAsk) => number
-  /** Whether the carrier is asked in this scenario even if its own rules say no. */
+  /** Whether the carrier is asked in this scenario even if its own rules exclude it. */
   readonly ignoresRules: (scenario: ScenarioName, line: string) => boolean
   /** The callback that the carrier sends for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>

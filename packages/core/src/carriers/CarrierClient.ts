@@ -26,8 +26,9 @@ import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; `no_room` if the
- * carrier's limits leave no room now, or `closed` during its maintenance, and when to try again.
+ * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had already begun the ask;
+ * `no_room` if the carrier's limits leave no room now; or `closed` during its maintenance. The last two say when to
+ * retry.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -35,28 +36,31 @@ export type Asked =
   | NoRoom
   | { readonly _tag: "closed"; readonly again_after_ms: number }
 
-/** Where a person goes on with an offer; null if nowhere. */
+/** Where a person continues with an offer; null if nowhere. */
 export interface Handoff {
   readonly url: string | null
 }
 
-/** Calls carriers, each within its own limits, so that a slow one delays no other. */
+/** Calls carriers, each within its own limits, so that a slow one does not delay the others. */
 export class CarrierClient extends Context.Service<
   CarrierClient,
   {
-    /** The open circuit that blocks asks to the carrier, or over its connection, now; null if none does. */
+    /** The open circuit that currently blocks asks to the carrier, or over its connection; null if none does. */
     readonly openCircuit: (place: Place) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
     /**
-     * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room.
-     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. `isWanted` says before a
-     * hedge whether an answer still counts.
+     * Asks once, within the carrier's timeout and the deadline, unless its `appetite` declines. Never waits for room.
+     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. Before a hedge,
+     * `isWanted` says whether an answer still counts.
      */
     readonly ask: <E>(
       of: CallToCarrier,
       begin: Effect.Effect<boolean, E>,
       isWanted: Effect.Effect<boolean, StorageUnavailable>
     ) => Effect.Effect<Asked, E | StorageUnavailable>
-    /** Polls once, if there is room. If the adapter throws, is late, or returns no valid reply, it is `unavailable`. */
+    /**
+     * Polls once, if there is room. The result is `unavailable` if the adapter throws, times out, or returns no valid
+     * reply.
+     */
     readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
     /** Asks whether an offer is still valid, if there is room. */
     readonly refresh: (
@@ -64,30 +68,32 @@ export class CarrierClient extends Context.Service<
       offer_ref: string
     ) => Effect.Effect<Limited<CarrierRefresh>, StorageUnavailable>
     /**
-     * Asks the adapter's `handoff` for a fresh link at the click. It counts against the limits, and is never refused for them.
+     * Asks the adapter's `handoff` for a fresh link at the moment of the click. This counts against the limits but is
+     * never refused because of them.
      *
-     * Null if there is no link to be had: the adapter has no `handoff`, is in maintenance, fails or takes too long, or the
-     * link breaks a rule. The last three are logged.
+     * Null if there is no link: the adapter has no `handoff`, is in maintenance, fails or times out, or the link breaks
+     * a rule. The last three are logged.
      */
     readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
   }
 >()("@quotewire/core/CarrierClient") {
-  /** Counts calls together with those of all other hosts on the storage. */
+  /** Counts calls together with those of all other hosts on the same storage. */
   static readonly layer: Layer.Layer<CarrierClient, never, Storage> = Layer.effect(
     CarrierClient,
     Effect.suspend(() => make)
   )
 }
 
-/** How long an attempt of this carrier may take, in milliseconds, without waits for this service itself. */
+/** How long an attempt of this carrier may take, in milliseconds, not counting waits inside this service. */
 export const attemptMs = (line: CarrierLine): number => Math.min(maxAttemptMs, line.attempt_timeout_ms)
 
-/** Makes a call to an adapter. If it throws or returns no valid reply, that is logged and the result is `unavailable`. */
+/** Calls an adapter. If it throws or returns no valid reply, logs that and returns `unavailable`. */
 const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<CarrierReply> =>
   Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(identity))
 
-/** Makes a call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
-// A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
+/** Calls an adapter. If it throws, times out, or returns no valid reply, returns `unavailable`. */
+// A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it needs no
+// timeout.
 const callSafely = (
   call: () => Effect.Effect<CarrierReply>,
   { ask, candidate: { adapter, line } }: CallToCarrier
@@ -120,14 +126,14 @@ const refresh = (
     )
   )
 
-/** How long a carrier's maintenance still takes, in milliseconds of real time; null if the carrier is open. */
+/** How long a carrier's maintenance will still take, in milliseconds of real time; null if the carrier is open. */
 const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | null> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const until = openUntil(maintenance, now)
     return until === null ? null : until - now
   })
 
-/** Makes a call only if the carrier is open. */
+/** Calls the carrier only if it is open. */
 const unlessClosed =
   <B>(line: CarrierLine, otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
@@ -136,7 +142,10 @@ const unlessClosed =
       (closedMs): Effect.Effect<A | B> => (closedMs === null ? call : Effect.succeed(otherwise))
     )
 
-/** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
+/**
+ * The decline by the adapter's `appetite`; null if there is none. If `appetite` fails, logs that, and the carrier is
+ * asked.
+ */
 const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
     Effect.flatMap((decline) =>
@@ -145,7 +154,7 @@ const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effec
     orIfThrown(() => null)
   )
 
-/** What the result of an ask says about the carrier. One that asks us to slow down is well. */
+/** What the result of an ask says about the carrier's health. A carrier that rate-limits us counts as healthy. */
 const outcomeOf = (reply: CarrierReply | null): Outcome => {
   if (reply === null || (reply.kind === "unavailable" && reply.reason === "rate_limited")) return null
   return reply.kind === "unavailable" ? reply.reason : "answered"
@@ -158,8 +167,8 @@ const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
 
   /**
-   * Asks again, identically, if the first call is slow, its answer still counts, and the carrier has room for both. The first useful
-   * reply counts. If both calls fail, the failure of the first one counts.
+   * Hedges: repeats the same ask if the first call is slow, its answer still counts, and the carrier has room for both.
+   * The first useful reply wins. If both calls fail, the first one's failure is returned.
    */
   const askHedged = Effect.fnUntraced(function* (
     of: CallToCarrier,
@@ -176,7 +185,7 @@ const make = Effect.gen(function* () {
       useful(Deferred.await(first)),
       Effect.map(second, ({ value }) => value)
     )
-    // The first call goes on when its time is over, and ends with the scope.
+    // After its time is up, the first call keeps running until the scope closes.
     return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
       Effect.andThen(Deferred.await(first)),
       CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
@@ -190,7 +199,7 @@ const make = Effect.gen(function* () {
   ): Effect.fn.Return<Asked, E | StorageUnavailable> {
     const closedMs = yield* closedFor(of.candidate.line)
     if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
-    // Only carriers that recognize a repeat are hedged.
+    // Only carriers that recognize a repeated ask are hedged.
     const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
       idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms, isWanted) : of.candidate.adapter.ask(of.ask)
@@ -233,11 +242,13 @@ const closed = Reply.unavailable("maintenance")
 const noRefresh = Reply.failed("carrier_error")
 const tooLate = Effect.logWarning("A carrier timed out")
 
-/** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
+/**
+ * Checks that an adapter, which is foreign code, returned a valid reply. If not, logs that and returns `unavailable`.
+ */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
   validOr(AnswerRules.readReply(reply), unreadable)
 
-/** Logs that an adapter has found out itself that there is no answer. The engine cannot know why. */
+/** Logs that an adapter itself reported that it has no answer. The engine cannot know why. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
   Result.match(AnswerRules.readReply(reply), {
     onSuccess: (read) =>
@@ -273,14 +284,14 @@ const handoff = (
 
 const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 
-/** Fails if a call gave no answer. */
+/** Fails if a call returned no answer. */
 const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
   Effect.filterOrFail(call, (reply) => reply.kind !== "unavailable")
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
-/** Makes a call to an adapter. If the adapter throws, that is logged and the result is that of `otherwise`. */
+/** Calls an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
 export const orIfThrown =
   <B>(otherwise: (failure: Unavailable) => B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
@@ -298,9 +309,11 @@ const logThrown = (thrown: unknown): Effect.Effect<void> =>
     Effect.andThen(Draft.note((draft) => draft.threw(Fault.classOf(thrown))))
   )
 
-/** The message of this error is a rule, and repeats no value. The place in the adapter stands for the path in an answer. */
+/**
+ * This error's message is a rule and repeats no value. The stack frame in the adapter stands for the path in an answer.
+ */
 const logMoney = (thrown: InvalidMoney): Effect.Effect<void> =>
   AnswerRules.log([{ path: "", message: thrown.message }], Cause.die(Fault.redacted(thrown)))
 
-/** How long to wait before an ask is made again: half a second plus a random time of up to a second. */
+/** How long to wait before repeating an ask: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

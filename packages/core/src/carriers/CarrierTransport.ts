@@ -2,10 +2,10 @@ import { Context, Effect } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 
 /**
- * The `HttpClient` that adapters send their requests to carriers with.
+ * The `HttpClient` through which adapters send requests to carriers.
  *
- * `fetch` by default. A host can put another client here, such as one with an address guard. The engine replaces it for each
- * call of an adapter by one that records the exchange, so an adapter must read it when it is called.
+ * The default is `fetch`. A host can provide a different client, such as one with an address guard. For each call of an
+ * adapter, the engine replaces it with a client that records the exchange, so an adapter must read it at call time.
  *
  * @example
  * const client = yield* CarrierTransport

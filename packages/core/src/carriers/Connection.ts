@@ -8,7 +8,7 @@ import { decoder, textUpTo } from "../wire/Input.ts"
 import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
 import * as Redaction from "./secrets/Redaction.ts"
 
-/** Names one connection: of an organization, to a carrier, in one environment. */
+/** Identifies one connection: of an organization, to a carrier, in one environment. */
 export interface ConnectionPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
@@ -17,12 +17,12 @@ export interface ConnectionPlace {
 }
 
 /**
- * The result of trying a connection. `failed`: the carrier refused it, could not be asked, or the connection cannot be used.
- * `not_tested`: the carrier's adapter has no test.
+ * The result of a connection test. `failed`: the carrier refused it, could not be asked, or the connection cannot be
+ * used. `not_tested`: the carrier's adapter has no test.
  */
 export interface ConnectionTestResult {
   readonly outcome: "ok" | "failed" | "not_tested"
-  /** A sentence for the operator, which repeats no value; null if the connection works. */
+  /** A sentence for the operator, without any value; null if the connection works. */
   readonly message: string | null
 }
 
@@ -34,12 +34,12 @@ export const LastTest = Schema.Struct({
 })
 export type LastTest = typeof LastTest.Type
 
-/** A connection as stored: what an organization has given for a carrier, and its last test. */
+/** A connection as stored: the values that an organization set for a carrier, and its last test. */
 export const Connection = Schema.Struct({
   organization_id: OrganizationId,
   environment: Environment,
   carrier_id: Schema.String,
-  /** A removed connection keeps its place, without values. */
+  /** A removed connection keeps its record, without values. */
   status: Schema.Literals(["set", "removed"]),
   values: Schema.Record(Schema.String, Schema.String),
   set_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
@@ -56,7 +56,7 @@ export const kind = Kind.make({
   listing: ({ organization_id, status }) => ({ parent: organization_id, status })
 })
 
-/** The place of a connection, without anything else. */
+/** Only the key of a connection. */
 export const placeIn = ({ organization_id, environment, carrier_id }: ConnectionPlace): ConnectionPlace => ({
   organization_id,
   environment,
@@ -77,7 +77,7 @@ export const adapterOf = (
 /** The longest value, in characters. A certificate with its chain fits. */
 const maxValue = 8_192
 
-/** Checks what is to be set. No message repeats a value, nor a name that the carrier does not ask for. */
+/** Checks the values before they are set. No message repeats a value, or a name that the carrier does not ask for. */
 export const check = (
   adapters: ReadonlyArray<CarrierAdapter>,
   { carrier_id, environment, values }: Omit<ConnectionPlace, "organization_id"> & { readonly values: unknown }
@@ -111,7 +111,7 @@ const checkValues = (
   const Values = Schema.Struct(Object.fromEntries(names.map((name) => [name, Value])))
   const decoded = decoder(Schema.Struct({ values: Values }))({ values })
   if (Result.isSuccess(decoded)) return Result.succeed(decoded.success.values)
-  // A name that nobody knows may be a value at the wrong place.
+  // An unknown name may be a value in the wrong place.
   const known = new Set(["values", ...names.map((name) => `values.${name}`)])
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => known.has(path))
@@ -124,7 +124,7 @@ const checkValues = (
   return Result.fail(isOther ? [...named, other] : named)
 }
 
-/** The values that a carrier asks for now, without others; null if one of them was not given. */
+/** The values that the carrier currently asks for, without any others; null if one of them is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
   const given = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
@@ -138,13 +138,13 @@ export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
   Redaction.redactionOf({ connection: fields }, values).secrets.isIn(text)
 
-/** A connection as it is listed: never its secrets. Times are milliseconds of real time. */
+/** A connection as listed: never its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {
   /**
-   * `usable`: asks carry it. `incomplete`: the carrier now asks for a field that was not given. `unreadable`: it is sealed
-   * with a key that this process lacks, or was altered. `unused`: no carrier of this program asks for it.
+   * `usable`: asks carry it. `incomplete`: the carrier now asks for a field that is not set. `unreadable`: it is sealed
+   * with a key that this process lacks, or it was altered. `unused`: no carrier of this program asks for it.
    *
-   * Only a usable connection is used. Otherwise the carrier is not asked: `not_appointed`.
+   * Without a usable connection the carrier is not asked: `not_appointed`.
    */
   readonly state: "usable" | "incomplete" | "unreadable" | "unused"
   /** By name: the value of a `string`, null for a secret. Empty if the connection is unreadable. */
@@ -154,7 +154,7 @@ export interface ConnectionSummary extends ConnectionPlace {
   readonly last_test: LastTest | null
 }
 
-/** What is listed of a connection. */
+/** The listed form of a connection. */
 export const summaryOf = (connection: Connection, adapters: ReadonlyArray<CarrierAdapter>): ConnectionSummary => {
   const { values, set_at, last_test } = connection
   const fields = adapterOf(adapters, connection)?.connection
@@ -168,7 +168,7 @@ export const summaryOf = (connection: Connection, adapters: ReadonlyArray<Carrie
   }
 }
 
-/** The place of the connection whose record has this id; null if the id is not one. */
+/** The key of the connection whose record has this id; null if the id is not that of a connection. */
 export const placeOfId = (id: string): ConnectionPlace | null => {
   const [organization_id, environment, ...carrier_id] = id.split(" ")
   return isOrganizationId(organization_id) && isEnvironment(environment)
@@ -176,7 +176,7 @@ export const placeOfId = (id: string): ConnectionPlace | null => {
     : null
 }
 
-/** What is listed of a connection that cannot be opened: what its record says without its body. */
+/** The listed form of a connection that cannot be opened: what its record says without its body. */
 export const unreadableSummary = ({ id, updated_at }: StoredRecord): ConnectionSummary | null => {
   const place = placeOfId(id)
   return place === null ? null : { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }

@@ -43,15 +43,16 @@ const maxCached = 10_000
 const testTimeoutMs = 15 * secondMs
 const pageSize = 100
 
-/** Keeps what organizations have given for carriers: producer codes, API keys and the like. */
+/** Keeps the values that organizations set for carriers: producer codes, API keys and the like. */
 export class Connections extends Context.Service<
   Connections,
   {
     /**
-     * Sets what an organization gives for a carrier, in place of everything that it gave before.
+     * Sets an organization's values for a carrier, replacing all earlier ones.
      *
      * `not_found` if the organization does not exist. `invalid_input` names `carrier_id`, `environment` or the wrong
-     * `values.…`, and never repeats a value. Asks carry the new values from now on here, and within a second on all hosts.
+     * `values.…`, and never repeats a value. From now on, asks use the new values on this host, and within a second on
+     * all hosts.
      */
     readonly set: (
       connection: ConnectionPlace & { readonly values: unknown }
@@ -64,21 +65,21 @@ export class Connections extends Context.Service<
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<ConnectionSummary>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * Tries a connection at the carrier, for 15 seconds at most, and keeps the result; `not_found` if there is none.
+     * Tests a connection at the carrier, for 15 seconds at most, and stores the result; `not_found` if there is none.
      *
-     * A fault of the adapter is logged with its cause and place, and counts as `failed`.
+     * A fault in the adapter is logged with its cause and place, and counts as `failed`.
      */
     readonly test: (
       place: ConnectionPlace
     ) => Effect.Effect<ConnectionTestResult, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Removes a connection and its values; `not_found` if there is none. Takes effect as fast as `set`. */
+    /** Removes a connection and its values; `not_found` if there is none. Takes effect as quickly as `set`. */
     readonly remove: (
       place: ConnectionPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The values that asks from a workspace to a carrier are sent with; null if this process can use none.
+     * The values for asks from a workspace to a carrier; null if this process can use none.
      *
-     * It may be a second old.
+     * They may be a second old.
      */
     readonly of: (
       workspace_id: WorkspaceId,
@@ -86,7 +87,7 @@ export class Connections extends Context.Service<
     ) => Effect.Effect<ConnectionValues | null, StorageUnavailable>
   }
 >()("@quotewire/core/Connections") {
-  /** Seals by itself, on a storage without sealing, to tell a missing seal key from an unavailable storage. */
+  /** Does its own sealing, on a storage without sealing, to tell a missing seal key from an unavailable storage. */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,
     Effect.gen(function* () {
@@ -101,7 +102,7 @@ export class Connections extends Context.Service<
         const connection = yield* open(record)
         return connection === null ? null : valuesFor(fields, connection.values)
       })
-      // A failed look-up is not kept.
+      // A failed lookup is not cached.
       const cache = yield* Cache.makeWith(usable, {
         capacity: maxCached,
         timeToLive: (exit) => (Exit.isSuccess(exit) ? cachedForMs : 0)
@@ -148,7 +149,7 @@ export class Connections extends Context.Service<
         const { message, outcome } = result
         if (outcome === "not_tested") return result
         const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
-        // If other values were set meanwhile, the result is not about them.
+        // If other values were set in the meantime, the result does not apply to them.
         yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
         return result
       })
@@ -171,7 +172,7 @@ export class Connections extends Context.Service<
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
-  /** The versions that this process could not open. The seal keys of a process do not change, so it cannot succeed later. */
+  /** The versions that this process could not open. A process's seal keys do not change, so it cannot succeed later. */
   const unreadable = new BoundedMap<string, number>(maxCached)
 
   const requireOrganization = (id: OrganizationId) =>
@@ -179,7 +180,7 @@ const makeRecords = Effect.gen(function* () {
       organization === null ? Effect.fail(ApiError.make("not_found")) : Effect.void
     )
 
-  /** The connections that an organization has now, still sealed. */
+  /** The current connections of an organization, still sealed. */
   const recordsOf = (organizationId: OrganizationId) =>
     readAll(storage, {
       workspace_id: directoryWorkspace,
@@ -190,7 +191,7 @@ const makeRecords = Effect.gen(function* () {
       limit: pageSize
     })
 
-  /** The record of a connection, still sealed; also of one that was removed. */
+  /** The record of a connection, still sealed; includes removed ones. */
   const find = (place: ConnectionPlace) =>
     Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: kind.name, id: idOf(place) }), Option.getOrNull)
 
@@ -207,7 +208,7 @@ const makeRecords = Effect.gen(function* () {
     return null
   })
 
-  /** Writes the version after this record, whether or not that can be opened. */
+  /** Writes the next version of this record, whether or not it can be opened. */
   const save = (connection: Connection, before: Change.StoredRecord | null) =>
     Effect.flatMap(
       sealRecord(
@@ -234,7 +235,7 @@ const notTested: ConnectionTestResult = {
   message: "This carrier's connections cannot be tested."
 }
 
-/** Tries the values of a connection at its carrier. */
+/** Tests the values of a connection at its carrier. */
 const tryOut = (
   adapter: CarrierAdapter | undefined,
   { values, organization_id, environment, carrier_id }: Connection
@@ -260,7 +261,7 @@ const tryOut = (
   )
 }
 
-/** An adapter is foreign code: what it answers may be no answer. */
+/** An adapter is foreign code: its answer may be invalid. */
 const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
   Result.match(AnswerRules.readConnectionTest(answer), {
     onSuccess: (read) => Effect.succeed(read),
@@ -269,4 +270,4 @@ const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
 
 const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }
 const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter failed; see the log." }
-const leftOut = "The carrier refused the connection. Its message is left out, because it repeats a secret."
+const leftOut = "The carrier refused the connection. Its message is omitted because it repeats a secret."

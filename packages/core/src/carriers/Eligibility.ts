@@ -19,7 +19,7 @@ export const candidates = (
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
-      // A line of a host's own can be called `constructor`, which every object inherits.
+      // A host's own line can be called `constructor`, which every object inherits.
       const carrierLine = Object.hasOwn(adapter.lines, line) ? adapter.lines[line] : undefined
       return carrierLine !== undefined && adapter.environments.includes(environment)
         ? [{ adapter, line: carrierLine }]
@@ -27,7 +27,7 @@ export const candidates = (
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
 
-/** The facts beyond the required ones that all of these carriers need. Without them no carrier can be asked. */
+/** The facts beyond the required ones that all of these carriers need. No carrier can be asked without them. */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
@@ -53,7 +53,7 @@ export const reasonNotAsked = (
   candidate: Candidate,
   assumed: Assumed,
   options: {
-    /** Whether the organization has given what the carrier asks for. */
+    /** Whether the organization has set the values that the carrier asks for. */
     readonly appointed: boolean
     readonly scenario: ScenarioName | null
     readonly credit_disclosed: boolean
@@ -65,7 +65,7 @@ export const reasonNotAsked = (
     reason,
     missing_facts
   })
-  // First, because no fact and no scenario replaces a connection.
+  // First, because no fact or scenario can replace a connection.
   if (!options.appointed) return because("not_appointed")
   if (options.scenario !== null && adapter.simulation?.ignoresRules(options.scenario, assumed.line) === true) {
     return null
@@ -80,9 +80,9 @@ export const reasonNotAsked = (
 }
 
 /**
- * When a carrier that is closed at `now` opens again, in milliseconds of real time; null if it is open.
+ * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
  *
- * Windows that touch or overlap count as one. A window without valid times is ignored.
+ * Windows that touch or overlap count as one. Windows with invalid times are ignored.
  */
 export const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
   windows

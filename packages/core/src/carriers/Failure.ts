@@ -9,7 +9,7 @@ import * as Reply from "./Reply.ts"
  * How an error thrown by an adapter counts, and whether asking again may help.
  */
 
-/** Codes of connections that failed or broke. The next one may succeed. */
+/** Error codes of failed or broken connections. The next one may succeed. */
 const connectionCodes: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNABORTED",
@@ -26,7 +26,7 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "UND_ERR_SOCKET"
 ])
 
-/** The reply that an error stands for. A fault in the adapter's code is final; one of the connection may pass. */
+/** The reply that an error stands for. A bug in the adapter's code is final; a connection failure may pass. */
 export const ofThrown = (thrown: unknown): Unavailable => {
   if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
   if (thrown instanceof InvalidMoney) return Reply.failed("unreadable_answer")

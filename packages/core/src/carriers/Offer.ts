@@ -17,19 +17,19 @@ export interface OfferContext {
   /** The ids of the application's subjects. */
   readonly subject_ids: ReadonlySet<string>
   readonly handoff_hosts: ReadonlyArray<string>
-  /** The secrets that the carrier was sent. No text may repeat one. */
+  /** The secrets that were sent to the carrier. No text may repeat one. */
   readonly secrets: SecretForms
   /** Milliseconds of workspace time. */
   readonly now: number
-  /** Whether the carrier is fictional: its scenarios show actions that no real carrier may add. False by default. */
+  /** Whether the carrier is fictional: its scenarios show actions that real carriers may not add. False by default. */
   readonly is_simulated?: boolean
 }
 
-/** The highest credible price in US cents. A price above it is a carrier's mistake. */
+/** The highest credible price in US cents. A higher price is a carrier's mistake. */
 export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
-/** How much of a text is read at most, in characters. What follows would be cut anyway, or is mostly hidden. */
+/** How many characters of a text are read at most. The rest would be cut anyway, or is mostly hidden. */
 const maxRead = 10 * maxText
 const maxUrl = 8_000
 const maxList = 100
@@ -37,8 +37,8 @@ const maxList = 100
 /**
  * Checks an offer before it is saved, and cleans its texts.
  *
- * Fails with the rules that the offer breaks, by their paths in the offer. A broken offer must not be shown: no value is
- * guessed or corrected. Texts are only cut to length, and markup, hidden characters and secrets are removed.
+ * Fails with the rules that the offer breaks, by their paths in the offer. A broken offer must not be shown: no value
+ * is guessed or corrected. Texts are only cut to length and stripped of markup, hidden characters and secrets.
  */
 export const check = (
   offer: CarrierOffer,
@@ -81,7 +81,7 @@ const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArra
 const moment =
   /^\d{4}-\d{2}-\d{2}[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/** The moment that a text says. Without its offset a time could be several moments, and so could a bare day. */
+/** The moment that a text denotes. A time without an offset could be several moments, and so could a bare date. */
 const momentOf = (text: string): Option.Option<number> =>
   moment.test(text) && isCalendarDay(text.slice(0, 10))
     ? Option.map(DateTime.make(text.replace(" ", "T")), DateTime.toEpochMillis)
@@ -98,7 +98,7 @@ const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<Bro
 const noMoment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
-  // Liability below the state's minimum cannot be sold, so such an offer was misread.
+  // Liability below the state's minimum cannot be sold, so such an offer must be a parsing mistake.
   const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
   return subjects.slice(0, maxList).flatMap(({ coverages, subject_id }, index) => [
     ...rule(
@@ -122,7 +122,7 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   ])
 }
 
-/** The rule that a link to a carrier breaks, if any. Null means that there is no page. */
+/** The rule that a link to a carrier breaks, if any. Null means that there is no link. */
 export const brokenHandoff = (
   url: unknown,
   hosts: ReadonlyArray<string>,
@@ -154,10 +154,10 @@ const maxMembers = 20
 const memberName = /^[a-z][a-z0-9_]{0,63}$/
 
 const linkAtStart = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|file)\s*:|[/\\])/i
-/** URLs, links in Markdown, and what many programs turn into a link. */
+/** URLs, Markdown links, and text that many programs turn into a link. */
 const linkWithin = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
 
-/** Whether a text leads somewhere if somebody opens it: it starts with a scheme or like a path, or it contains a link. */
+/** Whether a text could be followed as a link: it starts with a scheme or like a path, or it contains a link. */
 const isLink = (text: string): boolean => {
   // Browsers skip control characters in URLs, and spaces before them.
   const opened = plain(text.replaceAll(/\p{Cc}/gu, "")).trimStart()
@@ -196,35 +196,41 @@ const brokenMember = (
   // The names are a carrier's words, so a log shows them only if they are names.
   const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
   if (typeof value === "number") return rule(Math.abs(value) <= premiumCap, named, `Must be at most ${premiumCap}.`)
-  // Without its markup, a text can become a link.
+  // Stripping its markup can turn a text into a link.
   if (typeof value !== "string" || !(isLink(value) || isLink(clean(value)))) return []
   return [
     ...brokenHandoff(value, handoff_hosts, named),
     ...rule(plain(value) === value, named, "Must have no hidden characters."),
-    // Unlike a hand-off, which is a redirect, it is shown to callers.
+    // Unlike a hand-off, which is a redirect, this is shown to callers.
     ...rule(!secrets.isIn(value), named, "Must not repeat a secret.")
   ]
 }
 
-/** Cuts a carrier's text to length, and removes markup and what nobody sees (`wire/PlainText.ts`). */
+/** Cuts a carrier's text to length, and removes markup and invisible characters (`wire/PlainText.ts`). */
 export const clean = (text: string): string => {
   const shown = withoutMarkup(plain(text.slice(0, maxRead)))
   return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
 }
 
-/** After the last `>` no markup ends. Looking for it there would take a time that grows with the square of the length. */
+/** No markup ends after the last `>`. Searching for it there would take quadratic time. */
 const withoutMarkup = (text: string): string => {
   const end = text.lastIndexOf(">") + 1
   return text.slice(0, end).replaceAll(/<[^>]*>/g, "") + text.slice(end)
 }
 
-/** Cleans a text of a carrier that was sent these secrets. They go last, because markup and hidden characters can break them up. */
+/**
+ * Cleans a text from a carrier that received these secrets. Removes secrets last, because markup and hidden characters
+ * can split them.
+ */
 export const cleanOf =
   (secrets: SecretForms) =>
   (text: string): string =>
     secrets.without(clean(text))
 
-/** An offer with clean texts that repeat no secret. Its links were checked, are for machines, and may need one. */
+/**
+ * An offer with clean texts that repeat no secret. Its links are already checked; they are for machines, and may need a
+ * secret.
+ */
 const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
   const text = cleanOf(secrets)
   const textOrNull = (said: string | null): string | null => (said === null ? null : text(said))

@@ -12,19 +12,19 @@ import type {
 } from "./Carrier.ts"
 
 /*
- * The answers of an adapter. Each function makes plain data, as the schemas in `Carrier` describe it.
+ * An adapter's answers. Each function returns plain data, as described by the schemas in `Carrier`.
  */
 
-/** An offer of which only the carrier's reference is required. What is absent, undefined or null is unknown, never zero. */
+/** An offer in which only the carrier's reference is required. Absent, undefined or null means unknown, never zero. */
 export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
   readonly [Field in Exclude<keyof CarrierOffer, "offer_ref" | "expires_at">]?: CarrierOffer[Field] | null | undefined
 } & {
-  /** A `Date`, or text with a time and its offset. */
+  /** A `Date`, or text with a time and offset. */
   readonly expires_at?: CarrierOffer["expires_at"] | Date | undefined
 }
 
 /**
- * A whole offer from what the carrier has said.
+ * A complete offer from what the carrier said.
  *
  * @example
  * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
@@ -64,9 +64,9 @@ export const decline = (reason: DeclineReason, message?: string | null): Decline
 })
 
 /**
- * The carrier has accepted the ask, and answers later. `ref` is its number for the ask.
+ * The carrier has accepted the ask and answers later. `ref` is its own reference for the ask.
  *
- * With `poll_after_ms` the engine calls `poll` after that time. Without it, it waits for the carrier's callback.
+ * With `poll_after_ms`, the engine calls `poll` after that time. Otherwise it waits for the carrier's callback.
  */
 export const pending = (
   ref: string,
@@ -80,20 +80,20 @@ export const pending = (
 /** A question that a carrier asks. Its label is shown to the person; it must not repeat a fact. */
 export type Question = Extract<CarrierReply, { readonly kind: "question" }>["questions"][number]
 
-/** The carrier needs one more answer, or several. */
+/** The carrier needs the answers to one or more questions. */
 export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
 
-/** The carrier gives no answer now. `retry_after_ms` is the wait that it has asked for. */
+/** The carrier gives no answer now. `retry_after_ms` is how long it asked to wait. */
 export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | null): Unavailable => ({
   kind: "unavailable",
   reason,
   ...(Predicate.isNotNullish(retry_after_ms) && { retry_after_ms })
 })
 
-/** The carrier gives no answer, now or later: it is neither asked nor polled again for this request. */
+/** The carrier gives no answer, now or later: it is not asked or polled again for this request. */
 export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavailable", reason, final: true })
 
-/** An answer to `refresh`: the offer as it is now, and what has changed. */
+/** An answer to `refresh`: the current offer, and what has changed. */
 export const refreshed = (
   reason: Extract<CarrierRefresh, { readonly kind: "offer" }>["reason"],
   known: PartialOffer
@@ -102,7 +102,7 @@ export const refreshed = (
 /** An answer to `refresh`: the carrier has withdrawn the offer. */
 export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
 
-/** Adds what was assumed for an ask to what an offer says itself. */
+/** Adds the assumptions of an ask to those that an offer already lists. */
 export const withAssumptions = (known: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
   const named = new Set(known.assumptions.map(({ path }) => path))
   return { ...known, assumptions: [...known.assumptions, ...assumed.filter(({ path }) => !named.has(path))] }

@@ -6,7 +6,7 @@ import catalogueFile from "./data/scenarios.json" with { type: "json" }
 /** A named outcome that a sandbox can play. */
 export const Scenario = Schema.Struct({
   name: Schema.String.annotateKey({ description: "The name to send as `scenario`" }),
-  description: Schema.String.annotateKey({ description: "What it plays" }),
+  description: Schema.String.annotateKey({ description: "What happens" }),
   lines: Schema.Array(LineName).annotateKey({ description: "The lines that it can be played on" })
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
@@ -38,7 +38,7 @@ export type ScenarioName =
   | "service_unavailable"
   | "internal_error"
 
-// Keeps the type and the catalogue equal: a name that is missing in one of them does not compile.
+// Keeps the type and the catalogue in sync: a name that is missing from either does not compile.
 const isName = (name: string): name is keyof typeof catalogueFile.scenarios =>
   Object.hasOwn(catalogueFile.scenarios, name)
 
@@ -52,7 +52,7 @@ export const catalogue = {
   )
 }
 
-/** The scenarios that the service plays by itself, without fictional carriers: every line can play them. */
+/** The scenarios that the service plays itself, without fictional carriers: every line can play them. */
 const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "cannot_start",
   "waits_in_queue",
@@ -63,7 +63,7 @@ const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "internal_error"
 ]
 
-// Each list is made once, because every start looks names up.
+// Each list is made only once, because every start looks names up.
 const namesByLine = new Map(
   catalogue.scenarios
     .flatMap(({ lines }) => lines)
@@ -73,11 +73,14 @@ const namesByLine = new Map(
     ])
 )
 
-/** The names of the scenarios that a line can play; without a line, of all lines. A line of the host's own has no fictional carriers. */
+/**
+ * The names of the scenarios that a line can play; without a line, those of all lines. A host's own lines have no
+ * fictional carriers.
+ */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
 
-/** The catalogue of a host with these lines: a scenario that none of them can play is not in it. */
+/** The catalogue of a host with these lines, without scenarios that none of them can play. */
 export const catalogueOf = (lines: LineSet): typeof catalogue => ({
   ...catalogue,
   scenarios: catalogue.scenarios.flatMap((scenario) => {
@@ -86,10 +89,10 @@ export const catalogueOf = (lines: LineSet): typeof catalogue => ({
   })
 })
 
-/** The scenario of a stored record; null if it has none, or one that was removed from the catalogue. */
+/** The scenario of a stored record; null if it has none, or if it has since been removed from the catalogue. */
 export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
 
-/** How long a request waits in its queue, in milliseconds of workspace time. */
+/** How long a request waits in its queue, in workspace milliseconds. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
 /** How long a `request_key` stays refused after its first attempt, in the scenarios that refuse it. */

@@ -16,9 +16,9 @@ const encodeBody = Schema.encodeSync(Body)
 
 /** Writes and reads signed callbacks. */
 export interface SignedCallbacks {
-  /** The callback with which a carrier answers the ask that it accepted as `ref`. */
+  /** The callback by which a carrier answers the ask that it accepted as `ref`. */
   readonly write: (carrier_id: string, ref: string, reply: CarrierReply) => Effect.Effect<CarrierCallback>
-  /** The content of a callback; null if its signature, its carrier or its form is wrong. */
+  /** The content of a callback; null if its signature, carrier or form is wrong. */
   readonly read: (
     carrier_id: string,
     callback: CarrierCallback

@@ -18,7 +18,9 @@ import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
-/** A definition of a carrier has mistakes. The message names all of them by their paths, and repeats no value but the id. */
+/**
+ * A definition of a carrier has mistakes. The message lists all of them by path, and repeats no value except the id.
+ */
 export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
   readonly carrier_id: string
   readonly mistakes: ReadonlyArray<BrokenRule>
@@ -28,11 +30,12 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
 /**
  * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.
  *
- * A `CarrierHttpError` that leaves a function is the reply `unavailable` with the error's reason. Any other error counts as
- * `carrier_error`, and is logged with its place but without its message. Offers list what was assumed for the ask.
+ * A `CarrierHttpError` that escapes a function becomes the reply `unavailable` with the error's reason. Any other error
+ * counts as `carrier_error`, and is logged with its place but without its message. Offers list the assumptions of the
+ * ask.
  *
- * By default a line has no `needs` and `wants`, uses no credit information, answers in `sync` and is not `idempotent`. An attempt
- * takes 15 s at most and usually 2 s, and up to 4 at once and 60 a minute are made.
+ * By default a line has no `needs` or `wants`, uses no credit information, answers in `sync` mode and is not
+ * `idempotent`. An attempt takes at most 15 s and typically 2 s, with up to 4 at once and 60 a minute.
  *
  * Throws one `InvalidCarrier` with every mistake.
  *
@@ -113,7 +116,7 @@ interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], un
   readonly connection?: ConnectionFields
 }
 
-/** Everything that is wrong, by its path in the definition, where the fields of `carrier` stand at the top. */
+/** Everything that is wrong, by path in the definition, where the fields of `carrier` are at the top level. */
 const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter, null).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...functions.flatMap((name) => {
@@ -151,7 +154,7 @@ const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter[
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
     : lines
 
-// An answer that breaks rules stays as it is, so that the engine finds and reports them.
+// An answer that breaks rules is returned unchanged, so that the engine can find and report them.
 const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply => {
   const read = Result.getOrElse(AnswerRules.readReply(reply), () => null)
   return read?.kind === "offers"

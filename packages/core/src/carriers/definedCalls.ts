@@ -20,8 +20,8 @@ import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * How the functions of a `defineCarrier` definition are called: what they are given, and how their results and errors become
- * answers of the adapter.
+ * Calls the functions of a `defineCarrier` definition: what they receive, and how their results and errors become the
+ * adapter's answers.
  */
 
 /** What a definition says about its calls. */
@@ -36,9 +36,9 @@ const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
   Object.keys(connection).every((field) => Predicate.hasProperty(values, field) && typeof values[field] === "string")
 
 /**
- * Whether an ask is one of a definition: the line is one of its lines, and the connection has all of its fields.
+ * Whether an ask fits a definition: its line is one of the definition's, and the connection has all the fields.
  *
- * The engine completes the facts of a line by the line's own schema, so the line decides the type of the facts.
+ * The engine completes the facts of a line using the line's own schema, so the line determines the type of the facts.
  */
 const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
@@ -48,14 +48,14 @@ const foreign = () =>
     "The ask does not match the carrier's definition: the definition lacks its line, or the connection lacks a field"
   )
 
-/** An ask as a definition's functions see it, before it is checked. */
+/** An unchecked ask, as a definition's functions see it. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
 
 /** What every call needs, and the limits of its requests. */
 type Given = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
-/** Calls a function with an HTTP client and a signal, if it is given everything that its type says. */
+/** Calls a function with an HTTP client and a signal, if it receives everything that its type declares. */
 const callWith = <G extends Given, Call, A>(
   shape: Shape,
   {
@@ -126,7 +126,7 @@ const httpOf = (
     ? Effect.undefined
     : CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
 
-/** What `appetite` decides by. */
+/** What `appetite` decides on. */
 export const reviewOf = <
   Name extends LineName,
   Fields extends ConnectionFields,
@@ -141,7 +141,7 @@ export const reviewOf = <
   return review
 }
 
-/** Gives a signal that is aborted when the effect is interrupted: when its time is over. */
+/** Provides a signal that is aborted when the effect is interrupted because its time is up. */
 const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const controller = new AbortController()
@@ -154,7 +154,7 @@ export const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
     Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))
   )
 
-/** Turns an error of the HTTP client into a value. All other errors are faults of the adapter. */
+/** Turns an HTTP client error into a value. Any other error is a fault in the adapter. */
 const onHttpError =
   <B>(value: (error: CarrierHttpError) => B) =>
   <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
@@ -162,15 +162,15 @@ const onHttpError =
       thrown instanceof CarrierHttpError ? Effect.as(tell(thrown), value(thrown)) : Effect.die(thrown)
     )
 
-/** Logs an error of the HTTP client, and adds it to the record of the exchange. */
+/** Logs an HTTP client error, and adds it to the record of the exchange. */
 const tell = (error: CarrierHttpError): Effect.Effect<void> => {
   const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
-  return Effect.logWarning("A carrier was unreachable, or sent no usable answer").pipe(
+  return Effect.logWarning("A carrier was unreachable or sent no usable answer").pipe(
     Effect.annotateLogs({ reason, status, fault, ...AnswerRules.annotation(broken_rules) }),
     Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
   )
 }
 
-/** Turns an error of the HTTP client into the reply that it stands for. */
+/** Turns an HTTP client error into the reply that it stands for. */
 export const unavailableIfFailed = onHttpError(Failure.ofThrown)

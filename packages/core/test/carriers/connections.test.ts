@@ -126,7 +126,7 @@ describe("testing a connection", () => {
     Effect.gen(function* () {
       const { message, outcome } = yield* test
       assert.strictEqual(outcome, "failed")
-      assert.match(String(message), /left out/)
+      assert.match(String(message), /is omitted/)
       assert.notInclude(JSON.stringify(yield* list), given.api_key)
     })
   )

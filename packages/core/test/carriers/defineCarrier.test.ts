@@ -204,7 +204,7 @@ describe("an error in a defined carrier", () => {
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()
           assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
-          const line = only(lines, "A carrier was unreachable, or sent no usable answer")
+          const line = only(lines, "A carrier was unreachable or sent no usable answer")
           const fault = `CarrierHttpError HTTP_${status}`
           assert.deepInclude(line.annotations, {
             carrier_id: "naic:12345",

@@ -31,7 +31,7 @@ describe("the log", () => {
   testInWorld(
     "names the fields of an answer that do not match the adapter's schema, without their values",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier was unreachable, or sent no usable answer")
+      const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^number: /)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError SCHEMA_MISMATCH")
       assert.notInclude(JSON.stringify(line), "4711")
@@ -45,7 +45,7 @@ describe("the log", () => {
   testInWorld(
     "names an answer that is too large, with the limit, also on record",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier was unreachable, or sent no usable answer")
+      const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^Must have at most 1048576 bytes/)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError TOO_LARGE")
       const [exchange] = yield* onRecord()

@@ -4,7 +4,7 @@ import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import { maxAttemptMs, noAnswerReasons } from "../Carrier.ts"
 import type { CircuitChange } from "../recorder/Draft.ts"
 
-/** How many calls there are in each step of real time: the step's moment in milliseconds, and the number. Oldest first. */
+/** The number of calls in each step of real time: when the step began in milliseconds, and the count. Oldest first. */
 const Counts = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
 type Counts = typeof Counts.Type
 
@@ -15,37 +15,42 @@ export type AskOutcome = typeof AskOutcome.Type
 const OpenCircuit = Schema.Struct({
   /** When it opened. */
   since: Schema.Int,
-  /** Until when it lets no ask through. */
+  /** Until when it blocks asks. */
   until: Schema.Int,
-  /** Until when one ask may try it alone; null if none does. */
+  /** Until when a single ask may try it; null if none does. */
   trial_until: Schema.NullOr(Schema.Int),
-  /** Why it opened, or stayed open. */
+  /** Why it opened or stayed open. */
   why: Schema.String
 })
 
-/** A circuit that is open. In milliseconds of real time. */
+/** An open circuit. In milliseconds of real time. */
 export type OpenCircuit = typeof OpenCircuit.Type
 
 const CarrierHealth = Schema.Struct({
-  /** The calls of the last minute, by when they began. */
+  /** The calls of the last minute, by start time. */
   begun: Counts,
-  /** The calls that run now, by when each counts as ended at the latest, so that a dead host does not keep its room. */
+  /**
+   * The calls in progress, by the latest time at which each counts as ended, so that a dead host does not keep its
+   * room.
+   */
   running: Counts,
-  /** The outcomes of the last asks since the circuit was closed last, oldest first. */
+  /** The outcomes of the latest asks since the circuit last closed, oldest first. */
   outcomes: Schema.Array(AskOutcome),
-  /** When the circuit was closed last; 0 if it never opened. Only asks that began after that count. */
+  /** When the circuit last closed; 0 if it never opened. Only asks that began later count. */
   closed_at: Schema.Int,
   /** The circuit while it is open; null if it is closed. */
   open: Schema.NullOr(OpenCircuit)
 })
 
-/** What all hosts know of the calls to a carrier, or to one connection, on one line. In milliseconds of real time. */
+/**
+ * What all hosts know about the calls to a carrier, or to one connection, on one line. In milliseconds of real time.
+ */
 export type CarrierHealth = typeof CarrierHealth.Type
 
-/** The stored health. It says how busy a carrier is, so a reset of the sandbox keeps it. */
+/** The stored health. It reflects how busy a carrier is, so a reset of the sandbox keeps it. */
 export const kind = Kind.make({ name: "carrier_health", schema: CarrierHealth, survives_reset: true })
 
-/** The health of a carrier that was not called yet. */
+/** The health of a carrier that has not been called yet. */
 export const unknown: CarrierHealth = {
   begun: [],
   running: [],
@@ -62,22 +67,24 @@ export interface RateAndConcurrency {
 
 /** A call that has begun. */
 export interface Permit {
-  /** The step in which it counts as ended, at the latest. */
+  /** The step in which it counts as ended at the latest. */
   readonly ends_by: number
-  /** How its result counts for the circuit: with others, alone because it tries an open circuit, or not at all. */
+  /**
+   * How its result counts for the circuit: together with others, alone as the trial of an open circuit, or not at all.
+   */
   readonly counts: "with_others" | "alone" | "not"
   readonly closed_at: number
   readonly trial_until: number | null
 }
 
-/** What happens to a carrier: a call wants to begin, or has ended; an operator closes its circuit. */
+/** A step for a carrier: a call wants to begin or has ended, or an operator closes the circuit. */
 export type Step =
   | {
       readonly type: "begin"
       readonly limits: RateAndConcurrency
       /** Whether it is an ask. Only asks count for the circuit. */
       readonly is_ask: boolean
-      /** Whether it begins even beyond the limits. */
+      /** Whether it may begin beyond the limits. */
       readonly ignores_limits: boolean
     }
   | {
@@ -95,14 +102,14 @@ export interface AfterStep {
   readonly change: CircuitChange | null
 }
 
-/** How finely calls are counted. A call counts for up to this long beyond its minute. */
+/** The granularity of the call counts. A call counts for up to this long beyond its minute. */
 const stepMs = secondMs / 2
-/** How long a call counts as running if nobody says that it has ended: longer than any attempt takes. */
+/** How long a call counts as in progress if its end is never recorded: longer than any attempt takes. */
 const leaseMs = 2 * maxAttemptMs
-/** A circuit opens if this many of the last asks failed. */
+/** A circuit opens if this many of the latest asks failed. */
 const circuitSize = 20
 const circuitFailures = 10
-/** How long an open circuit lets no ask through. */
+/** How long an open circuit blocks asks. */
 const openMs = minuteMs
 
 /** Applies a step. The health is the same object if nothing changes. */
@@ -119,11 +126,15 @@ export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep
   }
 }
 
-/** The open circuit if it blocks asks now, because its time is not over or another ask is trying it; null otherwise. */
+/**
+ * The open circuit if it currently blocks asks, because its time is not up or another ask is trying it; null otherwise.
+ */
 export const blockingCircuit = ({ open }: CarrierHealth, now: number): OpenCircuit | null =>
   open !== null && (now < open.until || (open.trial_until !== null && now < open.trial_until)) ? open : null
 
-/** How long until the rate has room for another call; 0 if it has room now, or if only running calls are in the way. */
+/**
+ * How long until the rate has room for another call; 0 if it has room now, or if only calls in progress are in the way.
+ */
 export const retryAfter = (
   health: CarrierHealth,
   { rate_per_minute }: Pick<RateAndConcurrency, "rate_per_minute">,
@@ -139,7 +150,7 @@ export const retryAfter = (
   return 0
 }
 
-/** How many calls began in the last minute, and how many run now. */
+/** How many calls began in the last minute, and how many are in progress. */
 export const load = (health: CarrierHealth, now: number): { readonly begun: number; readonly running: number } => ({
   begun: sum(recent(health, now)),
   running: sum(underWay(health, now))
@@ -176,7 +187,7 @@ const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep =>
   }
 }
 
-/** The health after the circuit may have changed. */
+/** The health after a possible change of the circuit. */
 type Changed = Pick<AfterStep, "health" | "change">
 
 const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {
@@ -222,7 +233,7 @@ const stepOf = (at: number): number => at - (at % stepMs)
 
 const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
 
-/** Adds calls to a step, or takes them away if it is still there. */
+/** Adds calls to a step, or removes them if the step still exists. */
 const added = (counts: Counts, at: number, calls: number): Counts => {
   const before = counts.find(([step]) => step === at)?.[1] ?? 0
   const others = counts.filter(([step]) => step !== at)

@@ -8,14 +8,14 @@ import * as Draft from "../recorder/Draft.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import * as SharedHealth from "./SharedHealth.ts"
 
-/** A call to a carrier's adapter: about which ask, and for which workspace. */
+/** A call to a carrier's adapter: for which ask and which workspace. */
 export interface CallToCarrier {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
   readonly ask: CarrierAsk
 }
 
-/** Where calls to a carrier are counted: limits and circuits hold for each of its lines. */
+/** Where calls to a carrier are counted: each line has its own limits and circuit. */
 export interface Place {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
@@ -23,10 +23,10 @@ export interface Place {
   readonly environment: Environment
 }
 
-/** A call that was made, or for which the carrier's limits leave no room now. */
+/** A call that was made, or one for which the carrier's limits leave no room now. */
 export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
-/** When a call for which there was no room may be tried again. */
+/** When to retry a call for which there was no room. */
 export interface NoRoom {
   readonly _tag: "no_room"
   readonly again_after_ms: number
@@ -36,39 +36,40 @@ export interface NoRoom {
 export type Outcome = CarrierHealth.AskOutcome | null
 
 /**
- * Holds the calls of all hosts to a carrier within its limits of calls in a minute and at the same time, and keeps its
- * circuit.
+ * Keeps the calls of all hosts to a carrier within its per-minute and concurrency limits, and keeps its circuit.
  *
- * The counts are one stored record for each line of a carrier; with connections, for each line of a connection. A call updates
- * it when it begins and when it ends; updates of this host at the same time share a change. Nothing waits for room here: a call
- * without room is not made.
+ * The counts are one stored record for each line of a carrier, or for each line of a connection if it has connections.
+ * A call updates the record when it begins and when it ends; simultaneous updates on this host share a change. Nothing
+ * waits for room here: a call without room is not made.
  */
 export interface CarrierLimits {
-  /** The open circuit that blocks asks now, in real time; null if none does. */
+  /** The open circuit that currently blocks asks, in real time; null if none does. */
   readonly openCircuit: (place: Place) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
-  /** Makes a call if there is room for it. With `outcomeOf` it is an ask, whose result counts for the circuit. */
+  /**
+   * Makes a call if there is room for it. With `outcomeOf`, the call is an ask, whose result counts for the circuit.
+   */
   readonly ifRoom: <A, E>(
     of: CallToCarrier,
     call: Effect.Effect<A, E>,
     outcomeOf?: (value: A) => Outcome
   ) => Effect.Effect<Limited<A>, E | StorageUnavailable>
-  /** Makes a call even beyond the limits, and counts it if storage can be reached. */
+  /** Makes a call even beyond the limits, and counts it if storage is reachable. */
   readonly counted: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 /**
- * How long a call waits while others fill a carrier's `max_concurrent`: a share of what an answer typically takes. Every
- * try loads the request again, so slow carriers are tried less often.
+ * How long a call waits while others use up a carrier's `max_concurrent`: a fraction of its typical latency. Every
+ * retry loads the request again, so slow carriers are retried less often.
  */
 const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
-/** The limits on a storage, which all its hosts share. */
+/** The limits on a storage, shared by all its hosts. */
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* SharedHealth.make
 
   const begin = (of: CallToCarrier, how: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
     apply(subjectOf(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
 
-  /** If storage cannot be reached, the call counts as ended after a while. */
+  /** If storage is unreachable, the call counts as ended after a while. */
   const end = (of: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void

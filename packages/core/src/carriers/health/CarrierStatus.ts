@@ -3,31 +3,31 @@ import type { OrganizationId } from "../../wire/Ids.ts"
 import { fromMillis, type Timestamp } from "../../wire/Timestamp.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 
-/** Where the circuit and the limits of a carrier hold. */
+/** The scope of a carrier's circuit and limits. */
 export interface CarrierPlace {
   readonly carrier_id: string
   readonly line: string
   readonly environment: Environment
-  /** The organization, for a carrier with connections; null if the calls of all organizations count together. */
+  /** The organization, for a carrier with connections; null if the calls of all organizations are counted together. */
   readonly organization_id: OrganizationId | null
 }
 
 /** The status of a carrier on one line in one environment, across all hosts. Times are real time. */
 export interface CarrierStatus extends CarrierPlace {
-  /** `half_open`: its time is over, and one ask may try the carrier. */
+  /** `half_open`: its time is up, and one ask may try the carrier. */
   readonly circuit: "closed" | "open" | "half_open"
-  /** When the circuit opened, or closed last; null if it never opened. */
+  /** When the circuit opened or last closed; null if it never opened. */
   readonly since: Timestamp | null
-  /** Until when the open circuit lets no ask through; null if it is closed. */
+  /** Until when the open circuit blocks asks; null if it is closed. */
   readonly until: Timestamp | null
   /** Why the circuit opened, or stays open; null if it is closed. */
   readonly why: string | null
-  /** The outcomes of the last asks since the circuit was closed last, oldest first; at most 20. */
+  /** The outcomes of the latest asks since the circuit last closed, oldest first; at most 20. */
   readonly outcomes: ReadonlyArray<CarrierHealth.AskOutcome>
-  /** How many calls run now. */
+  /** How many calls are in progress. */
   readonly in_flight: number
   readonly max_concurrent: number
-  /** How many more calls may begin within the last minute. */
+  /** How many more calls the per-minute limit allows now. */
   readonly rate_left: number
   readonly rate_per_minute: number
 }
@@ -39,7 +39,7 @@ export interface CarrierStatusPage {
   readonly next: string | null
 }
 
-/** The status of a carrier at a place, at a moment in milliseconds of real time. */
+/** The status of a carrier within a scope, at a moment in milliseconds of real time. */
 export const statusOf = (
   place: CarrierPlace,
   { max_concurrent, rate_per_minute }: CarrierHealth.RateAndConcurrency,

@@ -55,16 +55,16 @@ export const report = (of: OfCarrier, change: CircuitChange): Effect.Effect<void
 
 const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 
-/** How many open circuits are counted for the metric. */
+/** The maximum number of open circuits counted for the metric. */
 const maxOpen = 10_000
 
-/** Keeps the number of open circuits as a metric, as far as this process has seen them. */
+/** Exposes the number of open circuits that this process has seen as a metric. */
 export const make = () => {
   const open = new BoundedMap<string, OfCarrier>(maxOpen)
   const isOfSame = (one: OfCarrier, other: OfCarrier) =>
     one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
   return {
-    /** Notes a health that was read or written; `key` names it. */
+    /** Notes a health that was read or written; `key` identifies it. */
     seen: (key: string, of: OfCarrier, health: CarrierHealth): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (open.has(key) === (health.open !== null)) return Effect.void

@@ -17,7 +17,7 @@ export interface CarrierStatusOptions {
   readonly carrier_id?: string | undefined
   /** Only the connections of this organization; by default all, and the carriers without connections. */
   readonly organization_id?: OrganizationId | undefined
-  /** `next` of the page before; by default the first page. */
+  /** `next` of the previous page; by default the first page. */
   readonly after?: string | null | undefined
 }
 
@@ -35,11 +35,11 @@ export class Circuits extends Context.Service<
   Circuits,
   {
     /**
-     * The status of every carrier of this program across all hosts: for each line and environment, and for each connection if
-     * it has connections.
+     * The status of every carrier of this program across all hosts: one for each line and environment, and for each
+     * connection if it has connections.
      *
-     * A page has the connections of 100 records. `invalid_input` names an unknown carrier, `not_found` says that there is no such
-     * organization.
+     * A page covers the connections of 100 records. `invalid_input` names an unknown carrier; `not_found` means that
+     * there is no such organization.
      */
     readonly status: (
       options?: CarrierStatusOptions
@@ -48,10 +48,11 @@ export class Circuits extends Context.Service<
       ApiError.ApiError<"invalid_input"> | ApiError.ApiError<"not_found"> | StorageUnavailable
     >
     /**
-     * Closes the circuits of a carrier that are open, for all hosts, and returns their new status. The next asks are made,
-     * and earlier failures no longer count.
+     * Closes a carrier's open circuits for all hosts, and returns their new status. Asks resume, and earlier failures
+     * no longer count.
      *
-     * `invalid_input` names the carrier, line or organization that is wrong; `not_found` says that there is no such organization.
+     * `invalid_input` names the wrong carrier, line or organization; `not_found` means that there is no such
+     * organization.
      */
     readonly reset: (
       circuits: CircuitsToReset
@@ -68,12 +69,12 @@ export class Circuits extends Context.Service<
   )
 }
 
-/** How many connections a page has. */
+/** How many connections a page covers. */
 const pageSize = 100
 /** How many records are read at once. */
 const readAtOnce = 8
 
-/** A place, with what is needed to read its health. */
+/** A scope, with what is needed to read its health. */
 interface Found {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
@@ -94,7 +95,7 @@ const make = Effect.gen(function* () {
       return [statusOf(place, line, health, yield* Clock.currentTimeMillis)]
     })
 
-  /** The places of connections on a page of their records, and where the next page begins. */
+  /** The scopes of the connections on a page of records, and where the next page begins. */
   const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
     const { next, records } = yield* storage.page({
       workspace_id: directoryWorkspace,
@@ -120,7 +121,7 @@ const make = Effect.gen(function* () {
     return { found: found.flat(), next }
   })
 
-  /** The places of carriers without connections. */
+  /** The scopes of carriers without connections. */
   const unconnected = ({ carrier_id }: CarrierStatusOptions): ReadonlyArray<Found> =>
     adapters
       .filter(({ carrier, connection }) => connection === undefined && (carrier_id ?? carrier.id) === carrier.id)
@@ -171,7 +172,7 @@ const make = Effect.gen(function* () {
   return Circuits.of({ status, reset })
 })
 
-/** A carrier's places in an environment, one for each line. */
+/** A carrier's scopes in an environment, one for each line. */
 const placesOf = (
   adapter: CarrierAdapter,
   {

@@ -8,7 +8,7 @@ import type { CarrierAdapter } from "../Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import * as CircuitSignals from "./CircuitSignals.ts"
 
-/** Names the record of a health, and the carrier that it is about. */
+/** Identifies a health record, and the carrier that it is about. */
 export interface Subject {
   readonly workspace_id: WorkspaceId
   readonly id: string
@@ -18,10 +18,10 @@ export interface Subject {
 }
 
 /**
- * The subject of calls to a carrier.
+ * What calls to a carrier are counted under.
  *
- * A carrier with connections counts each agency's calls for itself: a connection belongs to an organization in one
- * environment, which is a workspace. Any other carrier counts all calls in an environment.
+ * A carrier with connections counts each agency's calls separately: a connection belongs to an organization in one
+ * environment, which is a workspace. Any other carrier counts all calls in an environment together.
  */
 export const subjectOf = (
   { carrier: { id: carrier_id }, connection }: CarrierAdapter,
@@ -31,10 +31,10 @@ export const subjectOf = (
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
-/** How many steps share a change, and how many may wait for theirs. */
+/** How many steps share a change, and how many may be waiting. */
 const maxBatch = 1_000
 const maxWaiting = 10_000
-/** How long a step may wait for storage. */
+/** The longest that a step waits for storage. */
 const maxWaitMs = 10_000
 
 /** A step, and the health that it changes. */
@@ -43,7 +43,9 @@ interface StepOf {
   readonly step: CarrierHealth.Step
 }
 
-/** Reads and writes the stored health of carriers. Whoever changes a circuit logs and counts the change, once. */
+/**
+ * Reads and writes the stored health of carriers. Whichever host changes a circuit logs and counts the change, once.
+ */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const signals = CircuitSignals.make()

@@ -9,13 +9,16 @@ import { CarrierHttpMistake } from "./CarrierHttpError.ts"
 export const ByEnvironment = Schema.Union([
   Schema.String,
   Schema.Struct({ sandbox: Schema.String, live: Schema.String })
-]).annotate({ message: "Must be text, or { sandbox, live } with a text for each." })
+]).annotate({ message: "Must be text, or { sandbox, live } with text for each." })
 export type ByEnvironment = typeof ByEnvironment.Type
 
-/** How requests to a carrier are authorized, made by `oauth`, `apiKey`, `bearer` or `basic`. It names fields, never values. */
+/**
+ * How requests to a carrier are authorized, made by `oauth`, `apiKey`, `bearer` or `basic`. It holds field names, never
+ * values.
+ */
 export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth
 
-/** A grant for client credentials. */
+/** A client credentials grant. */
 export interface OAuth {
   readonly kind: "oauth"
   /** The path of the token endpoint under `base_url`, or its URL. */
@@ -51,9 +54,9 @@ export type OAuthOptions = {
   /** The connection field of the client's secret; `client_secret` by default. */
   readonly client_secret?: string
   readonly scope?: string
-  /** Where id and secret are sent: in the header `Authorization: Basic` (default), or in the form. */
+  /** How id and secret are sent: in an `Authorization: Basic` header (default), or in the form. */
   readonly credentials?: "basic" | "body"
-  /** Other fields of the form, such as an `audience`. */
+  /** Additional form fields, such as an `audience`. */
   readonly params?: Readonly<Record<string, string>>
 } & (
   | { readonly token_path: string; readonly token_url?: never }
@@ -80,7 +83,7 @@ const checkedOAuth = checker(
 )
 
 /**
- * Authorizes with the OAuth 2.0 grant for client credentials. Tokens are kept, shared, and renewed once after a 401.
+ * Authorizes with the OAuth 2.0 client credentials grant. Tokens are cached and shared, and renewed once after a 401.
  *
  * @example
  * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
@@ -143,14 +146,14 @@ export const fieldsOf = (auth: Auth): ReadonlyArray<{ readonly option: string; r
 export const inEnvironment = (value: ByEnvironment, environment: Environment): string =>
   typeof value === "string" ? value : value[environment]
 
-/** The value of a connection field. Throws a `CarrierHttpMistake` if the connection does not have it. */
+/** The value of a connection field. Throws a `CarrierHttpMistake` if the connection lacks it. */
 export const valueOf = (connection: ConnectionValues, field: string): string => {
   const value = connection[field]
   if (value !== undefined) return value
   throw new CarrierHttpMistake({ message: `http.auth: The connection has no field ${JSON.stringify(field)}.` })
 }
 
-/** Adds an authorization that needs no token. */
+/** Makes an authorization that needs no token. */
 export const authorized = (
   request: HttpClientRequest.HttpClientRequest,
   auth: Exclude<Auth, OAuth>,

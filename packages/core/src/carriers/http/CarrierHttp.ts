@@ -30,10 +30,11 @@ interface Methods<Answer> {
 }
 
 /**
- * The HTTP client of an adapter during one call of it.
+ * The HTTP client of an adapter during one call.
  *
- * A path begins with `/` and stands under `base_url`, or is a link that the carrier sent to the same origin. Each call ends
- * within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, and also if the engine cancels the call.
+ * A path begins with `/` and is relative to `base_url`, or is a link that the carrier sent to the same origin. Each
+ * call ends within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, also if the engine cancels
+ * the call.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
@@ -43,19 +44,22 @@ export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
   readonly effect: Methods<Effect.Effect<EffectCarrierResponse, CarrierHttpError>>
 }
 
-/** The call of an adapter that a client is made for. */
+/** The adapter call that a client is made for. */
 export interface CarrierHttpContext {
   readonly environment: Environment
   readonly connection: ConnectionValues
-  /** The line's `attempt_timeout_ms`: the longest that one call may take, with its repeat. */
+  /** The line's `attempt_timeout_ms`: the longest that one call may take, including its retry. */
   readonly timeout_ms: number
-  /** Whether requests may be sent twice where they do not say it themselves. */
+  /** Whether requests that do not say so themselves may be sent twice. */
   readonly idempotent: boolean
   /** Ends all calls. */
   readonly signal?: AbortSignal
 }
 
-/** Makes a client. It sends through the `CarrierTransport` of the fiber that makes it, or that runs one of its Effects. */
+/**
+ * Makes a client. It sends through the `CarrierTransport` of the fiber that makes the client, or that runs one of its
+ * Effects.
+ */
 export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): Effect.Effect<CarrierHttp> =>
   Effect.map(Effect.context<never>(), (services) => {
     const call = caller(options, context)
@@ -63,7 +67,7 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
     return {
       ...methodsOf((...args) => {
         const answer = run(call(...args)).then((received) => new ThrowingAnswer(received))
-        // An adapter may have stopped waiting for it. A rejection that nobody handles would end the whole process.
+        // An adapter may have stopped waiting for it. An unhandled rejection would end the whole process.
         answer.catch(() => {})
         return answer
       }),
@@ -80,7 +84,7 @@ const methodsOf = <Answer>(request: Methods<Answer>["request"]): Methods<Answer>
   delete: (path, options) => request("DELETE", path, options)
 })
 
-/** Makes the function behind both forms of a client: promises and Effects. */
+/** The implementation behind both forms of a client: promises and Effects. */
 const caller =
   (options: CarrierHttpOptions, context: CarrierHttpContext) =>
   (
@@ -123,16 +127,16 @@ const timeoutOf = (
   return Math.min(context.timeout_ms, timeout_ms ?? context.timeout_ms)
 }
 
-/** Logs a mistake with its message, which holds no values. Whoever catches the defect may leave the message out. */
+/** Logs a mistake with its message, which contains no values. Whoever catches the defect may omit the message. */
 export const logMistake = ({ message }: CarrierHttpMistake): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A carrier's adapter misuses its HTTP client"), { mistake: message })
 
-/** An attempt that failed. */
+/** A failed attempt. */
 interface Failed {
   readonly error: CarrierHttpError
   /** Whether the request itself was sent, not only one for a token. */
   readonly isSent: boolean
-  /** Drops the token that the request was sent with; null if there was none. */
+  /** Drops the token that the request was sent with; null if it had none. */
   readonly dropToken: Effect.Effect<void> | null
 }
 
@@ -162,8 +166,8 @@ const attemptOf = (
 }
 
 /**
- * Repeats an attempt: once with a new token if the carrier refuses the one that was sent (401), and once if the error will
- * pass, there is time left, and the request may be sent twice or was not sent at all.
+ * Retries an attempt: once with a new token if the carrier refuses the one that was sent (401), and once if the error
+ * is temporary, there is time left, and the request may be sent twice or was never sent.
  */
 const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean) => {
   const run = (done: {

@@ -7,10 +7,10 @@ import type { NoAnswerReason } from "../Carrier.ts"
 /**
  * Why a request to a carrier has no usable answer.
  *
- * The message names the method, the path as the adapter wrote it, and the host: never a query, a header or a body.
+ * The message contains the method, the path as the adapter wrote it, and the host: never a query, a header or a body.
  */
 export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
-  /** What the carrier's result says if the adapter does not handle the error. */
+  /** The reason in the carrier's result if the adapter does not handle the error. */
   readonly reason: NoAnswerReason
   /** The status of the answer; null if there was none. */
   readonly status: number | null
@@ -20,22 +20,22 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   readonly code: string
   readonly message: string
   /**
-   * The rules of size or of the adapter's schema that the answer breaks, never a value. A path is empty if it could contain a
-   * name from a record.
+   * The size or schema rules that the answer breaks, never a value. A path is empty if it could contain a name from a
+   * record.
    */
   readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
 
-/** A mistake in the code of an adapter: its options, or a request that it makes. It is a defect, so it is thrown. */
+/** A mistake in an adapter's code: its options, or a request that it makes. It is a defect, so it is thrown. */
 export class CarrierHttpMistake extends Data.Error<{
   readonly message: string
-  /** Whether it is in how an answer is read, outside the client. Then the client cannot log it. */
+  /** Whether the mistake is in reading an answer, outside the client. Then the client cannot log it. */
   readonly in_answer?: boolean
 }> {
   override readonly name = "CarrierHttpMistake"
 }
 
-/** What a request is called in messages and spans: no values that a carrier or a person has given. */
+/** How messages and spans refer to a request: without values from a carrier or a person. */
 export interface Target {
   readonly method: string
   /** The path as the adapter wrote it, without a query: `/quotes/{id}`. */
@@ -54,11 +54,11 @@ const error = (
   }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
 ) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
 
-/** A 503 that asks to wait at least this long is `maintenance`. */
+/** A 503 that asks for at least this wait counts as `maintenance`. */
 const maintenanceMs = minuteMs
 
 /**
- * The error of a status that the adapter does not accept.
+ * The error for a status that the adapter does not accept.
  *
  * 429 is `rate_limited`. 503 with a `Retry-After` of a minute or more is `maintenance`. All others are `carrier_error`.
  */
@@ -78,7 +78,7 @@ const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
   return Math.min(dayMs, Duration.toMillis(Headers.retryAfterDelay(parsed.success, now)))
 }
 
-/** The error of a request that could not be sent, or whose answer broke off. */
+/** The error for a request that could not be sent, or whose answer was interrupted. */
 export const ofTransport = (
   target: Target,
   failure: HttpClientError.HttpClientError,
@@ -99,7 +99,7 @@ const unreadable = "unreadable_answer"
 
 const isCertificate = (code: string): boolean => /CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)
 
-/** How deep the code of an error is looked for. Transports wrap the errors of sockets. */
+/** How many nested causes are searched for an error code. Transports wrap socket errors. */
 const maxCauses = 5
 
 /** The innermost code of an error, such as `ECONNRESET`. Only words that look like codes count. */
@@ -115,18 +115,18 @@ const codeOf = (failure: unknown): string | null => {
   return found
 }
 
-/** The error of a call that took too long. */
+/** The error for a call that timed out. */
 export const timedOut = (target: Target, timeoutMs: number): CarrierHttpError =>
   error(target, `no answer within ${timeoutMs} ms`, { reason: "timeout", code: "TIMED_OUT" })
 
-/** The error of a request that was not sent, because all connections that this host opens to the carrier stayed busy. */
+/** The error for a request that was not sent because all of this host's connections to the carrier stayed busy. */
 export const noFreeConnection = (target: Target): CarrierHttpError =>
   error(target, "not sent, because no connection from this host to it became free in time", {
     reason: "rate_limited",
     code: "NO_FREE_CONNECTION"
   })
 
-/** The error of a body that is larger than the adapter allows. Its rule states the limit where the message is left out. */
+/** The error for a body larger than the adapter allows. Its rule states the limit, for where the message is omitted. */
 export const tooLarge = (target: Target, status: number, maxBytes: number): CarrierHttpError =>
   new CarrierHttpError({
     reason: unreadable,
@@ -139,15 +139,15 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
     ]
   })
 
-/** The error of a body that is not JSON. */
+/** The error for a body that is not JSON. */
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
-/** The error of a body that is not XML, or more of it than is read. */
+/** The error for a body that is not XML, or has more XML than is read. */
 export const notXml = (target: Target, status: number, why: string): CarrierHttpError =>
   error(target, `the answer is not XML. ${why}`, { reason: unreadable, code: "NOT_XML", status })
 
-/** The error of a body that does not match a schema, by the rules that it breaks. */
+/** The error for a body that does not match a schema, with the rules that it breaks. */
 export const mismatch = (
   { method, path, host }: Target,
   status: number,
@@ -164,11 +164,11 @@ export const mismatch = (
   })
 }
 
-/** The longest random part of a pause before a repeat, in milliseconds. */
+/** The longest random part of the pause before a retry, in milliseconds. */
 export const jitterMs = 250
 
 /**
- * How long to wait before a request is sent again; null if it must not be: the error will not pass soon, or too little time is
+ * How long to wait before a request is retried; null if it must not be: the error is permanent, or too little time is
  * left.
  */
 export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jitter: number): number | null => {
@@ -177,15 +177,15 @@ export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jit
   return pauseMs < leftMs ? pauseMs : null
 }
 
-/** Statuses below 500 that may go away, such as the one for a number that the carrier does not know yet. */
+/** Statuses below 500 that can be temporary, such as the one for a reference that the carrier does not know yet. */
 const retryableStatuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
 
 /** Whether a request with this status may succeed later. */
 export const isRetryableStatus = (status: number): boolean => status >= 500 || retryableStatuses.has(status)
 
 /**
- * Whether a later request may succeed: after a time-out, too many requests, maintenance, a lost connection, or a status that
- * passes. A certificate or an address that is refused stays refused, and so does an answer that cannot be read.
+ * Whether a later request may succeed: after a timeout, rate limiting, maintenance, a lost connection, or a temporary
+ * status. A refused certificate or address stays refused, and an unreadable answer stays unreadable.
  */
 export const mayRetryLater = ({ code, reason, status }: CarrierHttpError): boolean => {
   if (reason === unreadable) return false

@@ -12,21 +12,22 @@ export interface CarrierHttpOptions {
   readonly auth?: Auth
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Paths in JSON and XML bodies that no record of an exchange keeps: `applicant`, `drivers.*.name`. */
+  /** Paths in JSON and XML bodies that recordings of exchanges omit: `applicant`, `drivers.*.name`. */
   readonly redact?: ReadonlyArray<string>
   /**
-   * Whether bodies that are neither JSON nor XML, such as CSV, are recorded as they are; by default only their type and length.
-   * `redact` does not reach into them. Without it, a cassette of a carrier that answers so cannot be recorded.
+   * Whether bodies that are neither JSON nor XML, such as CSV, are recorded verbatim; by default only their type and
+   * length are recorded. `redact` does not apply to them. Without this, no cassette can be recorded of a carrier that
+   * answers in such a format.
    */
   readonly keeps_text_bodies?: boolean
-  /** The largest body of an answer, in bytes after decompression; 1 MiB by default. */
+  /** The largest answer body, in bytes after decompression; 1 MiB by default. */
   readonly max_bytes?: number
 }
 
-/** The largest body of an answer where the options set none. */
+/** The largest answer body if the options set none. */
 export const defaultMaxBytes = 1_024 * 1_024
 
-/** The mistakes in an adapter's HTTP options, given the names of its connection fields; none if they are right. */
+/** The mistakes in an adapter's HTTP options, given the field names of its connection; empty if there are none. */
 export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
   const wrong = findWrongTypes(options)
   if (wrong.length > 0) return wrong

@@ -7,38 +7,43 @@ import { textOf, type XmlDocument } from "./XmlBody.ts"
 /** The methods of requests to carriers. */
 export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** What a query or a form holds. Undefined members are left out. */
+/** The members of a query or a form. Undefined members are omitted. */
 export type Fields = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /** The body of a request: JSON, XML, text of any other type, a form, or nothing. */
 export type RequestBody =
   | (Only<"json"> & { readonly json: unknown })
-  /** Fields are elements, `@name` is an attribute, a list is repeated. The type is `application/xml` by default. */
+  /**
+   * Fields are elements, `@name` is an attribute, and a list repeats an element. The type is `application/xml` by
+   * default.
+   */
   | (Omit<Only<"xml">, "content_type"> & { readonly xml: XmlDocument; readonly content_type?: string })
   | (Omit<Only<"text">, "content_type"> & { readonly text: string; readonly content_type: string })
   | (Only<"form"> & { readonly form: Fields })
   | Only<never>
 
-/** Nothing but this kind of body. */
+/** Exactly this kind of body. */
 type Only<Kind extends string> = {
   readonly [Other in Exclude<"json" | "xml" | "text" | "form" | "content_type", Kind>]?: never
 }
 
 /** The options of one request. */
 export type CarrierRequestOptions = RequestBody & {
-  /** The values of `{name}` in the path. They are encoded, and stand in no message: put what a carrier gave you here. */
+  /**
+   * The values of `{name}` in the path. They are encoded and appear in no message, so put values from a carrier here.
+   */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Fields
   readonly headers?: Readonly<Record<string, string>>
   /** Statuses besides 200 to 299 that are answers, not errors: `[404, 422]`. */
   readonly accept?: ReadonlyArray<number>
-  /** A shorter time-out than the line's, in milliseconds, for the whole call. */
+  /** A shorter timeout than the line's, in milliseconds, for the whole call. */
   readonly timeout_ms?: number
-  /** Whether this request may be sent twice; by default as the line says. */
+  /** Whether this request may be sent twice; defaults to the line's setting. */
   readonly idempotent?: boolean
 }
 
-/** The request to send, without its authorization, and what it is called in messages. */
+/** The request to send, without its authorization, and how messages refer to it. */
 export interface Prepared {
   readonly request: HttpClientRequest.HttpClientRequest
   readonly target: Target
@@ -78,14 +83,14 @@ export const prepare = (
 const mistake = (method: string, host: string, what: string) =>
   new CarrierHttpMistake({ message: `${method} request to ${host}: ${what}` })
 
-// A segment of dots would lead to another path, and an empty one often means "all".
+// A segment of dots would lead to a different path, and an empty one often means "all".
 const isSegment = (value: string | undefined): value is string => value !== undefined && !/^\.{0,2}$/.test(value)
 
 const filled = (method: string, host: string, path: string, params: Readonly<Record<string, string>> = {}): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name]
     if (isSegment(value)) return encodeURIComponent(value)
-    throw mistake(method, host, `params.${name} is missing, empty, or made of dots.`)
+    throw mistake(method, host, `params.${name} is missing, empty, or consists of dots.`)
   })
 
 const bodyOf = (

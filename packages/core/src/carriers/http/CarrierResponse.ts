@@ -22,25 +22,26 @@ export interface CarrierAnswer {
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** The body in the character set that its `content-type` or its XML declaration names; UTF-8 by default. */
+  /** The body, decoded in the character set of its `content-type` or its XML declaration; UTF-8 by default. */
   readonly text: string
 }
 
 /** A carrier's answer, read completely. */
 export interface CarrierResponse extends CarrierAnswer {
   /**
-   * The body as JSON, checked and typed if you give a schema. Fields that the schema does not know are dropped.
+   * The body as JSON, checked and typed if you pass a schema. Fields that the schema does not know are dropped.
    *
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not JSON or does not match.
    */
   json(): unknown
   json<A>(schema: Schema.Decoder<A>): A
   /**
-   * The body as XML: an object with the outermost element, checked and typed if you give a schema. An element is a field by its
-   * name without a prefix, an attribute a field such as `@code`, and `#text` is the text beside them. All values are text. What the
-   * schema says is a list is one, also if there is one element, or none.
+   * The body as XML: an object with the outermost element, checked and typed if you pass a schema. An element becomes a
+   * field named without its prefix, an attribute a field such as `@code`, and text beside attributes the field `#text`.
+   * All values are text. Where the schema has a list, you get a list, even for one element or none.
    *
-   * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not match.
+   * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not
+   * match.
    */
   xml(): unknown
   xml<A>(schema: Schema.Decoder<A>): A
@@ -60,7 +61,7 @@ export interface Received {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** The headers of the request, whose credentials no message repeats. */
+  /** The request's headers, whose credentials no message may repeat. */
   readonly sent: Readonly<Record<string, string>>
 }
 
@@ -144,7 +145,7 @@ export class FailingAnswer extends Answer implements EffectCarrierResponse {
 /** How many broken rules a message lists. */
 const maxRules = 5
 
-/** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */
+/** A path of names as programs write them. Any other name could come from a carrier's record, and is omitted. */
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {

@@ -1,9 +1,9 @@
-/** The beginning of a document, in which XML names its encoding. */
+/** The beginning of a document, where XML declares its encoding. */
 const declarationBytes = 128
 
 /**
- * The decoder of a body: by the character set of its `content-type`, or else by its byte order mark or the declaration of an XML
- * document; UTF-8 by default. `bytes` are the body or its beginning.
+ * The decoder of a body: by the character set of its `content-type`, else by its byte order mark or XML declaration;
+ * UTF-8 by default. `bytes` are the body or its beginning.
  */
 export const decoderOf = (contentType: string | null | undefined, bytes: Uint8Array): TextDecoder => {
   const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? "") ?? []

@@ -19,36 +19,39 @@ import {
 } from "./CarrierHttpError.ts"
 import type { Received } from "./CarrierResponse.ts"
 
-/** A request to a carrier, and what it is for. Whoever wraps `CarrierTransport` can read it while the request is sent. */
+/**
+ * A request to a carrier, and its purpose. Code that wraps `CarrierTransport` can read it while the request is sent.
+ */
 export interface SentRequest extends Target {
-  /** `token`: the bodies of request and answer are secret as a whole. */
+  /** `token`: the bodies of request and answer are entirely secret. */
   readonly purpose: "call" | "token"
-  /** Paths in JSON bodies that no record keeps. */
+  /** Paths in JSON bodies that recordings omit. */
   readonly redact: ReadonlyArray<string>
-  /** Statuses besides 200 to 299 that are answers. The body of any other is read and discarded. */
+  /** Statuses besides 200 to 299 that count as answers. The body of any other is read and discarded. */
   readonly accept: ReadonlyArray<number>
 }
 
-/** Whether a status is an answer to a request. */
+/** Whether a status counts as an answer to a request. */
 export const isAnswer = ({ accept }: Pick<SentRequest, "accept">, status: number): boolean =>
   (status >= 200 && status < 300) || accept.includes(status)
 
-/** The request that is being sent; null outside of one. */
+/** The request being sent; null outside of one. */
 export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Reference<SentRequest | null>(
   "@quotewire/core/CurrentCarrierRequest",
   { defaultValue: () => null }
 )
 
-/** How large an answer may be. */
+/** The largest answer that is read. */
 export interface Terms {
   readonly max_bytes: number
 }
 
 /**
- * Sends one request and reads the whole answer, on a connection that it waits for. It follows no redirects, and has no time-out of
- * its own.
+ * Sends one request and reads the whole answer, after waiting for a connection. It follows no redirects, and has no
+ * timeout of its own.
  *
- * The body is read even if the status is an error: it keeps the connection usable, and records tell what was said.
+ * The body is read even if the status is an error: this keeps the connection usable, and recordings show what the
+ * carrier said.
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
@@ -77,7 +80,7 @@ export const send = (
     onConnection(target),
     Effect.provideService(CurrentRequest, sent),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    // The span of the client holds the URL, and its headers would tell the carrier about our traces.
+    // The client's span contains the URL, and its headers would tell the carrier about our traces.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.withSpan(`${method} ${host}`, {
       kind: "client",
@@ -86,7 +89,7 @@ export const send = (
   )
 }
 
-/** Holds one of the host's connections from before the request until the whole answer was read. */
+/** Holds one of the host's connections from before the request until the whole answer has been read. */
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
@@ -101,11 +104,11 @@ const onConnection =
 const read = (response: HttpClientResponse.HttpClientResponse, target: Target, maxBytes: number) =>
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
-/** Whether the answer tells its length, and is not too long. The length of a compressed answer says nothing. */
+/** Whether the answer declares its length and is not too long. The length of a compressed answer says nothing. */
 const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
-/** Most answers tell their length, and reading them without a stream saves much of the CPU time of a request. */
+/** Most answers declare their length, and reading them without a stream saves much of a request's CPU time. */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
   Effect.mapBoth(response.arrayBuffer, {
     onSuccess: (buffer) => new Uint8Array(buffer),

@@ -10,17 +10,17 @@ import { userAgent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
 import * as SentRequest from "./SentRequest.ts"
 
-/** A request for a token: all that decides which token it is. */
+/** A request for a token: everything that determines which token it is. */
 export class Grant extends Data.Class<{
   readonly token_url: string
   readonly client_id: string
   readonly client_secret: Redacted.Redacted
   readonly credentials: "basic" | "body"
-  /** The other fields of the form, in order. */
+  /** The other form fields, in order. */
   readonly form: ReadonlyArray<readonly [string, string]>
 }> {}
 
-/** An access token, and how long it is used, in milliseconds. */
+/** An access token, and how long to use it, in milliseconds. */
 export interface Token {
   readonly access_token: Redacted.Redacted
   readonly use_ms: number
@@ -29,16 +29,16 @@ export interface Token {
 /** The tokens of a process. */
 export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
-/** How many tokens a process keeps: one for each connection that is in use. */
+/** How many tokens a process keeps: one for each connection in use. */
 const maxTokens = 1_000
-/** The lifetime of a token whose answer names none. */
+/** The lifetime of a token whose answer states none. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
-/** A token is not used in the last tenth of its lifetime, at most this long. */
+/** The last tenth of a token's lifetime is not used; this caps that margin. */
 const maxMarginMs = 30 * secondMs
-/** How long a request for a token may take. Calls keep joining one that hangs, so it needs an end of its own. */
+/** The timeout of a token request. Calls keep joining one that hangs, so it needs its own limit. */
 const limitMs = 10 * secondMs
-/** The largest answer of a token endpoint, in bytes. */
+/** The largest answer from a token endpoint, in bytes. */
 const maxBytes = 64 * 1_024
 
 const TokenAnswer = Schema.Struct({
@@ -52,7 +52,7 @@ const useMs = (expiresIn: number | null): number => {
   return Math.floor(lifeMs - Math.min(maxMarginMs, lifeMs / 10))
 }
 
-/** The grant of a connection. */
+/** The grant for a connection. */
 export const grantOf = (
   { token, client_id, client_secret, scope, credentials, params }: OAuth,
   base: string,
@@ -77,7 +77,7 @@ const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant)
   return credentials === "basic"
     ? request.pipe(
         HttpClientRequest.bodyUrlParams(fields),
-        // RFC 6749, 2.3.1: both are encoded as in a form first.
+        // RFC 6749, 2.3.1: both are form-encoded first.
         HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(clientSecret))
       )
     : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", clientSecret]])
@@ -96,17 +96,17 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
 })
 
-/** Makes an empty store of tokens. Concurrent calls that need the same token share one request for it. */
+/** Makes an empty token store. Concurrent calls that need the same token share one request for it. */
 export const make: Effect.Effect<Tokens> = Cache.makeWith(ask, {
   capacity: maxTokens,
   timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.use_ms : 0)
 })
 
-/** The tokens that are in use: one store for the process, unless another is provided. */
+/** The tokens in use: one store for the process, unless another is provided. */
 export const CarrierTokens: Context.Reference<Tokens> = Context.Reference("@quotewire/core/CarrierTokens", {
   defaultValue: () => Effect.runSync(make)
 })
 
-/** Drops a token that the carrier has refused, unless another call has replaced it already. */
+/** Drops a token that the carrier refused, unless another call has already replaced it. */
 export const drop = (tokens: Tokens, grant: Grant, refused: Token): Effect.Effect<void> =>
   Cache.invalidateWhen(tokens, grant, (token) => token === refused)

@@ -2,11 +2,12 @@ import { Predicate, type Schema, SchemaAST } from "effect"
 import * as Xml from "../../wire/Xml.ts"
 
 /*
- * Values as XML, and XML as values. In a value, an element is a field by its name, an attribute a field by its name after `@`, and
- * `#text` is the text beside attributes. The schema decides what is a list, so one element and several have the same shape.
+ * Values as XML, and XML as values. In a value, an element is a field by its name, an attribute a field by its name
+ * after `@`, and `#text` is the text beside attributes. The schema decides what is a list, so one element has the same
+ * shape as several.
  */
 
-/** What an element holds: text, a list of elements with its name, or fields. Undefined and null are left out. */
+/** What an element holds: text, a list of elements with its name, or fields. Undefined and null are omitted. */
 export type XmlValue =
   | string
   | number
@@ -20,7 +21,7 @@ export type XmlValue =
 /** A document: one field, which is its outermost element. */
 export type XmlDocument = { readonly [name: string]: XmlValue }
 
-/** A document as text, with its declaration. Throws an `InvalidXml`, whose message names no value. */
+/** A document as text, with its declaration. Throws an `InvalidXml`, whose message contains no value. */
 export const textOf = (document: XmlDocument): string => {
   const [root, ...others] = Predicate.isObject(document) ? fieldsOf(document) : []
   if (root === undefined || others.length > 0)
@@ -66,8 +67,9 @@ const scalar = (name: string, value: XmlValue): string => {
 }
 
 /**
- * The value of a document in the shape that a schema decodes: text, lists and fields where the schema has them. Names match with
- * or without their namespace prefix. Without a schema, an element is text or fields, and repeated elements are a list.
+ * The value of a document in the shape that a schema expects: text, lists and fields where the schema has them. Names
+ * match with or without their namespace prefix. Without a schema, an element is text or fields, and repeated elements
+ * are a list.
  */
 export const valueOf = (root: Xml.XmlElement, schema: Schema.Decoder<unknown> | undefined): unknown =>
   valueIn({ name: "", attributes: {}, children: [root] }, schema === undefined ? [] : shapesOf(schema.ast))
@@ -102,7 +104,7 @@ const attributesOf = ({ attributes }: Xml.XmlElement): ReadonlyArray<readonly [s
 const hasFields = (element: Xml.XmlElement): boolean =>
   attributesOf(element).length > 0 || Xml.elementsOf(element).length > 0
 
-/** The fields of an element that these shapes have. */
+/** The fields of an element in any of these shapes. */
 const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Objects>): unknown => {
   const known = new Map(
     objects.flatMap(({ propertySignatures }) =>

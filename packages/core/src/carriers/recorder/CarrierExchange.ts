@@ -7,14 +7,15 @@ import type { Exchange, HttpExchange } from "./Exchange.ts"
 /**
  * Which exchanges with carriers are recorded.
  *
- * `failures` are those without an answer that can be used: all but offers, declines, questions and `pending`.
+ * `failures` are those without a usable answer: all but offers, declines, questions and `pending`.
  */
 export type RecordedExchanges = "all" | "failures" | "none"
 
 /**
  * Which exchanges with carriers are recorded in each environment; by default all in the sandbox, and failures in live.
  *
- * Exchanges with the fictional carriers never are: nothing is sent, and their answers follow from rate plans and scenarios.
+ * Exchanges with the fictional carriers never are: nothing is sent, and their answers follow from rate plans and
+ * scenarios.
  */
 export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]: RecordedExchanges }>(
   "@quotewire/core/ExchangeRecording",
@@ -22,8 +23,7 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
 )
 
 /**
- * An exchange with a carrier's adapter that has ended: no body, no header, no value of a query. Paths are as the adapter sent
- * them.
+ * A finished exchange with a carrier's adapter: no body, no header, no query value. Paths are as the adapter sent them.
  */
 export interface CarrierExchange
   extends Pick<
@@ -39,7 +39,7 @@ export interface CarrierExchange
     | "fault"
     | "http_left_out"
   > {
-  /** Null for a callback that names no request of this service. */
+  /** Null for a callback that matches no request of this service. */
   readonly quote_request_id: QuoteRequestId | null
   readonly line: string | null
   readonly environment: Environment | null
@@ -49,9 +49,9 @@ export interface CarrierExchange
 }
 
 /**
- * Called after every exchange with a carrier that is not fictional, whether or not it is recorded.
+ * Called after every exchange with a non-fictional carrier, whether or not it is recorded.
  *
- * It must not block. If it throws, or its promise rejects, the service logs that; the exchange is not affected.
+ * It must not block. If it throws or its promise rejects, the service logs that; the exchange is not affected.
  */
 export const OnCarrierExchange = Context.Reference<(exchange: CarrierExchange) => void>(
   "@quotewire/core/OnCarrierExchange",
@@ -59,16 +59,16 @@ export const OnCarrierExchange = Context.Reference<(exchange: CarrierExchange) =
 )
 
 const exchanges = Metric.counter("quotewire_carrier_exchanges_total", {
-  description: "Exchanges with carriers, by what they were for, carrier, line, environment, outcome and reason.",
+  description: "Exchanges with carriers, by purpose, carrier, line, environment, outcome and reason.",
   incremental: true
 })
 
 const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds", {
-  description: "How long carriers took, by what the exchange was for, carrier and line.",
+  description: "How long carriers took, by purpose of the exchange, carrier and line.",
   boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120]
 })
 
-/** Counts and times an exchange that has ended. */
+/** Counts and times a finished exchange. */
 export const measure = ({
   carrier_id: carrier,
   duration_ms,

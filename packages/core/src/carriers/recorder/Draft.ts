@@ -8,9 +8,9 @@ import { CarrierTransport } from "../CarrierTransport.ts"
 import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
-/** At most this many HTTP exchanges of one exchange are recorded. */
+/** The maximum number of HTTP exchanges recorded in one exchange. */
 const maxHttp = 8
-/** At most this many broken rules of one answer are recorded. */
+/** The maximum number of broken rules recorded for one answer. */
 const maxRules = 20
 
 /** The part of an adapter's answer that is recorded. */
@@ -19,12 +19,12 @@ interface Answer {
   readonly reason?: string
 }
 
-/** A change of a circuit. `stays_open`: the ask that tried it has failed. In milliseconds of real time. */
+/** A change of a circuit. `stays_open`: the ask that tried it failed. In milliseconds of real time. */
 export interface CircuitChange {
   readonly to: "opened" | "stays_open" | "closed"
   /** When the circuit opened. */
   readonly since: number
-  /** Until when it lets no ask through; null if it is closed. */
+  /** Until when it blocks asks; null if it is closed. */
   readonly until: number | null
   readonly why: string
 }
@@ -38,25 +38,25 @@ export interface WayOut {
 }
 
 /**
- * What is known so far of one exchange with a carrier's adapter.
+ * What is known so far about one exchange with a carrier's adapter.
  *
  * It belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to it.
  */
 export class Draft {
   readonly exchange: ExchangeType
   readonly adapter: CarrierAdapter
-  /** The client that the adapter is given: it sends as `transport` does, and adds to this draft. */
+  /** The client that the adapter receives: it sends through `transport`, and adds to this draft. */
   readonly transport: HttpClient.HttpClient
-  /** The connections that the requests of the adapter take. */
+  /** The connections for the adapter's requests. */
   readonly connections: Connections
   /** When the adapter was called and how long it took, in milliseconds of real time; null if it was not called. */
   call: { readonly started_at: number; readonly duration_ms: number } | null = null
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  /** How its outcome changed the circuit of the carrier; null if it did not. */
+  /** How its outcome changed the carrier's circuit; null if it did not. */
   circuit_change: CircuitChange | null = null
-  /** Whether it is known why there is no answer. */
+  /** Whether the reason for a missing answer is known. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
   private readonly list = new RecordedTransport.HttpList(maxHttp)
@@ -80,7 +80,9 @@ export class Draft {
     return this.list.left_out
   }
 
-  /** Notes that the call has ended. If the answer gives no reason, an error or a broken rule that was noted before is the reason. */
+  /**
+   * Notes that the call has ended. If the answer gives no reason, uses an error or a broken rule that was noted before.
+   */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
     if (this.isDecided && answer.kind === "unavailable" && answer.reason === undefined) return
@@ -88,7 +90,7 @@ export class Draft {
     this.reason = answer.reason ?? null
   }
 
-  /** Notes an error of the HTTP client that the adapter did not catch. The reply made of it decides the outcome. */
+  /** Notes an HTTP client error that the adapter did not catch. The reply made from it decides the outcome. */
   failed(fault: string, rules: ReadonlyArray<BrokenRule>): void {
     this.fault = fault
     this.add(rules)
@@ -100,19 +102,19 @@ export class Draft {
     this.decide("carrier_error")
   }
 
-  /** Notes that an earlier run of the call ended with its process. `at` is when this was found. */
+  /** Notes that an earlier run of the call died with its process. `at` is when this was discovered. */
   cutOff(at: number): void {
     this.call = { started_at: at, duration_ms: 0 }
     this.threw("ProcessEnded")
   }
 
-  /** Notes that the answer breaks rules, so it is not used. */
+  /** Notes that the answer breaks rules and is not used. */
   broke(rules: ReadonlyArray<BrokenRule>): void {
     this.add(rules)
     this.decide("unreadable_answer")
   }
 
-  /** Notes that the outcome changed the circuit of the carrier. */
+  /** Notes that the outcome changed the carrier's circuit. */
   changed(change: CircuitChange): void {
     this.circuit_change = change
   }
@@ -127,21 +129,21 @@ export class Draft {
     this.reason = reason
   }
 
-  /** Adds an HTTP exchange; nothing is added above the bound. */
+  /** Adds an HTTP exchange; adds nothing beyond the maximum. */
   addHttp(http: RecordedTransport.RawHttp): void {
     this.list.add(http)
   }
 }
 
-/** The exchange that the running code belongs to; null outside an exchange that is recorded. */
+/** The exchange that the running code belongs to; null outside of a recorded exchange. */
 export const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
   defaultValue: () => null
 })
 
 /**
- * Runs a part of an exchange: what it does is added to the draft, and the adapter gets the recording client.
+ * Runs a part of an exchange: its actions are added to the draft, and the adapter gets the recording client.
  *
- * The client makes no spans of its own, because their addresses could hold facts.
+ * The client makes no spans, because their addresses could contain facts.
  */
 export const during =
   (draft: Draft | null) =>
@@ -162,8 +164,8 @@ export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
   })
 
 /**
- * Times a call to an adapter, adds its answer to the draft, and puts a span around it, without any fact. `ask` is null if it
- * is not known which ask the call is for.
+ * Times a call to an adapter, adds its answer to the draft, and wraps it in a span without any facts. `ask` is null if
+ * it is not known which ask the call is for.
  */
 export const watched = <A, E, R>(
   ask: Pick<CarrierAsk, "line" | "attempt"> | null,

@@ -7,7 +7,7 @@ import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import { RecordedMessage } from "../secrets/Redaction.ts"
 
-/** What an exchange with a carrier's adapter is for. A `link` is a fresh link at the moment of the click. */
+/** The purpose of an exchange with a carrier's adapter. A `link` is a fresh link at the moment of the click. */
 export const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
 export type ExchangeType = (typeof exchangeTypes)[number]
 
@@ -25,7 +25,7 @@ export const exchangeOutcomes = [
 ] as const
 export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
 
-/** Whether an outcome is a failure: the carrier gave no answer, or none that can be used. */
+/** Whether an outcome is a failure: the carrier gave no usable answer. */
 export const isFailure = (outcome: ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
 
 /** One HTTP exchange within an exchange with an adapter. */
@@ -39,7 +39,7 @@ export const HttpExchange = Schema.Struct({
   path: Schema.String,
   /** When it began, in real time. */
   started_at: Timestamp,
-  /** Until the head of the answer arrived, or the exchange failed. */
+  /** Until the response headers arrived, or the exchange failed. */
   duration_ms: Schema.Int,
   /** Null if there was no answer. */
   status: Schema.NullOr(Schema.Int),
@@ -50,7 +50,7 @@ export const HttpExchange = Schema.Struct({
 }).annotate({ identifier: "HttpExchange" })
 export type HttpExchange = typeof HttpExchange.Type
 
-/** One exchange with a carrier's adapter, as it is stored. */
+/** One exchange with a carrier's adapter, as stored. */
 export const Exchange = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
@@ -59,7 +59,7 @@ export const Exchange = Schema.Struct({
   line: Schema.String,
   environment: Environment,
   attempt: Schema.Int,
-  /** When the work began that the exchange belongs to, in workspace time. */
+  /** When the work that the exchange belongs to began, in workspace time. */
   at: Timestamp,
   /** When the adapter was called, in real time. */
   started_at: Timestamp,
@@ -67,25 +67,26 @@ export const Exchange = Schema.Struct({
   outcome: Schema.Literals(exchangeOutcomes),
   reason: Schema.NullOr(Schema.String),
   broken_rules: Schema.Array(BrokenRule),
-  /** The class and code of what the adapter threw, such as `TypeError` or `Error ECONNRESET`, never its message. */
+  /**
+   * The class and code of the error that the adapter threw, such as `TypeError` or `Error ECONNRESET`, never its
+   * message.
+   */
   fault: Schema.NullOr(Schema.String),
   http: Schema.Array(HttpExchange),
-  /** How many more HTTP exchanges there were. */
+  /** How many more HTTP exchanges took place. */
   http_left_out: Schema.Int,
-  /** Counts the exchanges of a request that can come again and again: all but asks, which have a bound of their own. */
+  /** Counts a request's exchanges that can repeat without a bound of their own: all but asks. */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
 export type Exchange = typeof Exchange.Type
 
-/** At most this many exchanges of a request are kept, besides its asks. */
+/** The maximum number of exchanges kept for a request, besides its asks. */
 export const maxRepeated = 100
 
-/** The status of stored exchanges that count against `maxRepeated`. */
+/** The status label of stored exchanges that count against `maxRepeated`. */
 export const repeated = "repeated"
 
-/**
- * Exchanges in storage: sealed, and listed by their application, so that they are erased with its facts at the latest.
- */
+/** Exchanges in storage: sealed, and listed by application, so that they are erased with its facts at the latest. */
 export const kind = Kind.make({
   name: "exchange",
   schema: Exchange,

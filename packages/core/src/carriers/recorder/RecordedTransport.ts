@@ -12,21 +12,21 @@ import type { HttpExchange } from "./Exchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
 
-/** What is known of an HTTP exchange so far, before it is redacted. */
+/** What is known so far about an HTTP exchange, before it is redacted. */
 export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
   readonly url: Pick<URL, "host" | "pathname" | "searchParams">
   /** Real time in milliseconds. */
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null
-  /** Whether the adapter can see the body of the answer. Its HTTP client shows none of an error. */
+  /** Whether the adapter can see the answer's body. Its HTTP client hides the bodies of errors. */
   readonly is_seen: boolean
 }
 
-/** Adds an exchange that begins, and returns how to add what is known later. */
+/** Adds an exchange that begins, and returns a function that adds what becomes known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
-/** The first exchanges of a transport, in the order in which they began. */
+/** The first exchanges of a transport, in start order. */
 export class HttpList {
   /** How many exchanges came after these. */
   left_out = 0
@@ -64,20 +64,20 @@ export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSu
   error: http.error
 })
 
-/** An exchange as it is recorded. */
+/** An exchange as recorded. */
 export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpExchange => ({
   ...summaryOf(http, redaction),
   request: Redaction.recorded(http.request, redaction),
   response: http.response === null ? null : Redaction.recorded(http.response, redaction)
 })
 
-/** A client that sends as another one does, and adds each exchange. */
+/** A client that sends through another one, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
     Effect.flatMap(
       Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
       ([started_at, began_ms, sent]) => {
-        // Both bodies of a request for a token are secret as a whole.
+        // Both bodies of a token request are entirely secret.
         const isSecret = sent?.purpose === "token"
         const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
         const add = addHttp({
@@ -87,7 +87,7 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
           started_at,
           duration_ms: 0,
           status: null,
-          // Stays so if the adapter answers before this exchange has ended.
+          // The value if the adapter answers before this exchange has ended.
           error: "aborted",
           request: {
             headers: request.headers,
@@ -116,7 +116,7 @@ const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
 const urlOf = (request: HttpClientRequest.HttpClientRequest) =>
   Option.getOrElse(HttpClientRequest.toUrl(request), () => nowhere)
 
-/** The body of a request, as far as it is text. */
+/** The body of a request, if it is text. */
 export const bodyOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): RawBody => {
   switch (body._tag) {
     case "Empty":
@@ -171,7 +171,7 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
   }
 }
 
-/** A response whose body, when the adapter reads it, is also given to `read`. It is not read otherwise. */
+/** A response that also passes its body to `read` when the adapter reads it. Otherwise the body is not read. */
 const tapped = (
   response: HttpClientResponse.HttpClientResponse,
   read: (body: RawBody) => void
@@ -185,7 +185,7 @@ const tapped = (
         case "text":
           return readText(target.text)
         case "json":
-          // The response keeps the text that it parses.
+          // The response caches the text that it parses.
           return Effect.andThen(Effect.ignore(readText(target.text)), target.json)
         case "arrayBuffer":
           return Effect.tap(target.arrayBuffer, (bytes) =>

@@ -36,11 +36,11 @@ const make = Effect.gen(function* () {
   const ids = yield* Ids
   const recording = yield* ExchangeRecording
   const onExchange = yield* OnCarrierExchange
-  // What a host has set when the service starts also holds for jobs that the fiber of a call runs.
+  // What a host sets when the service starts also holds for jobs that a call's fiber runs.
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
   const recent = yield* RecentSecrets
 
-  /** The draft of an exchange; null for a fictional carrier, with which nothing is exchanged. */
+  /** The draft of an exchange; null for a fictional carrier, because nothing is exchanged. */
   const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
     adapter.simulation === undefined
       ? Effect.contextWith((context: Context.Context<never>) =>
@@ -61,13 +61,13 @@ const make = Effect.gen(function* () {
       return draft
     })
 
-  /** What must not be kept or shown of an exchange, as far as it has gone. */
+  /** What must not be kept or shown from an exchange, as far as it has progressed. */
   const redactionOf = (draft: Draft, connection: ConnectionValues | undefined): Redaction.Redaction => {
     const sent = recent.remember(draft.adapter.carrier.id, SentSecrets.ofAll(draft.http))
     return Redaction.redactionOf(draft.adapter, connection, sent)
   }
 
-  /** The secrets that an answer may repeat; none of a fictional carrier, which is sent nothing. */
+  /** The secrets that an answer may repeat; none for a fictional carrier, because nothing is sent to it. */
   const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
     draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
 
@@ -83,8 +83,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Ends an exchange, and returns what its change must write: one record or none. It never fails: what cannot be recorded
-   * is logged. Null for `subject` if nobody knows which request the exchange was for.
+   * Ends an exchange, and returns what its change must write: one record or none. It never fails: whatever cannot be
+   * recorded is logged. `subject` is null if it is not known which request the exchange was for.
    */
   const end = (draft: Draft | null, subject: Subject | null): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
     draft === null || draft.call === null
@@ -92,8 +92,8 @@ const make = Effect.gen(function* () {
       : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
 
   /**
-   * Ends an exchange whose answer changes nothing, such as a late callback, and stores its record alone. If what it expects
-   * is gone, nothing is stored.
+   * Ends an exchange whose answer changes nothing, such as a late callback, and stores only its record. If its
+   * expectations fail, stores nothing.
    */
   const endAlone = (draft: Draft | null, subject: Subject, expects: Change.Expectation): Effect.Effect<void> =>
     Effect.flatMap(end(draft, subject), (writes) =>
@@ -111,8 +111,9 @@ const make = Effect.gen(function* () {
 /**
  * The flight recorder: what was said in each exchange with a carrier's adapter.
  *
- * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to `OnCarrierExchange`,
- * and returns the record for the change that commits the answer. So an exchange is on record exactly if its answer is.
+ * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to
+ * `OnCarrierExchange`, and returns the record for the change that commits the answer. So an exchange is recorded if and
+ * only if its answer is.
  */
 export class Recorder extends Context.Service<Recorder, Effect.Success<typeof make>>()("@quotewire/core/Recorder") {
   static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
@@ -120,7 +121,7 @@ export class Recorder extends Context.Service<Recorder, Effect.Success<typeof ma
 
 const none: ReadonlyArray<never> = []
 
-/** Reports an exchange to the program. A failure of the program's function is logged. */
+/** Reports an exchange to the program. If the program's function fails, logs that. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
   callHook(
     () => onExchange(summary),
@@ -131,7 +132,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     }
   )
 
-/** The number of the next exchange of a request, if exchanges of its kind can repeat; null above the bound. */
+/** The number of the next exchange of a request, if exchanges of its kind can repeat; null beyond the maximum. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
   Effect.map(
     storage.page({

@@ -9,7 +9,7 @@ const maxRecent = 32
  * They are in memory only, in one list for each carrier of the program.
  */
 export interface RecentlySent {
-  /** Remembers credentials that were sent to a carrier, and returns them with the earlier ones. */
+  /** Adds credentials that were sent to a carrier, and returns them together with the earlier ones. */
   readonly remember: (carrier_id: string, secrets: ReadonlyArray<string>) => ReadonlyArray<string>
 }
 
@@ -24,7 +24,7 @@ const make = (): RecentlySent => {
   }
 }
 
-/** The credentials that were sent last: one store for the process, unless another is provided. */
+/** The credentials that were sent most recently: one store for the process, unless another is provided. */
 export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference("@quotewire/core/RecentSecrets", {
   defaultValue: make
 })

@@ -14,11 +14,11 @@ export interface Redaction {
   readonly paths: ReadonlyArray<string>
   /** Whether bodies that are neither JSON, XML nor forms are recorded. */
   readonly keeps_text: boolean
-  /** What is never recorded in any place or form, such as an API key. */
+  /** What is never recorded anywhere, in any form, such as an API key. */
   readonly secrets: SecretForms.SecretForms
 }
 
-/** What an adapter says about its secrets and about the bodies of its exchanges. */
+/** What an adapter declares about its secrets and the bodies of its exchanges. */
 export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
 
 /**
@@ -39,11 +39,11 @@ export const RecordedMessage = Schema.Struct({
   /** Only harmless headers: never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
-  /** The length of the body before it was redacted and cut; null if it is not known. */
+  /** The length of the body before it was redacted and cut; null if unknown. */
   bytes: Schema.NullOr(Schema.Int),
   /** The redacted body; null if it is not kept. */
   body: Schema.NullOr(Schema.String),
-  /** Whether the body is whole, cut to length, left out, or was not there (or not read by the adapter). */
+  /** Whether the body is whole, cut to length, omitted, or missing (there was none, or the adapter did not read it). */
   kept: Schema.Literals(["whole", "cut", "left_out", "none"])
 }).annotate({ identifier: "RecordedMessage" })
 export type RecordedMessage = typeof RecordedMessage.Type
@@ -59,13 +59,13 @@ export interface RawMessage {
 /** A body before it is redacted. */
 export interface RawBody {
   readonly bytes: number | null
-  /** Null if it is too long, or no text. */
+  /** Null if it is too long or not text. */
   readonly text: string | null
 }
 
-/** Bodies above this length are not looked into, because only a whole body can be redacted. */
+/** Longer bodies are not inspected, because only a whole body can be redacted. */
 export const maxReadCharacters = 256 * 1_024
-/** Bodies are cut to this length after they are redacted. */
+/** Bodies are cut to this length after redaction. */
 const maxKeptCharacters = 16 * 1_024
 
 /** The headers that are recorded. */
@@ -112,7 +112,7 @@ const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kep
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
-/** The redacted body, as long as it is; null if it is not kept. */
+/** The redacted body at its full length; null if it is not kept. */
 export const bodyOf = (
   text: string,
   contentType: string | null,
@@ -123,11 +123,14 @@ export const bodyOf = (
   if (write === null) return keeps_text ? secrets.without(text) : null
   const found = write({ paths: paths.map(steps), clean: identity })
   if (found === null || !secrets.isIn(found)) return found
-  // Texts are cleaned one by one, so that what is left is still JSON or XML.
+  // Texts are cleaned one by one, so that the result is still JSON or XML.
   return secrets.without(write({ paths: paths.map(steps), clean: secrets.without }) ?? "")
 }
 
-/** Makes a writer of the body without what is left out; null if it is neither JSON nor XML. If nested too deep, it writes null. */
+/**
+ * Makes a function that writes the body without the omitted values; null if it is neither JSON nor XML. If it is nested
+ * too deeply, writes null.
+ */
 const writerOf = (text: string, contentType: string | null): ((leftOut: LeftOut) => string | null) | null => {
   const root = isXml(text, contentType) ? Result.getOrNull(Xml.parse(text)) : null
   if (root !== null) return (leftOut) => Xml.write(XmlRedaction.redact(root, leftOut))
@@ -143,13 +146,13 @@ export const isXml = (text: string, contentType: string | null): boolean =>
 /** Whether a body is declared as a form. */
 export const isForm = (contentType: string | null): boolean => contentType?.includes("x-www-form-urlencoded") === true
 
-/** A form without its values: forms are how tokens are asked for. */
+/** A form without its values: token requests are forms. */
 const namesOnly = (form: string): string =>
   [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
 
 const steps = (path: string): ReadonlyArray<string> => path.split(".")
 
-/** The value without what is left out and without fields that have secret names. `*` stands for any name or index. */
+/** The value without the omitted paths and without fields that have secret names. `*` stands for any name or index. */
 const redact = (value: unknown, leftOut: LeftOut): unknown => {
   if (Array.isArray(value)) return value.map((item: unknown, index) => redactAt(item, `${index}`, leftOut))
   if (!Predicate.isObject(value)) return cleaned(value, leftOut)
@@ -173,7 +176,7 @@ const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unkno
   return here.some((rest) => rest.length === 0) ? redacted : redact(item, { clean, paths: here })
 }
 
-/** A URL as it is recorded: its host, and its path with the names of the query's parameters but not their values. */
+/** A URL as recorded: its host, its path, and the names of the query's parameters without their values. */
 export const address = (
   { host, pathname, searchParams }: Pick<URL, "host" | "pathname" | "searchParams">,
   { secrets }: Redaction

@@ -1,26 +1,26 @@
 import { Base64, Hex } from "effect/encoding"
 
 /*
- * The forms in which a secret that was sent can come back: as it is, escaped for a URL, a form, JSON, XML or HTML, in base64, in
+ * The forms in which a sent secret can come back: as is, escaped for a URL, a form, JSON, XML or HTML, in base64, in
  * base64 of base64, in hex, broken into lines, and in a mixture of these.
  */
 
-/** Finds secrets in texts, in all of their forms, in time linear in the length of the text. */
+/** Finds secrets in texts, in all their forms, in time linear in the length of the text. */
 export interface SecretForms {
-  /** The text without the secrets, including one that the end of the text cuts off. */
+  /** The text without the secrets, including one that is cut off at the end of the text. */
   readonly without: (text: string) => string
   /** Whether a secret is in the text. */
   readonly isIn: (text: string) => boolean
 }
 
-/** Replaces what is left out. */
+/** The replacement for omitted text. */
 export const redacted = "[redacted]"
 
-/** Shorter secrets occur in other texts by chance. */
+/** Shorter secrets occur by chance in other texts. */
 const minCharacters = 4
 /** A longer secret is found by its beginning. */
 const maxSearched = 128
-/** At the end of a text, a shorter beginning of a secret occurs by chance. */
+/** At the end of a text, a shorter beginning of a secret could occur by chance. */
 const minCutCharacters = 8
 /** How many levels of escapes are undone, such as JSON in a form in JSON. */
 const maxLevels = 3
@@ -70,9 +70,9 @@ const isLongEnough = (text: string): boolean => text.length >= minCharacters && 
 const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(forms)].filter(isLongEnough)
 
 /**
- * Makes a function that finds forms in a text, including one that the end of the text cuts off.
+ * Makes a function that finds forms in a text, including one that is cut off at the end of the text.
  *
- * It reads the text once, however many forms there are, so many short texts cost no more than a long one.
+ * It reads the text once, however many forms there are, so many short texts cost no more than one long text.
  */
 const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
   const byHead = new Map<string, Array<number>>()
@@ -115,7 +115,7 @@ const headHash = (text: string, at: number): number =>
 const endOfLine = (text: string, from: number, to: number): number =>
   from + text.slice(from, to).replace(/[\r\n]+[ \t]*$/, "").length
 
-/** How many characters of a form the text repeats from here on. */
+/** How many characters of a form the text repeats from this position. */
 const sharedLength = (text: string, from: number, form: string): number => {
   let length = 0
   while (length < form.length && text[from + length] === form[length]) length += 1
@@ -124,11 +124,11 @@ const sharedLength = (text: string, from: number, form: string): number => {
 
 const isFound = (form: string, length: number): boolean => length === form.length || length >= maxSearched
 
-/** An escape that the end of a text cuts off. */
+/** An escape that is cut off at the end of a text. */
 const cutEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
 const maxEscapeCharacters = 8
 
-/** Whether the end of the text, or an escape that it cuts off, comes right after these characters. */
+/** Whether the end of the text, or an escape that is cut off there, comes right after these characters. */
 const isCut = (text: string, from: number, length: number): boolean => {
   if (length < minCutCharacters) return false
   if (from + length === text.length) return true
@@ -148,12 +148,12 @@ const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
 }
 
 /**
- * The base64 characters that a text determines by itself, at each of the three offsets at which it can begin in a group of three
- * bytes, in both alphabets.
+ * The base64 characters that a text fully determines, at each of the three offsets at which it can begin in a group of
+ * three bytes, in both alphabets.
  */
 const inBase64 = (secret: string): ReadonlyArray<string> => unique(writtenForms(secret)).flatMap(encodedForms)
 
-/** The same for base64 of base64. Only the secret as it is is looked for, which keeps the number of forms small. */
+/** The same for base64 of base64. Searches only for the secret as is, which keeps the number of forms small. */
 const inBase64Twice = (secret: string): ReadonlyArray<string> => unique(encodedForms(secret)).flatMap(encodedForms)
 
 const encodedForms = (text: string): ReadonlyArray<string> => {
@@ -166,13 +166,13 @@ const encodedForms = (text: string): ReadonlyArray<string> => {
   })
 }
 
-/** The digits of a text in hex, in lower and in upper case. */
+/** A text in hex, in lower and upper case. */
 const inHex = (secret: string): ReadonlyArray<string> => {
   const digits = Hex.encode(secret)
   return [digits, digits.toUpperCase()]
 }
 
-/** A secret as it is, and escaped for a form, a URL and JSON. */
+/** A secret as is, and escaped for a form, a URL and JSON. */
 const writtenForms = (secret: string): ReadonlyArray<string> => [
   secret,
   new URLSearchParams([["", secret]]).toString().slice(1),
@@ -190,7 +190,7 @@ interface View {
   readonly at: (byte: number) => number
 }
 
-/** The bytes as text with each plus as a space, because forms write spaces so. */
+/** The bytes as text with each plus as a space, because forms encode spaces that way. */
 const spaced = (bytes: Uint8Array): string => decoder.decode(bytes).replaceAll("+", " ")
 
 const viewOf = (text: string): View => {
@@ -259,7 +259,10 @@ const unfolded = (view: View): ReadonlyArray<View> => {
   return line === null ? [] : [line]
 }
 
-/** The view with each match replaced by the fewer bytes that `write` writes and counts; null if nothing matches. */
+/**
+ * The view with each match replaced by the bytes that `write` writes and counts, which are fewer; null if nothing
+ * matches.
+ */
 const rewritten = (
   { at, bytes }: View,
   pattern: RegExp,

@@ -4,7 +4,7 @@ import * as Json from "../../wire/Json.ts"
 import * as Xml from "../../wire/Xml.ts"
 
 /*
- * The secrets that a request carries: what must not be kept if the carrier repeats it.
+ * The secrets that a request carries, which must not be kept if the carrier repeats them.
  */
 
 /** Names of fields and headers whose values are secrets in any API. */
@@ -13,7 +13,7 @@ export const secretName =
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Bodies that are nested deeper than this many levels are not looked into, and not kept. */
+/** Bodies nested more deeply than this are not inspected, and not kept. */
 export const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */
@@ -27,7 +27,7 @@ export interface Sent {
   }
 }
 
-/** The secrets in the headers, queries and bodies of these requests. Requests from a carrier have none. */
+/** The secrets in the headers, queries and bodies of these requests. Requests from a carrier contain none. */
 export const ofAll = (requests: ReadonlyArray<Sent>): ReadonlyArray<string> => [
   ...new Set(requests.flatMap((sent) => (sent.direction === "sent" ? of(sent) : [])))
 ]

@@ -2,7 +2,7 @@ import * as Xml from "../../wire/Xml.ts"
 import { redacted } from "./SecretForms.ts"
 import { secretName } from "./SentSecrets.ts"
 
-/** What is left out of a document: the values at these paths, and whatever `clean` removes from its texts. */
+/** What is omitted from a document: the values at these paths, and whatever `clean` removes from its texts. */
 export interface LeftOut {
   readonly paths: ReadonlyArray<Path>
   readonly clean: (text: string) => string
@@ -11,10 +11,11 @@ export interface LeftOut {
 type Path = ReadonlyArray<string>
 
 /**
- * The document without what is left out and without elements and attributes that have secret names.
+ * The document without the omitted values and without elements and attributes that have secret names.
  *
- * A path may begin at any element, so it need not name an envelope. A step names an element or an attribute without its
- * prefix; `*` stands for any name. After the name of an element that can be repeated, an index or `*` may stand, as in a list.
+ * A path may begin at any element, so it need not include an envelope. A step names an element or an attribute without
+ * its prefix; `*` stands for any name. After the name of an element that can repeat, an index or `*` may follow, as in
+ * a list.
  */
 export const redact = (root: Xml.XmlElement, leftOut: LeftOut): Xml.XmlElement =>
   element(root, 0, leftOut.paths, leftOut)
@@ -56,13 +57,13 @@ const element = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>, 
 const isStep = (step: string | undefined, names: ReadonlyArray<string>): boolean =>
   step === "*" || (step !== undefined && names.includes(step))
 
-/** What is left of a path after a step that has one of these names. */
+/** The rest of a path after a step that has one of these names. */
 const restAfter =
   (names: ReadonlyArray<string>) =>
   ([step, ...rest]: Path): ReadonlyArray<Path> =>
     isStep(step, names) ? [rest] : []
 
-/** An element without what is in it, except for namespaces. One that is empty stays so. */
+/** An element without its content, except for namespaces. An empty element stays empty. */
 const emptied = ({ attributes, children, name }: Xml.XmlElement): Xml.XmlElement => ({
   name,
   attributes: Object.fromEntries(Object.entries(attributes).filter(([attribute]) => Xml.isDeclaration(attribute))),
