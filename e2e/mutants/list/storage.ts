@@ -41,7 +41,7 @@ const ofMemory = inPackage("storage-memory")({
       name: "a lane gives one job more than its limit",
       from: "leased.size >= lane.limit",
       to: "leased.size > lane.limit",
-      found_by: test(memory, "leases at most as many jobs of a lane as its limit, earliest first")
+      found_by: test(memory, "leases no more jobs of a lane than its limit, earliest first")
     }
   ],
   "Workspace.ts": [
@@ -57,7 +57,10 @@ const ofMemory = inPackage("storage-memory")({
       name: "erased records stay readable by an older version",
       from: "      erased += entry.older.length\n      entry.older = none",
       to: "      erased += entry.older.length",
-      found_by: test(memory, "erases the older versions of a parent's records, and counts later versions on")
+      found_by: test(
+        memory,
+        "erases the older versions of a parent's records, and continues counting with later versions"
+      )
     }
   ]
 })
@@ -74,13 +77,13 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: an expected version is not compared",
       from: "where expected_version[i] <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
       to: "where false and expected_version[i] <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
-      found_by: test(postgres, "refuses a change if an expected record has another version")
+      found_by: test(postgres, "refuses a change if an expected record has a different version")
     },
     {
       name: "SQL: a refused change leaves a gap in the feed",
       from: "set last_event = w.last_event - n.events,",
       to: "set last_event = w.last_event,",
-      found_by: test(postgres, "writes nothing of a refused change")
+      found_by: test(postgres, "writes no part of a refused change")
     },
     {
       name: "SQL: a clock moves without its jobs",
@@ -103,7 +106,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: a lane gives more than its limit",
       from: "least(most, l.max_leased - held.leased)",
       to: "least(most, l.max_leased)",
-      found_by: test(postgres, "leases at most as many jobs of a lane as its limit, earliest first")
+      found_by: test(postgres, "leases no more jobs of a lane than its limit, earliest first")
     }
   ],
   "sql/0001_begin/erase.sql": [

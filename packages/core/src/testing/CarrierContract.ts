@@ -39,14 +39,15 @@ const checked = checker(
 /**
  * The contract of carriers: the rules that every adapter must keep, for each of its lines.
  *
- * `facts` are applications as a caller sends them; a line without one gets its example. Give facts that identify a person if the
- * adapter wants them, such as an e-mail, so that the contract can see where they appear.
+ * `facts` are applications as a caller sends them; a line without one uses its example. If the adapter wants facts that
+ * identify a person, such as an e-mail, include them, so that the contract can see where they end up.
  *
- * With the option `cassette` nothing is sent. Without it and `transport`, the cases ask the carrier's sandbox over the network.
- * Run them in their order: a cassette answers in the order in which it was recorded. Waiting takes no real time, unless the
- * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ * With the option `cassette` nothing is sent. Without `cassette` and `transport`, the cases ask the carrier's sandbox
+ * over the network. Run them in order: a cassette answers in recorded order. Waiting takes no real time, unless the
+ * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to
+ * do.
  *
- * Throws an `InvalidCassette` if the cassette is none.
+ * Throws an `InvalidCassette` if the cassette is not valid.
  *
  * @example
  * for (const { name, run } of CarrierContract.cases(acme, { renters: facts }, { cassette })) {
@@ -79,8 +80,8 @@ export const cases = (
 }
 
 /**
- * One ask of a line, from a cassette and in simulated time. It is broken if the cassette lacks what the ask needs, or holds what
- * the adapter cannot read.
+ * One ask of a line, from a cassette and in simulated time. It breaks the contract if the cassette lacks what the ask
+ * needs, or contains something that the adapter cannot read.
  *
  * @example
  * yield* CarrierContract.replay(acme, "renters", facts, { cassette }).effect
@@ -100,7 +101,7 @@ export const replay = (
   )
 }
 
-/** The values of a connection for a replay: those that are given, or else recorded, and stand-ins for all others. */
+/** The connection values for a replay: the given ones, else the recorded ones, and stand-ins for all others. */
 const connectionOf = (
   { connection: declared = {} }: CarrierAdapter,
   { connection: recorded = {} }: Cassette.Cassette,
@@ -156,17 +157,17 @@ const answersPolls = (subject: Subject.Subject) =>
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const { count, transport } = silence()
   const asked = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
-  // Detached, because an ask that does not end must not hold the contract up.
+  // Detached, so that an ask that does not end cannot block the contract.
   const fiber = yield* Effect.forkDetach(Effect.provideService(asked, CarrierTransport, transport))
   const hasEnded = () => fiber.pollUnsafe() !== undefined
   yield* passing(soon(() => count.begun > 0 || hasEnded()))
   yield* Effect.forkDetach(Fiber.interrupt(fiber))
   if (!(yield* soon(hasEnded))) {
-    return yield* broken("ask does not end when it is aborted. Do not make it uninterruptible.")
+    return yield* broken("ask keeps running after it is aborted. Do not make it uninterruptible.")
   }
   if (!(yield* soon(() => count.open === 0))) {
     return yield* broken(
-      "ask returned, but one of its requests is still running. Pass its signal to everything that waits."
+      "ask returned, but one of its requests is still running. Pass the signal to everything that waits."
     )
   }
   const { begun } = count
@@ -175,7 +176,7 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     yield* broken("ask returned, but then sent another request. Stop everything when it is aborted.")
 })
 
-/** How long an ask that has ended is watched. */
+/** How long a finished ask is watched for further requests. */
 const afterEndMs = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
@@ -194,7 +195,7 @@ const answersTrouble = (subject: Subject.Subject) =>
       yield* expectRead(`${what} returned an invalid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
-    // The failures are the contract's own, so nobody needs to read of them.
+    // The contract caused these failures, so there is no need to log them.
   ).pipe(Effect.provideService(References.CurrentLoggers, new Set()), passing)
 
 const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
@@ -223,7 +224,7 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
 /** How much of a log is searched. */
 const maxLogLines = 1_000
 
-/** Everything that a call says to others than the carrier. */
+/** Everything that a call reveals to anyone but the carrier. */
 const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeoutMs: number) {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, fiber, message }) => {
@@ -243,7 +244,7 @@ const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, t
   }
 })
 
-/** The texts of a reply that are shown or stored as they are. */
+/** The texts of a reply that are shown or stored verbatim. */
 const textsOf = (reply: CarrierReply): string => {
   switch (reply.kind) {
     case "declined":

@@ -14,10 +14,10 @@ import * as Xml from "../wire/Xml.ts"
 import { standInToken } from "./standInToken.ts"
 
 /*
- * A cassette: what a carrier's sandbox has said, recorded once and replayed in tests without a network.
+ * A cassette: the answers of a carrier's sandbox, recorded once and replayed in tests without a network.
  */
 
-/** A redacted body. The text is empty if there was no body; null stands for a body that is not kept. */
+/** A redacted body. The text is empty if there was no body, and null if the body is not kept. */
 const Body = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ json: Schema.Unknown }),
@@ -27,7 +27,7 @@ const Body = Schema.NullOr(
 )
 type Body = typeof Body.Type
 
-/** A request that was answered. Secrets and redacted values are not in it. */
+/** An answered request, without secrets and redacted values. */
 export const Exchange = Schema.Struct({
   method: Schema.String,
   host: Schema.String,
@@ -43,21 +43,21 @@ export const Exchange = Schema.Struct({
 })
 export type Exchange = typeof Exchange.Type
 
-/** At most this many exchanges are recorded. */
+/** The maximum number of recorded exchanges. */
 export const maxExchanges = 1_000
 
 /** A cassette as plain JSON, in the order in which the requests were sent. */
 export const Cassette = Schema.Struct({
   version: Schema.Literal(1),
-  /** When it was recorded, in real time. Offers in it may have expired since, so replays ask as of this time. */
+  /** When it was recorded, in real time. Its offers may have expired since, so replays ask as of this time. */
   recorded_at: OffsetDateTime,
-  /** The values of the connection that are no secrets, so that a replay asks as the recording did. */
+  /** The connection values that are not secrets, so that a replay asks as the recording did. */
   connection: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(maxExchanges))
 }).annotate({ identifier: "Cassette" })
 export type Cassette = typeof Cassette.Type
 
-/** A file is no cassette. The message names what is wrong by its path, and repeats no value. */
+/** A file is not a valid cassette. The message names each fault by its path, and repeats no value. */
 export class InvalidCassette extends Data.TaggedError("InvalidCassette")<{ readonly message: string }> {}
 
 /** A request cannot be answered from the cassette. The message says which request, what was expected, and what to do. */
@@ -68,7 +68,7 @@ export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
   readonly message: string
 }> {}
 
-/** A value of the connection that is recorded contains a secret. The message names its field, and does not repeat it. */
+/** A recorded connection value contains a secret. The message names its field and does not repeat the value. */
 export class SecretOnCassette extends Data.TaggedError("SecretOnCassette")<{ readonly message: string }> {}
 
 /** A recording could not be played back. The message names the exchange, the reason and what to do. */
@@ -84,29 +84,29 @@ export const parse = (json: unknown): Cassette => {
   throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, maxTold)].join(" ") })
 }
 
-/** How many mistakes, requests or fields a message tells. */
+/** The maximum number of mistakes, requests or fields that a message lists. */
 const maxTold = 5
 
-/** The text of a cassette's file: JSON with indentation, so that a review shows what has changed. */
+/** The text of a cassette's file: indented JSON, so that a review shows the changes. */
 export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, null, 2)}\n`
 
-/** A transport that records, and what it has recorded. */
+/** A transport that records, together with its recording. */
 export interface Recording {
   readonly transport: HttpClient.HttpClient
   /**
-   * What has been recorded so far. Fails if it could not be played back, or if a secret is in a value of the connection: then
+   * The recording so far. Fails if it could not be played back, or if a connection value contains a secret: then
    * nothing must be written.
    */
   readonly cassette: Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording>
 }
 
 /**
- * Sends as `transport` does, and records each answered request as the flight recorder does: without the values that the
- * adapter declares in `redact`, and without secrets.
+ * Sends through `transport`, and records each answered request as the flight recorder does: without the values that the
+ * adapter lists in `redact`, and without secrets.
  *
- * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. A recording
- * with more than `maxExchanges`, or with an answer that cannot be kept, is refused, because it could not be played back. Of the
- * connection, only values that the adapter declares as `string` are recorded.
+ * Token requests and request headers are not recorded. An answer is recorded once the adapter has read it. A recording
+ * with more than `maxExchanges`, or with an answer that cannot be kept, is refused, because it could not be played
+ * back. Of the connection, only values that the adapter declares as `string` are recorded.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
@@ -146,7 +146,7 @@ export const record = (
     }
   })
 
-const tooMany = `The adapter has sent more than ${maxExchanges} requests, which is the most that a cassette holds. Record fewer asks.`
+const tooMany = `The adapter sent more than ${maxExchanges} requests, the most that a cassette holds. Record fewer asks.`
 
 const unplayable = (
   { host, method, path }: Exchange,
@@ -167,19 +167,19 @@ const whyNotKept = (body: string | null, contentType: string | null): ReadonlyAr
     ]
   }
   const keep =
-    "If it may be kept as it is, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
+    "If it may be kept verbatim, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
   if (Redaction.isXml(body, contentType)) {
     return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }
   if (Redaction.isForm(contentType)) return ["It is a form, whose values are never kept. Test without a cassette."]
   return Option.isSome(parseJson(body))
-    ? ["It is nested too deep. Ask the carrier for less, or test without a cassette."]
+    ? ["It is nested too deeply. Ask the carrier for less, or test without a cassette."]
     : [`It is neither JSON nor XML. ${keep}`]
 }
 
 const secretInConnection = (field: string): SecretOnCassette =>
   new SecretOnCassette({
-    message: `A secret is in the value of ${field}, which the connection declares as a string. Declare it as a secret, and record again.`
+    message: `The value of ${field} contains a secret, but the connection declares it as a string. Declare it as a secret, and record again.`
   })
 
 const textOf = (body: Body): string => {
@@ -188,7 +188,7 @@ const textOf = (body: Body): string => {
   return "json" in body ? JSON.stringify(body.json) : body.text
 }
 
-/** The redacted body as it is recorded. Null for `received`: it is too long, or no text. */
+/** The redacted body as recorded. Null for `received`: it is too long or not text. */
 const bodyOf = (received: string | null, contentType: string | null, redaction: Redaction.Redaction): Body => {
   if (received === "") return { text: received }
   const kept = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
@@ -205,7 +205,7 @@ const exchangeOf = (
 ): ReadonlyArray<Exchange> => {
   if (status === null || response === null) return []
   const received = response.body === null ? "" : response.body.text
-  // The values of a form are never kept, so the adapter could not read it from a cassette.
+  // The values of a form are never kept, so the adapter could not read them from a cassette.
   const isLost = received !== "" && Redaction.isForm(response.content_type)
   const body = isLost ? null : bodyOf(received, response.content_type, redaction)
   return [
@@ -232,8 +232,8 @@ export interface Replay {
 /** Options of a replay. */
 export interface ReplayOptions {
   /**
-   * What a request must have in common with the recorded one besides method, host and path: the body, by default, or nothing
-   * more, for asks whose references or facts differ from the recording.
+   * What a request must match besides method, host and path: by default the body. Otherwise nothing, for asks whose
+   * references or facts differ from the recording.
    */
   readonly compares?: "bodies" | "places"
 }
@@ -241,7 +241,7 @@ export interface ReplayOptions {
 /**
  * Answers from a cassette. Nothing is sent.
  *
- * A request gets the next answer with the same method, host, path and body, compared after redaction. Requests for tokens
+ * A request gets the next answer with the same method, host, path and body, compared after redaction. Token requests
  * get a stand-in. Any other request dies with `NotOnCassette`.
  *
  * @example
@@ -273,7 +273,7 @@ export const replay = (
       if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
       const { body, headers, status } = found.response
       if (body === null) return refuse(asked, notKept)
-      // Some statuses, such as 204, must have no body at all.
+      // Some statuses, such as 204, must not have a body.
       const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers: inUtf8(headers) })
       return Effect.succeed(HttpClientResponse.fromWeb(request, response))
     })
@@ -287,7 +287,7 @@ const inUtf8 = (headers: Exchange["response"]["headers"]) =>
     Object.entries(headers).map(([name, value]) => [name, value.replace(/(charset\s*=\s*)"?[\w.:-]+"?/i, "$1utf-8")])
   )
 
-/** A request, as far as it is compared. */
+/** The compared parts of a request. */
 interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
   readonly body: Body
 }
@@ -316,13 +316,13 @@ const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
 
 const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
   if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
-    return "The cassette has fewer of this request. Record it again."
+    return "The cassette has this request fewer times. Record it again."
   }
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
     const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
-    return `The cassette expects a different body${where}. Give the facts of the recording, record it again, or add what changes at each run, such as a time, to redact.`
+    return `The cassette expects a different body${where}. Give the facts of the recording, record it again, or add whatever changes on each run, such as a time, to redact.`
   }
   const expected = left.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`
@@ -334,7 +334,7 @@ const jsonOf = (body: Body): unknown => {
   return "json" in body ? body.json : body.text
 }
 
-/** The paths at which two JSON values differ. Values are left out: they can be facts. */
+/** The paths at which two JSON values differ. Values are omitted, because they can be facts. */
 const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<string> => {
   if (canonical(one) === canonical(other)) return []
   if (!Predicate.isObjectOrArray(one) || !Predicate.isObjectOrArray(other)) return path === "" ? [] : [path]

@@ -53,7 +53,7 @@ export const slowBody = (pieces: number, every_ms: number, status = 200): Respon
   every_ms
 })
 /** Answers with something that is not HTTP. */
-export const garbage: Respond = { does: "garbage", text: "This is no HTTP.\r\n\r\n" }
+export const garbage: Respond = { does: "garbage", text: "This is not HTTP.\r\n\r\n" }
 
 /**
  * The same response several times, as part of a script.
@@ -99,7 +99,7 @@ const ReceivedEvent = Schema.Struct({
 /** The content of a body. A test event has no resource. */
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
-/** A delivery that arrived, and how it was judged. */
+/** A delivery that arrived, and the verdict on it. */
 export interface Arrival extends Incoming {
   /** The body as text. */
   readonly text: string
@@ -171,14 +171,14 @@ export const make = (options: Options = {}): Receiver => {
 const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 const readEvent = Schema.decodeUnknownOption(Schema.fromJsonString(ReceivedEvent))
 
-/** Returns the responses of a script, one for each delivery of a type. */
+/** Makes a function that returns a script's responses, one for each delivery of a type. */
 const follow = ({ by_type = {}, in_order = [], otherwise = succeed }: Script): ((type: string) => Respond) => {
   const ofType = new Map(Object.entries(by_type).map(([type, list]) => [type, list.values()]))
   const ofAll = in_order.values()
   return (type) => ofType.get(type)?.next().value ?? ofAll.next().value ?? otherwise
 }
 
-/** Records what has arrived, and who waits for more. */
+/** Records what has arrived, and who is waiting for more. */
 const makeLog = () => {
   const arrivals: Array<Arrival> = []
   const waiting = new Set<() => void>()
@@ -188,7 +188,7 @@ const makeLog = () => {
     arrivals: (): ReadonlyArray<Arrival> => [...arrivals],
     record: (incoming: Omit<Arrival, "isDuplicate" | "isLate">): void => {
       const { verification, event } = incoming
-      // A delivery that is not genuine does not count for duplicates and versions.
+      // Only genuine deliveries count for duplicates and versions.
       const resource = verification.ok ? event?.resource : undefined
       const newest = resource === undefined ? 0 : (versions.get(resource.id) ?? 0)
       arrivals.push({

@@ -32,7 +32,7 @@ export class Difference extends Data.TaggedError("Difference")<{
 interface Run {
   readonly storage: StorageService
   readonly model: Model
-  /** Every lease that was given, newest last. */
+  /** Every lease that was granted, newest last. */
   readonly leases: Array<Lease>
   now: number
   changes: number
@@ -48,7 +48,7 @@ const parentOf = (kind: string, place: number): string | null => {
   return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
-/** A version of the record at a place. Fields that do not change between versions follow from the place. */
+/** The version of a record at a given index. Fields that do not change between versions follow from the index. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
   id: idOf(write.kind, write.place),
@@ -114,7 +114,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     none_due_before: step.none_due_before
   })
   const refusal = yield* Effect.match(run.storage.commit(change), { onFailure: refusalOf, onSuccess: () => null })
-  expectSame("what refuses the change", refusal, model.refusal(change))
+  expectSame("why the change is refused", refusal, model.refusal(change))
   if (refusal === null) model.commit(change)
 })
 
@@ -125,14 +125,14 @@ const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
   return claimed.jobs
 })
 
-/** Reads a list to its end. Below the scan limit every page but the last is full. */
+/** Reads a list to its end. Below the scan limit, every page except the last is full. */
 const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
   const expected = run.model.list(query)
   let after = query.after
   for (let first = 0; first === 0 || first < expected.length; first += query.limit) {
     const page = yield* run.storage.page({ ...query, after })
     expectSame("a page", page.records, expected.slice(first, first + query.limit))
-    expectSame("the list goes on", page.next !== null, first + query.limit < expected.length)
+    expectSame("the list continues", page.next !== null, first + query.limit < expected.length)
     after = page.next
   }
 })
@@ -161,7 +161,7 @@ const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<Storage
   const refusal = run.model.erasureRefusal(erasure)
   if (refusal !== null) {
     const answer = yield* Effect.match(run.storage.erase(erasure), { onFailure: refusalOf, onSuccess: () => null })
-    return expectSame("what refuses the erasure", answer, refusal)
+    return expectSame("why the erasure is refused", answer, refusal)
   }
   const erased = yield* run.storage.erase(erasure)
   const records = Object.fromEntries(Object.entries(erased.records).filter(([, count]) => count > 0))

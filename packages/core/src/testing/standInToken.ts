@@ -1,6 +1,6 @@
 import { type HttpClientRequest, HttpClientResponse } from "effect/http"
 
-/** The answer to a request for a token, where there is no real one. */
+/** The answer to a token request when there is no real token. */
 export const standInToken = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
   HttpClientResponse.fromWeb(
     request,

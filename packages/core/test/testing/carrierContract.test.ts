@@ -218,7 +218,7 @@ describe("the contract of carriers", () => {
       "cannot be aborted",
       { ask: ({ idempotency_key: key }) => Effect.uninterruptible(safely(post({ key }))) },
       abort,
-      /does not end when it is aborted/
+      /keeps running after it is aborted/
     ],
     [
       "leaves a request behind",

@@ -155,7 +155,7 @@ describe("a cassette", () => {
       "text",
       "Ada;40",
       "text/csv",
-      /It is neither JSON nor XML\. If it may be kept as it is, set http\.keeps_text_bodies/
+      /It is neither JSON nor XML\. If it may be kept verbatim, set http\.keeps_text_bodies/
     ],
     [
       "XML that is not read",
@@ -167,7 +167,7 @@ describe("a cassette", () => {
       "JSON that is nested too deep",
       `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
       "application/json",
-      /It is nested too deep\. /
+      /It is nested too deeply\. /
     ],
     [
       "a form",
@@ -242,7 +242,7 @@ describe("a cassette", () => {
       const values = { client_id: `broker-7:${secret}`, client_secret: secret, producer: "4711" }
       const recording = yield* Cassette.record(client, acme("https://api.acme.example"), values)
       const { message } = yield* Effect.flip(recording.cassette)
-      assert.match(message, /^A secret is in the value of client_id,/)
+      assert.match(message, /^The value of client_id contains a secret,/)
       assert.notInclude(message, secret)
     })
   )

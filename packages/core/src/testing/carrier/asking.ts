@@ -9,23 +9,25 @@ import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { ContractBroken } from "./carrierRule.ts"
 import * as Subject from "./subject.ts"
 
-/** What an adapter answered to one ask, and how. */
+/** An adapter's answer to one ask, and how it was obtained. */
 export interface Asked {
-  /** The answer, or why there is none that the engine would use. */
+  /** The answer, or the reason why there is none that the engine would use. */
   readonly answer: Result.Result<CarrierReply, ContractBroken>
   readonly duration_ms: number
-  /** What was exchanged with the carrier, redacted as the flight recorder does it. */
+  /** The exchanges with the carrier, redacted as by the flight recorder. */
   readonly http: ReadonlyArray<HttpExchange>
-  /** How many more exchanges there were. */
+  /** How many more exchanges took place. */
   readonly http_left_out: number
 }
 
 const maxHttp = 50
 
 /**
- * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer is there.
+ * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer is
+ * there.
  *
- * `facts` is an application as a caller sends it; the line's example by default. Fails if the facts do not suit the carrier.
+ * `facts` is an application as a caller sends it; the line's example by default. Fails if the facts do not fit the
+ * carrier.
  *
  * @example
  * const { answer, http } = yield* CarrierContract.ask(acme, "renters", facts)
@@ -50,7 +52,7 @@ export const ask = Effect.fnUntraced(function* (
   return { answer: told, duration_ms, http, http_left_out: list.left_out }
 })
 
-/** A reply in which the carrier repeats no secret. */
+/** A reply without any secret of the carrier's connection. */
 const withoutSecrets = (
   reply: CarrierReply,
   redaction: Redaction.Redaction

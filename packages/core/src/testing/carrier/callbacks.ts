@@ -20,7 +20,7 @@ export const cases = (
         Effect.fnUntraced(function* ([name, sent]) {
           if ((yield* read(sent)) === null) return
           yield* broken(
-            `callback accepts ${name}. Verify the signature over the raw bytes, and return null if it is not right.`
+            `callback accepts ${name}. Verify the signature over the raw bytes, and return null if it does not match.`
           )
         }),
         { discard: true }
@@ -44,7 +44,7 @@ export const cases = (
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Callbacks that nobody has signed, and changed ones if there is a genuine one. */
+/** Unsigned callbacks, and altered ones if there is a genuine one. */
 const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [string, CarrierCallback]> => [
   ["an empty body", { headers: {}, body: bytes("") }],
   ["a body that is not JSON", { headers: {}, body: bytes("<callback/>") }],
@@ -57,5 +57,5 @@ const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [s
       ])
 ]
 
-/** The same bytes with a blank more, which changes no JSON but every signature. */
+/** The same bytes plus a blank, which changes no JSON but every signature. */
 const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

@@ -9,7 +9,7 @@ import * as Time from "./time.ts"
 
 /** An adapter breaks a rule of the contract. The message says what to do, and repeats neither a fact nor a secret. */
 export class ContractBroken extends Data.TaggedError("ContractBroken")<{
-  /** The rules that an answer breaks, by their paths in it. */
+  /** The rules that an answer breaks, by path. */
   readonly broken_rules: ReadonlyArray<BrokenRule>
   readonly message: string
 }> {}
@@ -25,15 +25,15 @@ export interface Case {
 
 /** What all cases of a contract share. */
 export interface Stage {
-  /** When each case begins, in milliseconds; null for now. */
+  /** When each case begins, in milliseconds; null for the current time. */
   readonly now: number | null
-  /** Answers in place of the carrier; null for the network. */
+  /** A stand-in for the carrier; null to use the network. */
   readonly standIn: HttpClient.HttpClient | null
   /** The requests that the stand-in could not answer. */
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
-/** Makes a case. It has tokens of its own, so that none of a stand-in is used for a real carrier. */
+/** Makes a case. It has its own tokens, so that a stand-in's token is never sent to a real carrier. */
 export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void, ContractBroken>): Case => {
   const effect = Effect.gen(function* () {
     const tokens = yield* Tokens.make
@@ -52,7 +52,7 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
   return { name, effect, run: () => Effect.runPromise(effect) }
 }
 
-/** Fails with a sentence, and the broken rules on lines of their own. */
+/** Fails with a sentence, and each broken rule on its own line. */
 export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
@@ -61,13 +61,13 @@ export const broken = (
   return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
 }
 
-/** Fails unless there are no broken rules. */
+/** Fails if there are broken rules. */
 export const expectNone = (
   sentence: string,
   brokenRules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (brokenRules.length === 0 ? Effect.void : broken(sentence, brokenRules))
 
-/** An answer that can be read. Fails with the rules that it breaks. */
+/** A readable answer. Fails with the rules that it breaks. */
 export const expectRead = <A>(
   sentence: string,
   read: Result.Result<A, ReadonlyArray<BrokenRule>>
@@ -77,7 +77,7 @@ export const expectRead = <A>(
     onFailure: (brokenRules) => broken(sentence, brokenRules)
   })
 
-/** Runs code of an adapter in a fiber of its own, so that code that ignores an interrupt does not block the case. */
+/** Runs an adapter's code in its own fiber, so that code that ignores an interrupt does not block the case. */
 export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(call), (fiber) =>
     Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
@@ -109,7 +109,7 @@ const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never,
   )
 }
 
-/** Where an error was thrown: ` at file:line:column`. Empty if that is not known. */
+/** Where an error was thrown: ` at file:line:column`. Empty if unknown. */
 const placeOf = (error: unknown): string => {
   const [, place] = /\n\s+(at .+)/.exec(Fault.redacted(error).stack ?? "") ?? []
   return place === undefined ? "" : ` ${place}`

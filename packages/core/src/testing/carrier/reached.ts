@@ -4,14 +4,14 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 import { broken, ContractBroken } from "./carrierRule.ts"
 
-/** Further requests of one ask are not looked at. */
+/** Further requests of one ask are ignored. */
 const maxRequests = 100
 
 /**
- * The answer to an ask. Fails if the carrier was not there to give one, because then a rule about its answers is not tested: no
+ * The answer to an ask. Fails if the carrier was not reachable, because then no rule about its answers is tested: no
  * request got an answer, or one got none and the ask ended as unavailable.
  *
- * If the ask breaks a rule and no request got an answer, the message says so, too.
+ * If the ask breaks a rule and no request got an answer, the message also says so.
  */
 export const reached = Effect.fnUntraced(function* (
   asked: Effect.Effect<CarrierReply, ContractBroken>
@@ -30,11 +30,14 @@ export const reached = Effect.fnUntraced(function* (
   const lost = lostIn(list)
   if (lost === null || (isAnswered() && reply.kind !== "unavailable")) return reply
   return yield* broken(
-    `Nothing has reached the carrier, or it did not answer, so this rule is not tested. ${lost} Check the carrier's address, and whether its sandbox is up.`
+    `Nothing reached the carrier, or it did not answer, so this rule was not tested. ${lost} Check the carrier's address, and whether its sandbox is up.`
   )
 })
 
-/** Says which request got no answer, and why; null if none is without. The path is left out, because a fact may be in it. */
+/**
+ * Names the request that got no answer, and why; null if all were answered. Leaves out the path, because it may contain
+ * a fact.
+ */
 const lostIn = ({ exchanges }: RecordedTransport.HttpList): string | null => {
   const lost = exchanges.findLast(({ status }) => status === null)
   return lost === undefined ? null : `${lost.method} at ${lost.url.host} ended without an answer: ${lost.error}.`

@@ -26,7 +26,7 @@ export type FactsByLine = { readonly [Name in StandardLineName]?: unknown } & { 
 
 /** How a contract is checked. All of it is optional. */
 export interface Options {
-  /** The parsed JSON of a cassette's file. It answers in place of the carrier: see `Cassette`. */
+  /** The parsed JSON of a cassette's file. It replaces the carrier: see `Cassette`. */
   readonly cassette?: unknown
   /** A stand-in for the carrier, such as an `HttpClient` that answers after a simulated latency. */
   readonly transport?: HttpClient.HttpClient
@@ -34,13 +34,13 @@ export interface Options {
   readonly environment?: Environment
   /** The values of the connection, if the adapter declares one. With a cassette you can leave it out. */
   readonly connection?: ConnectionValues
-  /** When the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
+  /** The time of the asks, in milliseconds; by default when the cassette was recorded, or else now. */
   readonly now?: number
-  /** The beginning of the idempotency keys; `contract` by default. Another one makes a carrier see new asks. */
+  /** The prefix of the idempotency keys; `contract` by default. A different one makes the asks new to the carrier. */
   readonly key?: string
   /** The lines of the host; the standard lines by default. */
   readonly lines?: ReadonlyArray<Line>
-  /** A callback that is genuine, such as one that was received in the carrier's sandbox. */
+  /** A genuine callback, such as one received in the carrier's sandbox. */
   readonly callback?: CarrierCallback
 }
 
@@ -48,19 +48,19 @@ export interface Options {
 export const linesOf = ({ lines }: Options): Lines.LineSet =>
   lines === undefined ? Lines.standard : Lines.linesOf(lines)
 
-/** What is checked: one line of an adapter, with an application. */
+/** What is tested: one line of an adapter, with an application. */
 export interface Subject {
   readonly adapter: CarrierAdapter
   readonly line: Line
   readonly terms: CarrierLine
   readonly assumed: Assumed
-  /** The facts as the adapter gets them. */
+  /** The facts as the adapter receives them. */
   readonly facts: object
   readonly now: number
   readonly options: Options
 }
 
-/** How long a collection takes at least. */
+/** The minimum duration of a collection. */
 const collectionMs = minuteMs
 
 /** Makes the subject. Fails if these facts would not lead to an ask. */
@@ -78,11 +78,11 @@ export const subjectOf = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const assumed = yield* assumedOf(line, sent ?? line.example, dayOf(now))
   if (!terms.states.includes(assumed.state)) {
-    return yield* broken(`The carrier does not serve ${assumed.state}. Give facts of one of its states for ${name}.`)
+    return yield* broken(`The carrier does not serve ${assumed.state}. Pass facts from one of its states for ${name}.`)
   }
   const missing = missingOf(assumed, terms.needs)
   yield* expectNone(
-    `The facts for ${name} lack what the carrier needs. Add it.`,
+    `The facts for ${name} lack facts that the carrier needs. Add them.`,
     missing.map((path) => ({ path, message: "Is missing." }))
   )
   const fields = Object.keys(adapter.connection ?? {}).filter((field) => options.connection?.[field] === undefined)
@@ -104,7 +104,7 @@ const assumedOf = (line: Line, sent: unknown, today: string): Effect.Effect<Assu
   return assumed === null ? broken(`The facts for ${line.name} are not valid. Correct them.`) : Effect.succeed(assumed)
 }
 
-/** The ask of a case. Its key is the same in each run, so that a cassette has it. */
+/** The ask of a case. Its key is the same on each run, so that it matches the cassette. */
 export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk => {
   const { adapter, assumed, facts, line, now, options, terms } = subject
   const usual = adapter.environments.includes("sandbox") ? "sandbox" : "live"
@@ -125,7 +125,7 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
   }
 }
 
-/** Reads a reply as the engine does, or fails with the rules that it breaks: those of its form, and those of its offers. */
+/** Reads a reply as the engine does. Fails with the rules that the reply or its offers break. */
 export const read = (subject: Subject, answer: CarrierReply): Result.Result<CarrierReply, ReadonlyArray<BrokenRule>> =>
   Result.flatMap(AnswerRules.readReply(answer), (decoded) => {
     const brokenRules = brokenIn(subject, decoded)
@@ -174,11 +174,13 @@ const valid = (subject: Subject, what: string, answer: CarrierReply) =>
     read(subject, answer)
   )
 
-/** At most this many polls follow an ask, and each waits at most this long. */
+/** The maximum number of polls after an ask, and the longest wait of each. */
 const maxPolls = 10
 const maxPauseMs = 10_000
 
-/** The final answer to an ask: polls while it is pending. A `pending` that waits for a callback is final here. */
+/**
+ * The final answer to an ask: polls while it is pending. A `pending` that waits for a callback counts as final here.
+ */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
   const { adapter, terms } = subject
   const { poll } = adapter
@@ -198,13 +200,13 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
   return answer
 })
 
-/** The values of the facts that identify a person, as the adapter gets them. */
+/** The values of the facts that identify a person, as the adapter receives them. */
 export const personalOf = ({ facts, line }: Subject): ReadonlyArray<string> =>
   line.identifying_paths
     .flatMap((path) => valuesAt(facts, path.split(".")))
     .filter((value) => value.length >= minPersonalCharacters)
 
-/** Shorter values stand in other texts by chance. */
+/** Shorter values occur in other texts by chance. */
 const minPersonalCharacters = 3
 
 const valuesAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {

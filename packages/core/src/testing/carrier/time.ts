@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 
 /*
- * Time in a case: a clock of its own, which moves only while the case lets it.
+ * Time in a case: its own clock, which moves only while the case lets it.
  */
 
 /** How much time passes with each turn of the event loop, in milliseconds. */
@@ -16,15 +16,15 @@ const real = Clock.Clock.defaultValue()
 /** Waits one turn of the event loop, so that promises and sockets can continue. */
 const turn = Effect.provideService(Effect.sleep(1), Clock.Clock, real)
 
-/** Whether a case has sent something over the network. */
+/** Whether a case has sent anything over the network. */
 const Network = Context.Reference<{ used: boolean }>("@quotewire/core/testing/Network", {
   defaultValue: () => ({ used: false })
 })
 
 /**
- * Runs a case with a clock that begins at `now`. Its requests go to the stand-in, or else over the network.
+ * Runs a case with a clock that starts at `now`. Its requests go to the stand-in, or else over the network.
  *
- * The clock is the case's own, so an adapter or a stand-in that waits for minutes takes no real time.
+ * Because the clock belongs to the case, an adapter or a stand-in that waits for minutes takes no real time.
  */
 export const withOwnTime = <A, E>(
   body: Effect.Effect<A, E>,
@@ -50,7 +50,7 @@ export const withOwnTime = <A, E>(
   )
 
 /**
- * Runs an effect while the clock of its case moves.
+ * Runs an effect while its case's clock moves.
  *
  * The clock runs faster than real time. After the first request over the network it runs at real speed, because the
  * carrier's server does too.

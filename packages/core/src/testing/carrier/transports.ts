@@ -10,7 +10,7 @@ import { standInToken } from "../standInToken.ts"
 
 type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
 
-/** A transport that gives out tokens, and answers everything else in this way. */
+/** A transport that issues tokens, and answers everything else with the given function. */
 const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) => Answer): HttpClient.HttpClient =>
   HttpClient.make((request, url) =>
     Effect.flatMap(
@@ -20,7 +20,7 @@ const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) =
     )
   )
 
-/** A carrier in trouble, and what it is called in messages. */
+/** A failing carrier, and how messages describe it. */
 export interface Trouble {
   readonly name: string
   readonly transport: HttpClient.HttpClient
@@ -43,7 +43,7 @@ const answering = (status: number, bodyOf: (sent: string) => string, contentType
 /** Further requests of one adapter are not kept. */
 const maxRequests = 1_000
 
-/** A transport that sends as another one does, and keeps the text of each request. */
+/** A transport that sends through another one, and keeps the text of each request. */
 export const overheard = (client: HttpClient.HttpClient) => {
   const requests: Array<string> = []
   const transport = HttpClient.transform(client, (call, request) => {
@@ -60,7 +60,7 @@ export const overheard = (client: HttpClient.HttpClient) => {
 /** A carrier that refuses every request. */
 export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
 
-/** Carriers that fail in the usual ways. What they answer repeats what was sent. */
+/** Carriers that fail in common ways. Their answers repeat what was sent. */
 export const troubles: ReadonlyArray<Trouble> = [
   {
     name: "answers 400",
@@ -73,7 +73,7 @@ export const troubles: ReadonlyArray<Trouble> = [
   },
   { name: "answers with text that is not JSON", transport: answering(200, (sent) => `<${sent}`, "text/plain") },
   {
-    name: "breaks the connection",
+    name: "drops the connection",
     transport: make((request, url) =>
       Effect.fail(
         new HttpClientError.HttpClientError({
@@ -87,7 +87,7 @@ export const troubles: ReadonlyArray<Trouble> = [
   }
 ]
 
-/** A carrier that never answers, and how many requests have begun and are still open. */
+/** A carrier that never answers, with counts of the requests that have begun and that are still open. */
 export const silence = () => {
   const count = { begun: 0, open: 0 }
   const transport = make(() =>

@@ -21,17 +21,17 @@ import { passing } from "./time.ts"
 import { refusing } from "./transports.ts"
 
 /*
- * Other facts than the given ones, drawn at random from the line's schema: a price that is right for one person can break a rule
- * for the next.
+ * Facts that differ from the given ones, drawn at random from the line's schema: a price that is right for one person
+ * can break a rule for the next.
  */
 
-/** How many applications are drawn. A fault that shows in one application of ten is missed once in 40,000 runs. */
+/** How many applications are drawn. A fault that shows in one application out of ten is missed once in 40,000 runs. */
 const draws = 100
 const atOnce = 50
 const maxShrinks = 200
-/** A fixed seed, so that a case that fails once fails again. */
+/** A fixed seed, so that failures are reproducible. */
 const seed = 1
-/** Days are drawn from this many years, up to the end of the year in which the case begins. */
+/** Dates are drawn from this many years, up to the end of the year in which the case begins. */
 const years = 90
 
 type Path = ReadonlyArray<string>
@@ -42,13 +42,13 @@ interface Place {
   readonly drawn: Arbitrary.Arbitrary<unknown>
 }
 
-/** A fact with another value than the given one. */
+/** A fact with a value other than the given one. */
 interface Change {
   readonly path: Path
   readonly value: unknown
 }
 
-/** A subject with other facts, and how they differ from the given ones. */
+/** A subject with different facts, and how they differ from the given ones. */
 interface Changed {
   readonly subject: Subject.Subject
   readonly changes: ReadonlyArray<Change>
@@ -61,10 +61,10 @@ interface StandIn {
 }
 
 /**
- * Asks with other facts; every answer must keep the rules.
+ * Asks with different facts; every answer must keep the rules.
  *
- * Nothing is sent to the carrier: a cassette answers each request with what it recorded at that place, whatever the body.
- * Without a cassette or a stand-in, requests are refused, so only prices that the adapter computes are checked.
+ * Nothing is sent to the carrier: a cassette answers each request with what it recorded at that position, whatever the
+ * body. Without a cassette or a stand-in, requests are refused, so only prices that the adapter computes are checked.
  */
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
   Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
@@ -88,7 +88,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         concurrency: atOnce,
         maxShrinks,
         seed
-        // A hundred asks that are refused would log a hundred failures.
+        // A hundred refused asks would log a hundred failures.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
@@ -110,7 +110,7 @@ const standInFor =
       ? { transport: transport ?? refusing, missing: [] }
       : Cassette.replay(cassette, adapter, connection, { compares: "places" })
 
-/** Some of the places, each with a drawn value. Shrinks to fewer places. */
+/** A subset of the places, each with a drawn value. Shrinks to fewer places. */
 const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
@@ -121,8 +121,8 @@ const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyAr
 const isChanged = Arbitrary.schema(Schema.Boolean)
 
 /**
- * The subject with as many of these changes as still lead to an ask. The rest contradict another fact, the calendar or the law,
- * or lead to a state that the carrier does not serve.
+ * The subject with as many of these changes as still lead to an ask. The others contradict another fact, the calendar
+ * or the law, or lead to a state that the carrier does not serve.
  */
 const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArray<Change>): Effect.Effect<Changed> => {
   const { adapter, line, options } = subject
@@ -152,7 +152,7 @@ const set = (value: unknown, [name, ...rest]: Path, fact: unknown): unknown => {
 
 const starred = (path: Path): string => path.map((name) => (/^\d+$/.test(name) ? "*" : name)).join(".")
 
-/** The facts that can be varied: those of the items that a list has, and those that were not sent. */
+/** The facts that can be varied: those of existing list items, and those that were not sent. */
 const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []): ReadonlyArray<Place> => {
   if (!Predicate.isObject(schema)) return []
   if (Predicate.isObject(schema.properties)) {

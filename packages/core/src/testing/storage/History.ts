@@ -52,11 +52,11 @@ const Commit = Schema.TaggedStruct("commit", {
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
-  /** The leases of the workspace that the change finishes, counted from its newest. */
+  /** The leases of the workspace that the change finishes, counted back from the newest. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10)),
-  /** The workspace time before which no other ordered job may be due: mostly one before all. */
+  /** The workspace time before which no other ordered job may be due: mostly a time before all jobs. */
   none_due_before: perhaps(Schema.Literals([0, 0, 0, 10, 30]))
 })
 
@@ -71,7 +71,7 @@ const Claim = Schema.TaggedStruct("claim", {
 })
 
 const Release = Schema.TaggedStruct("release", {
-  /** The leases to release, counted from the newest. */
+  /** The leases to release, counted back from the newest. */
   leases: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2))
 })
 
@@ -109,7 +109,7 @@ const Rewrite = Schema.TaggedStruct("rewrite", {
   kind,
   place,
   version: between(1, 4),
-  /** Whether the body is the one that is stored, or another one. */
+  /** Whether the body is the stored one or a different one. */
   is_stored: Schema.Literals([true, true, false])
 })
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })
@@ -127,7 +127,7 @@ const Rare = Schema.Union([
   Rewrite
 ])
 
-/** One step of a history. It refers to things by their place, so that it makes sense anywhere in a history. */
+/** One step of a history. It refers to things by index, so that it makes sense anywhere in a history. */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])
 export type Step = typeof Step.Type
 

@@ -18,16 +18,16 @@ interface Numbered {
   readonly event: NewEvent
 }
 
-/** A job that is not finished. */
+/** An unfinished job. */
 export interface ModelJob {
   readonly workspace_id: WorkspaceId
   readonly job: NewJob
-  /** Its position among all jobs that were ever stored. */
+  /** Its position among all jobs ever stored. */
   readonly serial: number
-  /** The storage's own number; null until a claim has shown it. */
+  /** The storage's own number; null until a claim reveals it. */
   number: number | null
   lease: number
-  /** How many of its claims have ended with their lease. */
+  /** How many of its claims ended because their lease expired. */
   expired_leases: number
   /** Null if it was never claimed, or was released. */
   leased_until: number | null
@@ -43,7 +43,7 @@ const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === othe
 /**
  * A reference model of a storage, as simple as possible: arrays and filters, without regard to performance.
  *
- * It decides what is stored and which jobs can be claimed. Which of those a storage returns first, it is told.
+ * It decides what is stored and which jobs can be claimed. It is told which of those a storage returns first.
  */
 export class Model {
   versions: ReadonlyArray<Version> = []
@@ -88,7 +88,7 @@ export class Model {
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
   }
 
-  /** The job for which this is the newest claim. */
+  /** The job whose newest claim this is. */
   held(lease: Lease): ModelJob | undefined {
     return this.jobs.find(
       (job) =>
@@ -117,7 +117,7 @@ export class Model {
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
-  /** Everything in a list after `after`, without its limit. */
+  /** Everything in a list after `after`, ignoring its limit. */
   list(query: RecordQuery): ReadonlyArray<StoredRecord> {
     const { after, order } = query
     const sign = order === "oldest" ? 1 : -1
@@ -181,7 +181,7 @@ export class Model {
     }
   }
 
-  /** Replaces the body of a version, if it is the one that was read. Returns how many bodies it has replaced. */
+  /** Replaces the body of a version if it is still the one that was read. Returns how many bodies it replaced. */
   rewrite(workspace_id: WorkspaceId, { before, body, ...at }: Rewrite): number {
     const stored = this.get({ workspace_id, ...at })
     if (stored === null || stored.body !== before) return 0
@@ -251,7 +251,7 @@ export class Model {
     return { records: this.drop(workspaceId, records), events: events.length, jobs: jobs.length }
   }
 
-  /** Drops the versions before these newest ones, and returns how many a storage had kept. */
+  /** Drops the versions before these newest ones, and returns how many a storage would have kept. */
   private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
     const isOlder = (version: Version) =>
       version.workspace_id === workspaceId &&

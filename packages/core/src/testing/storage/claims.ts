@@ -58,7 +58,7 @@ const inTheWayOf = (model: Model, job: ModelJob, now: number): ReadonlyArray<Mod
   return roomFor(model, job, now) > 0 ? [] : leased.filter((other) => isOfLane(other, job))
 }
 
-/** When the first job is due that was not taken. */
+/** When the first remaining job is due. */
 const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJob>): number | null => {
   const moments = inScope(model, query)
     .filter((job) => !taken.includes(job))
@@ -66,7 +66,7 @@ const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJo
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
       const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
       if (ends.length === 0) return dueAt(model, job)
-      // An ordered job waits for all earlier ones, a job of a lane for any of the lane.
+      // An ordered job waits for all earlier ones, a job in a lane for any job of the lane.
       return Math.max(dueAt(model, job), job.job.ordered ? Math.max(...ends) : Math.min(...ends))
     })
   return moments.length === 0 ? null : Math.min(...moments)
@@ -78,8 +78,8 @@ const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
 const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
 /**
- * In each workspace urgent jobs come first, then earlier ones: within the claim, and before the jobs that it leaves. Jobs of
- * different workspaces come in any order.
+ * In each workspace, urgent jobs come first, then earlier ones: both within the claim, and before the jobs that it
+ * leaves. Jobs of different workspaces come in any order.
  */
 const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {
@@ -91,7 +91,7 @@ const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: Readonl
   })
 }
 
-/** The jobs that a claim left are waiting for room in their lanes, or come after those that it took. */
+/** The jobs that a claim leaves are waiting for room in their lanes, or come after those that it took. */
 const expectInOrder = (
   model: Model,
   now: number,
@@ -128,7 +128,11 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
     expectSame("a claimed job", claimed, { ...job.job, workspace_id, number, lease: job.lease + 1, expired_leases })
     return job
   })
-  expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, fitting(model, possible, query.now)))
+  expectSame(
+    "how many jobs were claimed",
+    new Set(taken).size,
+    Math.min(query.limit, fitting(model, possible, query.now))
+  )
   for (const workspaceId of new Set(taken.map((job) => job.workspace_id))) {
     const ordered = taken.filter((job) => job.workspace_id === workspaceId && job.job.ordered)
     const expected = nextOrdered(model, workspaceId, query).slice(0, ordered.length)
@@ -155,7 +159,7 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
   const busy = query.workspace_id !== undefined && inScope(model, query).some((job) => isLeased(job, query.now))
   expectSame("whether ordered work is leased", claim.busy, busy)
   expectNumbersInOrder(model)
-  // A time that has passed means "at once", whichever it is.
+  // A time in the past means "at once", whichever time it is.
   const soonest = (moment: number | null) => (moment === null ? null : Math.max(moment, query.now))
   const expected = soonest(nextDueAt(model, query, taken))
   const said = soonest(claim.next_due_at)

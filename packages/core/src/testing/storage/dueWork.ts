@@ -42,13 +42,13 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims a job in the end, however much comes due in other workspaces after it",
+    "eventually claims a job, however much comes due in other workspaces after it",
     Effect.fnUntraced(function* (storage) {
       const others = Sample.range(2, 9).map(Sample.workspace)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
       let isClaimed = false
       for (let now = 20; !isClaimed; now++) {
-        expectTrue("it is not overtaken for ever", now < 100)
+        expectTrue("it is not overtaken forever", now < 100)
         for (const workspace_id of others) {
           yield* storage.commit(Sample.change({ workspace_id, jobs: [Sample.job(now)] }))
         }
@@ -58,7 +58,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds only ordered jobs in a claim for one workspace, and says whether any is leased",
+    "finds only ordered jobs in a claim for one workspace, and says whether any are leased",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.timer(90)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.timer(10)] }))
@@ -86,7 +86,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "says when the next job is due that a claim does not return",
+    "says when the next job that a claim does not return is due",
     Effect.fnUntraced(function* (storage) {
       const next = (now: number, limit: number) =>
         Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)

@@ -111,7 +111,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases records of the same time in the order of their ids",
+    "erases records with the same time in the order of their ids",
     Effect.fnUntraced(function* (storage) {
       for (const place of [3, 1, 2]) {
         yield* storage.commit(Sample.change({ writes: [Sample.request(place, { created_at: 10 })] }))
@@ -180,7 +180,7 @@ export const erasure: ReadonlyArray<Case> = [
       } as const
       expectSame("the counts", (yield* storage.erase(oldQuotes)).records, { quote: 1 })
       expectSame("the request stays", yield* requests(storage), [Sample.requestId(1)])
-      expectSame("what named it stays", (yield* storage.page(Sample.pageOf({ kind: "offer" }))).records.length, 1)
+      expectSame("records that name it stay", (yield* storage.page(Sample.pageOf({ kind: "offer" }))).records.length, 1)
       yield* expectRefusal(
         storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 3 })] })),
         "VersionConflict"
@@ -222,7 +222,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the older versions of a parent's records, and counts later versions on",
+    "erases the older versions of a parent's records, and continues counting with later versions",
     Effect.fnUntraced(function* (storage) {
       const versionsOf = (place: number) =>
         Effect.map(
@@ -251,7 +251,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases events from the oldest, up to the limit and to the first that is too new",
+    "erases events from the oldest on, up to the limit and the first that is too new",
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurredAt, index) => Sample.event(index + 1, occurredAt))
       yield* storage.commit(Sample.change({ events }))
@@ -269,7 +269,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a reader continue after an erasure, and tells it how far was erased",
+    "lets a reader continue after an erasure, and tells it how far events were erased",
     Effect.fnUntraced(function* (storage) {
       const count = 1_000
       yield* storage.commit(

@@ -29,7 +29,7 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patienceRounds = 400
 
-/** Waits at most two seconds of real time until the statement holds, and returns whether it does. */
+/** Waits up to two seconds of real time until the statement holds, and returns whether it does. */
 export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   for (let round = 0; round < patienceRounds; round++) {
     if (holds()) return true
@@ -42,7 +42,7 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
 export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
   Effect.map(soon(holds), (held) => expectTrue(what, held))
 
-// Hints of other hosts come over a network, and promises take their turns: a test clock moves neither.
+// Hints from other hosts come over a network, and promises need turns of the event loop: a test clock moves neither.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const longestText = 2_000

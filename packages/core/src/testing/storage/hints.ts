@@ -30,7 +30,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives hints of added and finished jobs, and of a moved clock",
+    "gives hints of new and finished jobs, and of a moved clock",
     Effect.fnUntraced(function* (storage) {
       const expectHint = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
         const ear = yield* listen(storage)

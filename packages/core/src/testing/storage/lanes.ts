@@ -23,7 +23,7 @@ const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
 /** Lanes: how many of their jobs run at once. */
 export const lanes: ReadonlyArray<Case> = [
   rule(
-    "leases at most as many jobs of a lane as its limit, earliest first",
+    "leases no more jobs of a lane than its limit, earliest first",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
       const first = yield* storage.claim(Sample.claimAt(100))
@@ -127,7 +127,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims the urgent jobs of a workspace before its others that are due, even if they are due later",
+    "claims the urgent jobs of a workspace before its other due jobs, even if they are due later",
     Effect.fnUntraced(function* (storage) {
       const urgentJobs = [50, 40, 200].map((due) => urgent(due, 3))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), ...urgentJobs] }))
@@ -144,7 +144,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims other due jobs past a full lane, which takes none of the claim's limit",
+    "claims other due jobs past a full lane, whose jobs do not count against the claim's limit",
     Effect.fnUntraced(function* (storage) {
       const full = [...Sample.range(1, 20).map((due) => inLane(due)), ...Sample.range(1, 20).map((due) => urgent(due))]
       yield* storage.commit(Sample.change({ jobs: full }))
@@ -188,7 +188,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves nothing of a refused change in its lanes, also if other changes are stored at the same time",
+    "leaves no jobs of a refused change in its lanes, even if other changes are stored at the same time",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
       const commits = Sample.range(1, 3).map((place) =>
@@ -275,7 +275,7 @@ export const lanes: ReadonlyArray<Case> = [
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
-            // Counted before it is finished, because another host may claim the next one at that very moment.
+            // Count it before finishing it, because another host may claim the next one at that very moment.
             leased -= 1
             yield* finish(storage, job)
           }
@@ -284,7 +284,7 @@ export const lanes: ReadonlyArray<Case> = [
       })
       yield* Effect.forEach(Sample.range(1, 8), () => host, { concurrency: "unbounded" })
       expectSame("each was done once", new Set(done).size, count)
-      expectTrue(`no more than ${limit} at once, where ${most} were`, most <= limit)
+      expectTrue(`no more than ${limit} at once, but ${most} were`, most <= limit)
     })
   )
 ]

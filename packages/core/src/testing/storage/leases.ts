@@ -115,7 +115,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a lease that was never given",
+    "refuses a lease that was never granted",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* expectRefusal(finish(storage, { ...job, lease: 0 }), "LeaseLost")
@@ -126,7 +126,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finishes several jobs in one change, also jobs of different changes and lanes",
+    "finishes several jobs in one change, even from different changes and lanes",
     Effect.fnUntraced(function* (storage) {
       const lane = { name: "narrow", limit: 1, urgent: false }
       yield* storage.commit(Sample.change({ jobs: [Sample.job(1), Sample.job(2, { lane }), Sample.job(9, { lane })] }))
@@ -139,7 +139,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a whole change for one lost lease, names it, and keeps the other leases",
+    "refuses a whole change because of one lost lease, names it, and keeps the other leases",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const again = yield* claimAgain(storage, 1_010)

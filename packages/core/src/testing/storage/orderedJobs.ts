@@ -6,7 +6,7 @@ import { type Case, rule, type StorageService } from "./storageRule.ts"
 const payloads = (storage: StorageService, now: number, limit = 100) =>
   Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs.map(({ payload }) => payload))
 
-/** Ordered jobs: a workspace runs those of one due time before those of the next. */
+/** Ordered jobs: a workspace runs those with one due time before those with the next. */
 export const orderedJobs: ReadonlyArray<Case> = [
   rule(
     "claims ordered jobs of the next due time only when all earlier ones are done",
@@ -123,7 +123,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims the ordered jobs of a workspace ahead of its clock, in order, and the next ones when these are done",
+    "claims the ordered jobs of a workspace ahead of its clock, in order, and the next ones once these are done",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((due, place) => Sample.timer(due, `${due} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))

@@ -51,7 +51,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "continues a list after a record that was written or erased meanwhile",
+    "continues a list after a record that was written or erased in the meantime",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [1, 2, 4, 5].map((place) => Sample.request(place)) }))
       expectSame("after a missing record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
@@ -89,7 +89,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ writes }))
       expectSame("one", yield* ids(storage, { labels: ["status:404"] }), requests(2, 3))
       expectSame("two", yield* ids(storage, { labels: ["operation:a", "status:404"] }), requests(2))
-      expectSame("none asked for", yield* ids(storage, { labels: [] }), requests(1, 2, 3, 4))
+      expectSame("no filter", yield* ids(storage, { labels: [] }), requests(1, 2, 3, 4))
       expectSame("a part of one", yield* ids(storage, { labels: ["status:4"] }), [])
       yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2, labels: ["status:500"] })] }))
       expectSame("of the newest version", yield* ids(storage, { labels: ["status:404"] }), requests(3))
@@ -98,7 +98,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by time from a start, included, to an end, excluded",
+    "filters by time from an inclusive start to an exclusive end",
     Effect.fnUntraced(function* (storage) {
       const writes = [10, 20, 30, 40].map((moment, index) =>
         Sample.request(index + 1, { created_at: moment, updated_at: 100 - moment })
@@ -114,7 +114,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lists the records of one parent only",
+    "lists only the records of one parent",
     Effect.fnUntraced(function* (storage) {
       const quotes = (...places: ReadonlyArray<number>) => places.map(Sample.quoteId)
       const writes = [1, 2, 3, 4, 5, 6].map((place) => Sample.quote(place, (place % 2) + 1))

@@ -21,10 +21,10 @@ const bodyOf = (storage: StorageService, place: number, version: number) =>
     Option.getOrNull(Option.map(found, ({ body }) => body))
   )
 
-/** Bodies that are replaced where they are. */
+/** Bodies that are replaced in place. */
 export const rewrites: ReadonlyArray<Case> = [
   rule(
-    "replaces the bodies of the newest and of older versions, and nothing else of them",
+    "replaces the bodies of the newest and of older versions, and nothing else",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) yield* write(storage, 1, version)
       yield* write(storage, 2, 1)
@@ -51,7 +51,7 @@ export const rewrites: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves a body alone that is no longer the one that was read, and makes no version, event or workspace",
+    "leaves a body alone if it is no longer the one that was read, and creates no version, event or workspace",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2]) yield* write(storage, 1, version)
       const sent = [
@@ -76,7 +76,7 @@ export const rewrites: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "replaces bodies beside changes of the same records, and brings back nothing that was erased",
+    "replaces bodies concurrently with changes of the same records, and brings back nothing that was erased",
     Effect.fnUntraced(function* (storage) {
       const places = Sample.range(1, 20)
       for (const place of places) yield* write(storage, place, 1)
@@ -89,7 +89,7 @@ export const rewrites: ReadonlyArray<Case> = [
         ],
         { concurrency: "unbounded", discard: true }
       )
-      // What became an older version meanwhile may have been missed. The next attempt finds it there.
+      // A version that became an older one in the meantime may have been missed. The next attempt finds it.
       yield* storage.rewrite(Sample.home, sent)
       for (const place of places) {
         expectSame(`version 1 of ${place}`, yield* bodyOf(storage, place, 1), `"again ${place}.1"`)

@@ -6,7 +6,7 @@ import { WorkspaceId } from "../../wire/Ids.ts"
 
 const digits = 26
 
-/** The body of an identifier. Bodies sort by place. */
+/** The body of an identifier. Bodies sort by index. */
 export const idBody = (place: number): string => place.toString().padStart(digits, "0")
 
 /** A workspace. Number 0 would be the directory. */
@@ -51,7 +51,7 @@ export const event = (place: number, occurred_at = 1_000 + place): Change.NewEve
   body: `{"event":${place}}`
 })
 
-/** A job with its due time in workspace time. */
+/** A job, given its due time in workspace time. */
 export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
   kind: "collect",
   due_at,
@@ -93,13 +93,13 @@ export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   ...parts
 })
 
-/** The lease of a claimed job, without the rest. */
+/** The lease of a claimed job, and nothing else. */
 export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => ({ workspace_id, number, lease })
 
-/** The due times of jobs, in the order in which they were claimed. */
+/** The due times of jobs, in claim order. */
 export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
 
-/** The due times of jobs, smallest first: for jobs of several workspaces, which are claimed in any order. */
+/** The due times of jobs, smallest first: for jobs of several workspaces, which can be claimed in any order. */
 export const inOrder = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> =>
   [...dueTimes(jobs)].sort((one, other) => one - other)
 

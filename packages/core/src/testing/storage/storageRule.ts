@@ -10,7 +10,7 @@ export interface Case {
 /** A storage. */
 export type StorageService = Storage["Service"]
 
-/** Makes a case. What it acquires is released when it ends. */
+/** Makes a case. Whatever it acquires is released when it ends. */
 export const rule = (
   name: string,
   body: (storage: StorageService) => Effect.Effect<void, unknown, Scope.Scope>

@@ -15,7 +15,7 @@ const tally = (parts: Partial<Tally>): Tally => ({
   ...parts
 })
 
-/** Counts that hosts share. */
+/** Counts shared by all hosts. */
 export const tallies: ReadonlyArray<Case> = [
   rule(
     "adds up a count from all hosts",
@@ -44,7 +44,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "forgets a count when its window is over, and keeps it in a reset",
+    "forgets a count when its window is over, and keeps it through a reset",
     Effect.fnUntraced(function* (storage) {
       yield* storage.addCounts(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })

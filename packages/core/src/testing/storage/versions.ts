@@ -79,7 +79,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "writes nothing of a refused change",
+    "writes no part of a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -113,7 +113,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change if an expected record has another version",
+    "refuses a change if an expected record has a different version",
     Effect.fnUntraced(function* (storage) {
       const resting = (version: number, event: number) =>
         storage.commit(
@@ -162,7 +162,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports a lost lease before an expected record, and that before a write, each in order",
+    "reports a lost lease before an expected record, and an expected record before a write, each in order",
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
@@ -207,7 +207,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores only one of two concurrent changes that expect what the other writes",
+    "stores only one of two concurrent changes that each expect what the other writes",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
         storage.commit(Sample.change({ expects: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
@@ -238,7 +238,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change after a write of what it expects, however close",
+    "refuses a change after a write of what it expects, however close in time",
     Effect.fnUntraced(function* (storage) {
       // A change that expects a version and commits after the write of the next one must be refused.
       for (const version of Sample.range(0, 9)) {
