@@ -17,13 +17,13 @@ type At<What extends string, Details> = { readonly at: Timestamp; readonly what:
 export type Entry =
   /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
   | At<"call", RequestLogEntry>
-  /** The person agreed, by the service's own record: to which text, and how the person was asked. */
+  /** The person's agreement, from the service's own record: to which text, and how the person was asked. */
   | At<"consent", QuoteConsent>
-  /** A carrier was not asked, and why. */
+  /** A carrier that was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
   /**
-   * The request was kept out by the open circuit of a carrier (`kept_out`), or one of its asks has opened the circuit,
-   * kept it open, or closed it. `since` and `until` are real time.
+   * The open circuit of a carrier kept the request out (`kept_out`), or one of its asks opened the circuit, kept it
+   * open, or closed it. `since` and `until` are real time.
    */
   | At<"circuit", Pick<CircuitNote, "carrier_id" | "circuit" | "since" | "until" | "why">>
   /** A carrier was selected to be asked. Its exchanges and its outcome show whether it was. */
@@ -32,8 +32,8 @@ export type Entry =
    * A recorded exchange with a carrier's adapter. Without `bodies`, all bodies are null.
    *
    * As in every entry, `at` is workspace time: when the work that the exchange belongs to began. `started_at` is real
-   * time: when the adapter was called. So the two differ by some milliseconds, and in a sandbox by as much as its clock
-   * was moved.
+   * time: when the adapter was called. So the two differ by a few milliseconds, and in a sandbox by as much as its
+   * clock was moved.
    */
   | At<"exchange", Exchange>
   /**
@@ -41,7 +41,7 @@ export type Entry =
    * `begun`: the erasure was stopped, and some data may still be there.
    */
   | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
-  /** How a carrier's part of the request ended. */
+  /** The outcome of a carrier's part in the request. */
   | At<"outcome", Pick<CarrierResult, "outcome" | "reason" | "message" | "missing_facts" | "quote_ids"> & OfCarrier>
   /** A version of a quote. */
   | At<"quote", OfQuote>
@@ -66,7 +66,7 @@ interface OfDelivery extends Pick<KeptDelivery, "event_id" | "event_type" | "sta
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** A page of what happened to a quote request, oldest first. */
+/** A page of a quote request's history, oldest first. */
 export interface Timeline {
   readonly quote_request_id: QuoteRequestId
   readonly workspace_id: WorkspaceId
@@ -75,7 +75,7 @@ export interface Timeline {
   readonly status: QuoteRequest["status"]
   readonly reason: string
   readonly entries: ReadonlyArray<Entry>
-  /** How many entries to skip for the next page; null at the end. */
+  /** How many entries to skip to get the next page; null at the end. */
   readonly next: number | null
   /** The kinds of entry that may be incomplete, because the feed had too many events to search. */
   readonly incomplete: ReadonlyArray<Entry["what"]>
@@ -101,13 +101,13 @@ export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 
 /**
- * The event of an accepted request comes before everything that follows from it. Other events come after what they
+ * An accepted request's event comes before everything that follows from it. All other events come after what they
  * report.
  */
 const rankOf = (entry: Entry): number =>
   order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
 
-/** The entries that follow from the carrier results of the request itself. */
+/** The entries that follow from the request's own carrier results. */
 export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
   const collectedAt = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
   const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
@@ -124,24 +124,24 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
   })
 }
 
-/** The consent that the service has recorded for a start. */
+/** The consent that the service recorded for a start. */
 export const ofConsent = (details: QuoteConsent): Entry => ({ at: details.accepted_at, what: "consent", details })
 
-/** The erasure of the person's data. What follows from it has the same moment. */
+/** The erasure of the person's data. The changes that follow from it have the same moment. */
 export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord): Entry => ({
   at: erased_at,
   what: "erased",
   details: { by, state, ended, quotes }
 })
 
-/** How the request met a circuit. */
+/** How a circuit affected the request, or was affected by it. */
 export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote): Entry => ({
   at,
   what: "circuit",
   details
 })
 
-/** An exchange, with its bodies only if they were asked for. */
+/** An exchange, with its bodies only if requested. */
 export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",

@@ -5,16 +5,16 @@ import type { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
-/** The events that were found, and whether the search looked at all of them. */
+/** The events found, and whether the search covered all of them. */
 export interface Found {
   readonly found: ReadonlyArray<Event>
   readonly isComplete: boolean
 }
 
-/** At most this many events are looked at. */
+/** The maximum number of events searched. */
 const maxScanned = 5_000
 const pageSize = 500
-/** How much numbers and times can disagree about the order of events, if several hosts commit at once. */
+/** How much numbers and times can disagree about the order of events when several hosts commit at once. */
 const disorderMs = 2 * secondMs
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
@@ -22,8 +22,8 @@ const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
 /**
  * Finds the events of some resources in the feed of a workspace, which has no index by resource.
  *
- * `times` are the moments at which something happened to them, in milliseconds of workspace time. The feed is sorted by
- * time, so each moment is found by bisection, and only the events around it are looked at.
+ * `times` are the moments when something happened to them, in milliseconds of workspace time. The feed is sorted by
+ * time, so bisection finds each moment, and only the events around it are read.
  */
 export const find = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "feed">,
@@ -71,7 +71,7 @@ export const find = Effect.fnUntraced(function* (
   return result
 })
 
-/** The time ranges around these moments. Moments within a minute share one. */
+/** The time ranges around these moments. Moments less than a minute apart share one. */
 const windows = (times: ReadonlyArray<number>) => {
   const merged: Array<{ from: number; until: number }> = []
   for (const time of times.toSorted((a, b) => a - b)) {

@@ -15,13 +15,13 @@ import { fromMillis, toMillis } from "../wire/Timestamp.ts"
 import * as Entry from "./Entry.ts"
 import * as FeedSearch from "./FeedSearch.ts"
 
-/** What to read of a timeline. */
+/** Which part of a timeline to read. */
 export interface TimelineOptions {
-  /** Whether exchanges come with their bodies, which can hold facts about a person; false by default. */
+  /** Whether exchanges include their bodies, which can hold facts about a person; false by default. */
   readonly bodies?: boolean
-  /** How many entries to skip: `next` of the page before; none by default. */
+  /** How many entries to skip: `next` of the previous page; none by default. */
   readonly after?: number
-  /** At most this many entries; 200 by default, 1,000 at most. */
+  /** The maximum number of entries; 200 by default, at most 1,000. */
   readonly limit?: number
 }
 
@@ -30,8 +30,8 @@ export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * The timeline of a request. Looks for it in every workspace, since an id does not name its workspace; `not_found`
-     * if no workspace has it.
+     * The timeline of a request. Searches every workspace, because an id does not name its workspace; `not_found` if no
+     * workspace has it.
      */
     readonly read: (
       quote_request_id: string,
@@ -47,11 +47,11 @@ export class Timelines extends Context.Service<
 
 const defaultLimit = 200
 const maxLimit = 1_000
-/** How many workspaces one page of the search has. */
+/** How many workspaces a page of the search covers. */
 const maxWorkspaces = 100
-/** How many calls before the start of a request to look at: those that were in progress at the same time. */
+/** How many calls before the start of a request to consider: those in progress at the same time. */
 const maxCalls = 500
-/** At most this many quotes of a request, versions of a quote, and deliveries of an event. */
+/** The maximum number of quotes of a request, versions of a quote, and deliveries of an event. */
 const maxQuotes = 200
 const maxVersions = 20
 const maxDeliveries = 20
@@ -158,7 +158,7 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
   }
 })
 
-/** The consent that the service recorded; none for callers with a key, whose own systems record it. */
+/** The consent that the service recorded; none for callers with a key, because their own systems record it. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
   Effect.map(storage.get({ workspace_id, kind: Start.consentKind.name, id }), (record) => {
     const consent = Option.isNone(record) ? null : Start.consentKind.value(record.value).quote_consent
@@ -202,7 +202,7 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
     Option.toArray(record).map((erased) => Entry.ofErasure(Erasure.kind.value(erased)))
   )
 
-/** The events of the request and its quotes, found by the moments at which their versions were stored. */
+/** The events of the request and its quotes, found by the times when their versions were stored. */
 const eventsOf = (
   storage: Port,
   workspaceId: WorkspaceId,
@@ -244,7 +244,7 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
 })
 
 /**
- * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's:
+ * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's, so
  * the call is one of those right before the request.
  */
 const startOf = Effect.fnUntraced(function* (
