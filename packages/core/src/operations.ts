@@ -67,7 +67,7 @@ export const startQuoteRequest = Operation.make({
   name: "start_quote_request",
   summary: "Start a quote request",
   description:
-    "Accepts the facts about one person for one line and asks carriers in the background. Missing facts are refused with needs_information before any carrier is asked. The same request_key and input give the same request as it is now.",
+    "Accepts the facts about one person for one line and asks carriers in the background. Missing facts are refused with needs_information before any carrier is asked. Repeating a request_key with the same input returns the existing request as it is now.",
   tag: "Quoting",
   route: {
     method: "POST",
@@ -146,7 +146,7 @@ export const listQuoteRequests = Operation.make({
 export const cancelQuoteRequest = Operation.make({
   name: "cancel_quote_request",
   summary: "Cancel a quote request",
-  description: "Cancels a request whose work has not begun; later it answers cannot_stop and changes nothing.",
+  description: "Cancels a request whose work has not begun. After that, it answers cannot_stop and changes nothing.",
   tag: "Quoting",
   route: { method: "POST", path: "/v1/quote-requests/{id}/cancel", query: {}, status: 200 },
   authority: { callers: withKey, by_handle: true },
@@ -164,7 +164,7 @@ export const getQuote = Operation.make({
   name: "get_quote",
   summary: "Read a quote",
   description:
-    "A price offer of one carrier: not coverage, and not a market comparison. Without a version the newest; older versions never change.",
+    "One carrier's price offer: not coverage, and not a market comparison. The newest version by default; older versions never change.",
   tag: "Quoting",
   route: { method: "GET", path: "/v1/quotes/{id}", query: { version: "integer" }, status: 200 },
   authority: { callers: everyone, by_handle: true },
@@ -187,7 +187,7 @@ export const listEvents = Operation.make({
   name: "list_events",
   summary: "Read the event feed",
   description:
-    "Every event of the last 30 days in one stable order. Start without a cursor at the oldest event, store next_cursor once a page's work is saved. An empty page means that you have caught up.",
+    "Every event of the last 30 days in one stable order. Without a cursor, it starts at the oldest event. Store next_cursor once a page's work is saved. An empty page means that you have caught up.",
   tag: "Events",
   route: { method: "GET", path: "/v1/events", query: page, status: 200 },
   authority: { callers: server },
@@ -235,7 +235,7 @@ export const listSandboxScenarios = Operation.make({
 export const selectScenario = Operation.make({
   name: "select_scenario",
   summary: "Select a scenario",
-  description: "Sets the outcome of every start to come that names no scenario itself.",
+  description: "Sets the scenario of all later starts that name none.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/scenarios", query: {}, status: 200 },
   authority: sandboxServer,
@@ -254,7 +254,7 @@ export const advanceTime = Operation.make({
   name: "advance_time",
   summary: "Advance the sandbox's time",
   description:
-    "Returns when everything that fell due has happened, in due order, each at its own time: one long advance leaves the same feed as many short ones.",
+    "Returns once everything that fell due has happened, in due order, each at its own time: one long advance leaves the same feed as many short ones.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/time", query: {}, status: 200 },
   authority: sandboxServer,
@@ -272,7 +272,7 @@ export const advanceTime = Operation.make({
 export const forceExpiry = Operation.make({
   name: "force_expiry",
   summary: "Force quotes to expire",
-  description: "Every active quote becomes inactive now, those without an expiry time too.",
+  description: "Every active quote becomes inactive now, even those without an expiry time.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/expiry", query: {}, status: 200 },
   authority: sandboxServer,
@@ -310,7 +310,8 @@ export const replayEvents = Operation.make({
 export const resetSandbox = Operation.make({
   name: "reset_sandbox",
   summary: "Reset the sandbox",
-  description: "Removes all its data, turns its clock back to real time and voids the cursors of its feed. Keys stay.",
+  description:
+    "Removes all its data, turns its clock back to real time and voids the cursors of its feed. Keys are kept.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/reset", query: {}, status: 200 },
   authority: sandboxServer,

@@ -77,7 +77,7 @@ export class Access extends Context.Service<
      * key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
-    /** Whether the key may be a guess: this host has not recently seen it to be valid, so it must be looked up. */
+    /** Whether the key may be a guess: this host has not seen it valid recently, so it must look it up. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (

@@ -118,7 +118,7 @@ interface LimitCounter {
   readonly refusals: Metric.Counter<number>
 }
 
-/** The units that a call needs of one limit. */
+/** How many units of one limit a call needs. */
 interface Charge {
   readonly limitCounter: LimitCounter
   readonly count: SharedCounts.Count

@@ -21,7 +21,7 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
   override readonly message =
     this.reason === "guessable"
       ? guessable
-      : `The seal keys must include ${missingText(this)}: put it back after the newest one, and remove a key only after its rows were sealed again.`
+      : `The seal keys must include ${missingText(this)}: put it back after the newest one, and remove a key only once its rows have been resealed.`
 }
 
 const guessable =

@@ -116,7 +116,7 @@ const fields = {
   }),
   status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
   error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({
-    description: "The error code of the answer; null if it was none"
+    description: "The error code of the answer; null on success"
   }),
   duration_ms: Schema.Int.annotateKey({ description: "How long it took, in milliseconds" }),
   quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({

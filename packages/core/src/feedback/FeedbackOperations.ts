@@ -12,7 +12,7 @@ export const sendFeedback = Operation.make({
   name: "send_feedback",
   summary: "Report something about the API",
   description:
-    "A bug, a missing feature, an error or a text that is unclear. Write nothing about a person: a report that looks as if it held a national ID, a driver's license or a card number is refused, and nothing of it is kept. A report changes no quote; a repeat is a second report.",
+    "A bug, a missing feature, an error or an unclear text. Write nothing about a person: a report that seems to hold a national ID, a driver's license or a card number is refused, and nothing of it is kept. A report changes no quote, and a repeated call files a second report.",
   tag: "Feedback",
   route: { method: "POST", path: "/v1/feedback", query: {}, status: 201 },
   authority,
@@ -32,8 +32,8 @@ export const sendFeedback = Operation.make({
 /** Reads the status of a report (api.md, Feedback reports). */
 export const getFeedback = Operation.make({
   name: "get_feedback",
-  summary: "Read what has become of a report",
-  description: "Its status, and the note of those who run the service. The text of a report is not read back.",
+  summary: "Read the status of a report",
+  description: "Its status, and the operators' note. The text of a report cannot be read back.",
   tag: "Feedback",
   route: { method: "GET", path: "/v1/feedback/{id}", query: {}, status: 200 },
   authority,

@@ -52,7 +52,7 @@ export type SendInput = typeof SendInput.Type
 export const FeedbackReport = Schema.Struct({
   feedback_id: FeedbackId.annotateKey({ description: "The identifier of the report" }),
   kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
-  status: Schema.Literals(statuses).annotateKey({ description: "What became of it" }),
+  status: Schema.Literals(statuses).annotateKey({ description: "Its status" }),
   public_note: Schema.NullOr(Schema.String).annotate({ description: "A note from the service" }),
   created_at: Timestamp.annotateKey({ description: "When it was sent" })
 }).annotate({ identifier: "FeedbackReport" })

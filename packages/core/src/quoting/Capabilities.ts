@@ -15,7 +15,7 @@ import { collectMs } from "./QuoteRequest.ts"
 export const CapabilitiesInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
-    description: "A USPS code, such as TX: `states` then has this state only"
+    description: "A USPS code, such as TX: then `states` has only this state"
   })
 })
 export type CapabilitiesInput = typeof CapabilitiesInput.Type
@@ -32,9 +32,9 @@ export const Capabilities = Schema.Struct({
       carriers: Schema.Int.annotate({ description: "How many carriers serve the state" }),
       liability_minimum: Schema.optionalKey(
         Schema.Struct({
-          bodily_injury_per_person: Money.annotateKey({ description: "For injuries of one person" }),
-          bodily_injury_per_accident: Money.annotateKey({ description: "For injuries of all people in an accident" }),
-          property_damage: Money.annotateKey({ description: "For damaged property" })
+          bodily_injury_per_person: Money.annotateKey({ description: "For injuries to one person" }),
+          bodily_injury_per_accident: Money.annotateKey({ description: "For injuries to all people in one accident" }),
+          property_damage: Money.annotateKey({ description: "For property damage" })
         })
       ).annotateKey({ description: "The state's minimum limits of car liability insurance" }),
       credit_use: Schema.optionalKey(Schema.Literals(["prohibited", "restricted", "allowed"])).annotateKey({

@@ -39,13 +39,13 @@ export const Price = Schema.Struct({
   fees: Schema.Array(
     Schema.Struct({
       code: Schema.String.annotateKey({ description: "The fee: one of the line's `fee_codes`" }),
-      amount: Money.annotateKey({ description: "How much it is" })
+      amount: Money.annotateKey({ description: "The amount" })
     })
   ).annotateKey({ description: "The fees of the carrier" }),
   comparison: Schema.NullOr(
     Schema.Struct({
       amount: Money.annotateKey({ description: "The price to compare with" }),
-      label: Schema.String.annotateKey({ description: "What it is the price of" })
+      label: Schema.String.annotateKey({ description: "What the price is for" })
     })
   ).annotateKey({ description: "A price to compare with; null if there is none" })
 }).annotate({ identifier: "Price" })
@@ -54,12 +54,12 @@ export type Price = typeof Price.Type
 /** One version of a quote: a carrier's price offer, not coverage (api.md, Quote record). Versions never change. */
 export const Quote = Schema.Struct({
   id: QuoteId.annotateKey({ description: "The identifier of the quote" }),
-  version: Schema.Int.annotateKey({ description: "Grows by one with each change; versions never change" }),
+  version: Schema.Int.annotateKey({ description: "Increases by one with each change; versions never change" }),
   environment: Environment.annotateKey({ description: "The environment of the request" }),
   quote_request_id: QuoteRequestId.annotateKey({ description: "The request that it belongs to" }),
   application_id: ApplicationId.annotateKey({ description: "The facts that it is priced for" }),
   application_version: Schema.Int.annotateKey({ description: "The version of these facts" }),
-  status: Schema.Literals(["active", "inactive"]).annotateKey({ description: "Whether the offer can still be taken" }),
+  status: Schema.Literals(["active", "inactive"]).annotateKey({ description: "Whether the offer is still available" }),
   status_details: Schema.Struct({
     reason: Schema.String.annotateKey({ description: "The reason, for a program. New ones can be added" }),
     message: Schema.String.annotateKey({ description: "The reason, as a sentence for a person" })
@@ -80,9 +80,9 @@ export const Quote = Schema.Struct({
   }).annotateKey({ description: "What it covers" }),
   availability: Schema.Struct({
     expires_at: Schema.NullOr(Timestamp).annotateKey({
-      description: "When the offer ends; null if the carrier has not said"
+      description: "When the offer expires; null if the carrier did not say"
     })
-  }).annotateKey({ description: "How long it holds" }),
+  }).annotateKey({ description: "How long the offer is valid" }),
   next_actions: Schema.Array(NextAction).annotateKey({ description: "What the person can do next" }),
   evidence: Schema.Struct({
     source_time: Schema.NullOr(Timestamp).annotateKey({ description: "When the carrier made it; null if unknown" }),

@@ -59,9 +59,9 @@ export const CarrierResult = Schema.Struct({
     "needs_information",
     "no_answer",
     "not_asked"
-  ]).annotateKey({ description: "What the carrier did with the ask" }),
+  ]).annotateKey({ description: "The outcome of the ask" }),
   reason: Schema.NullOr(Schema.String).annotate({
-    description: `Grows. Declined: ${declineReasons.join(", ")}. No answer: ${noAnswerReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
+    description: `New reasons can be added. Declined: ${declineReasons.join(", ")}. No answer: ${noAnswerReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
   }),
   message: Schema.NullOr(Schema.String).annotateKey({
     description: "What the carrier says about the outcome, as text for a person; null if nothing"
@@ -75,13 +75,13 @@ export const CarrierResult = Schema.Struct({
 }).annotate({ identifier: "CarrierResult" })
 export type CarrierResult = typeof CarrierResult.Type
 
-/** A quote request as callers read it. It never holds the applicant's facts. */
+/** "Increases by one with each change" */
 export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Grows by one with each change" }),
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
   line: LineName.annotateKey({ description: "The line of insurance" }),
-  status: Schema.Literals(statuses).annotateKey({ description: "How far it is: it ends with `completed` or `failed`" }),
+  status: Schema.Literals(statuses).annotateKey({ description: "The status; `completed` and `failed` are final" }),
   status_details: Schema.Struct({
     reason: Schema.String.annotateKey({ description: "The reason, for a program. New ones can be added" }),
     message: Schema.String.annotateKey({ description: "The reason, as a sentence for a person" })
@@ -94,7 +94,7 @@ export const QuoteRequest = Schema.Struct({
   created_at: Timestamp.annotateKey({ description: "When it was started" }),
   updated_at: Timestamp.annotateKey({ description: "When this version was made" }),
   deadline_at: Schema.NullOr(Timestamp).annotateKey({
-    description: "When it ends at the latest; null until carriers are asked"
+    description: "The deadline for carriers; null until carriers are asked"
   }),
   carriers: Schema.Array(CarrierResult).annotateKey({ description: "The result of each carrier" }),
   quote_ids: Schema.Array(QuoteId).annotateKey({ description: "All quotes of the request" }),

@@ -124,8 +124,8 @@ const Conditions = Fact.listOf(Condition, { min: 1, max: 20 })
 const Rule = Schema.Struct({
   reason: Schema.Literals(declineReasons),
   message: Schema.optionalKey(Sentence.annotate({ description: "For the person; must not repeat a fact" })),
-  from: Schema.optionalKey(Fact.day({ description: "The first day on which the rule applies" })),
-  until: Schema.optionalKey(Fact.day({ description: "The last day on which the rule applies" })),
+  from: Schema.optionalKey(Fact.day({ description: "The first day that the rule applies" })),
+  until: Schema.optionalKey(Fact.day({ description: "The last day that the rule applies" })),
   when: Schema.optionalKey(
     Conditions.annotate({ description: "All conditions must be true, for one subject and one driver" })
   ),
@@ -161,7 +161,7 @@ const Coverage = Schema.Struct({
   accident_waiting_days: Schema.optionalKey(wholeNumber(0, 365)),
   illness_waiting_days: Schema.optionalKey(wholeNumber(0, 365))
 })
-/** The rules of a plan about covers. */
+/** A plan's rules for covers. */
 export type Coverage = typeof Coverage.Type
 
 const Example = Schema.Struct({
@@ -194,7 +194,7 @@ export const RatePlan = Schema.Struct({
   }),
   line: LineName,
   product: textUpTo(100, 1),
-  reviewed_on: Fact.day({ description: "The day on which a person last compared the plan with the filed rates" }),
+  reviewed_on: Fact.day({ description: "The day that a person last compared the plan with the filed rates" }),
   states: StateList,
   rounding: Schema.Literals(roundings).annotate({
     description: "The unit to which the amount is rounded after each factor"

@@ -11,10 +11,12 @@ export const SandboxWorkspace = Schema.Struct({
   active_scenario: Schema.NullOr(Schema.String).annotateKey({
     description: "The scenario that starts play; null for none"
   }),
-  clock_offset_seconds: Schema.Int.annotateKey({ description: "How far the sandbox's clock is ahead, in seconds" }),
+  clock_offset_seconds: Schema.Int.annotateKey({
+    description: "How far the sandbox's clock is ahead of real time, in seconds"
+  }),
   workspace_time: Timestamp.annotateKey({ description: "The time on the sandbox's clock" }),
   quotes_expired_at: Schema.NullOr(Timestamp).annotateKey({
-    description: "When all quotes were last made to expire; null if never"
+    description: "When all quotes were last forced to expire; null if never"
   }),
   reset_count: Schema.Int.annotateKey({ description: "How often it was reset" }),
   scenario_catalog_version: Schema.String.annotateKey({ description: "The version of the list of scenarios" })
@@ -25,10 +27,10 @@ export type SandboxWorkspace = typeof SandboxWorkspace.Type
 export const controls = ["select_scenario", "advance_time", "force_expiry", "replay_events", "reset"] as const
 export type Control = (typeof controls)[number]
 
-/** What a control did (api.md, Control results). */
+/** The effect of a control (api.md, Control results). */
 export const ControlResult = Schema.Struct({
   control: Schema.Literals(controls).annotateKey({ description: "The control that was used" }),
-  workspace: SandboxWorkspace.annotateKey({ description: "The sandbox after it" }),
+  workspace: SandboxWorkspace.annotateKey({ description: "The sandbox afterwards" }),
   replay: Schema.NullOr(
     Schema.Struct({
       id: ReplayId.annotateKey({ description: "The identifier of the replay" }),

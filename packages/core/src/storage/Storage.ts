@@ -231,8 +231,8 @@ export const commit = (
   Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
 
 /**
- * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than any
- * contention needs. A decision that still conflicts would conflict forever, which is a defect.
+ * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than
+ * contention ever needs. A decision that still conflicts would conflict forever, which is a defect.
  */
 const maxTries = 100
 

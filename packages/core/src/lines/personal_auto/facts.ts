@@ -40,7 +40,7 @@ export const otherRelationships = relationships.filter((relationship) => relatio
 
 const Driver = Schema.Struct({
   relationship: Fact.choice(relationships, {
-    title: "Who the driver is to the applicant; the first driver is the applicant",
+    title: "The driver's relationship to the applicant; the first driver is the applicant",
     label: "Who the driver is to the applicant, the first one being the applicant"
   }),
   first_name: Schema.optionalKey(Fact.personName({ title: "The driver's first name", examples: ["Ana"], ...person })),
@@ -65,7 +65,7 @@ const Driver = Schema.Struct({
   ),
   years_licensed: Schema.optionalKey(
     Fact.wholeNumber(0, 84, {
-      title: "For how many years the driver has had a license",
+      title: "How many years the driver has been licensed",
       "x-assume": { formula: "max(0, age - 16)" }
     })
   ),
@@ -148,7 +148,7 @@ const Vehicle = Schema.Struct({
   ),
   collision_deductible_usd: Schema.optionalKey(
     Fact.choiceOrNull(values.deductibles_usd, {
-      title: "What the person pays first of damage from a collision, in US dollars; null means not wanted",
+      title: "The deductible for collision damage, in US dollars; null means not wanted",
       "x-assume": { value: 500 }
     })
   )
@@ -174,19 +174,19 @@ const Coverage = Schema.Struct({
   ),
   bodily_injury_per_person_usd: Schema.optionalKey(
     Fact.choice(limits.bodily_injury_per_person_usd, {
-      title: "The most that is paid for injuries of one person, in US dollars",
+      title: "The limit for injuries to one person, in US dollars",
       label: "Bodily injury limit for each person"
     })
   ),
   bodily_injury_per_accident_usd: Schema.optionalKey(
     Fact.choice(limits.bodily_injury_per_accident_usd, {
-      title: "The most that is paid for injuries of all people in an accident, in US dollars",
+      title: "The limit for injuries to all people in one accident, in US dollars",
       label: "Bodily injury limit for each accident"
     })
   ),
   property_damage_usd: Schema.optionalKey(
     Fact.choice(limits.property_damage_usd, {
-      title: "The most that is paid for damaged property in an accident, in US dollars",
+      title: "The limit for property damage in one accident, in US dollars",
       label: "Property damage limit"
     })
   ),
@@ -198,7 +198,7 @@ const Coverage = Schema.Struct({
   ),
   medical_payments_usd: Schema.optionalKey(
     Fact.choice([0, 1_000, 2_000, 5_000, 10_000], {
-      title: "The most that is paid for the treatment of each occupant, in US dollars; 0 means not wanted"
+      title: "The limit for medical treatment of each occupant, in US dollars; 0 means not wanted"
     })
   )
 })
@@ -210,11 +210,11 @@ const Coverage = Schema.Struct({
 
 const PriorInsurance = Schema.Struct({
   status: Fact.choice(["insured", "lapsed_under_30_days", "lapsed_over_30_days", "never_insured"], {
-    title: "Whether there is car insurance now",
+    title: "Whether the person has car insurance now",
     label: "Whether there is car insurance now"
   }),
   months_continuous: Schema.optionalKey(
-    Fact.wholeNumber(0, 600, { title: "For how many months there has been insurance without a gap" })
+    Fact.wholeNumber(0, 600, { title: "How many months of insurance without a gap" })
   ),
   current_carrier: Schema.optionalKey(
     Fact.text({ max: 60 }, { title: "The name of the current carrier", examples: ["Example Mutual"] })

@@ -89,19 +89,19 @@ const Coverage = Schema.Struct({
   ),
   deductible_usd: Schema.optionalKey(
     Fact.choice(values.deductibles_usd, {
-      title: "What the person pays of claims first in a year, in US dollars",
+      title: "The yearly deductible, in US dollars",
       "x-assume": { value: 500 }
     })
   ),
   reimbursement_percent: Schema.optionalKey(
     Fact.choice(values.reimbursement_percents, {
-      title: "The part of a bill that is paid back after the deductible, in percent",
+      title: "The share of a bill that is reimbursed after the deductible, in percent",
       "x-assume": { value: 80 }
     })
   ),
   annual_limit_usd: Schema.optionalKey(
     Fact.choice(values.annual_limits_usd, {
-      title: "The most that is paid in a year, in US dollars, or `unlimited`",
+      title: "The yearly limit, in US dollars, or `unlimited`",
       "x-assume": { value: 10_000 }
     })
   )

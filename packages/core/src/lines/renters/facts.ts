@@ -21,9 +21,7 @@ const Dwelling = Schema.Struct({
     label: "Kind of home",
     "x-tier": "price"
   }),
-  year_built: Schema.optionalKey(
-    Fact.wholeNumber(1700, 2028, { title: "The year in which the building was finished" })
-  ),
+  year_built: Schema.optionalKey(Fact.wholeNumber(1700, 2028, { title: "The year the building was finished" })),
   units_in_building: Schema.optionalKey(Fact.wholeNumber(1, 2000, { title: "How many homes the building has" })),
   automatic_sprinkler: Schema.optionalKey(Fact.yesNo({ title: "Whether the building has automatic fire sprinklers" })),
   monitored_burglar_alarm: Schema.optionalKey(
@@ -40,32 +38,32 @@ const Dwelling = Schema.Struct({
 const Coverage = Schema.Struct({
   personal_property_usd: Schema.optionalKey(
     Fact.wholeNumber(5_000, 150_000, {
-      title: "What the person's belongings are insured for, in US dollars",
+      title: "The limit for the person's belongings, in US dollars",
       step: 1_000,
       "x-assume": { value: 30_000 }
     })
   ),
   liability_usd: Schema.optionalKey(
     Fact.choice(values.liability_limits_usd, {
-      title: "The most that is paid for damage that the person causes, in US dollars",
+      title: "The limit for damage that the person causes, in US dollars",
       "x-assume": { value: 100_000 }
     })
   ),
   medical_payments_usd: Schema.optionalKey(
     Fact.choice(values.medical_payments_usd, {
-      title: "The most that is paid for the treatment of an injured guest, in US dollars",
+      title: "The limit for medical treatment of an injured guest, in US dollars",
       "x-assume": { value: 1_000 }
     })
   ),
   deductible_usd: Schema.optionalKey(
     Fact.choice(values.deductibles_usd, {
-      title: "What the person pays of each claim first, in US dollars",
+      title: "The deductible for each claim, in US dollars",
       "x-assume": { value: 500 }
     })
   ),
   replacement_cost: Schema.optionalKey(
     Fact.yesNo({
-      title: "Whether belongings are replaced with new ones, and not paid at their current value",
+      title: "Whether belongings are replaced with new ones, instead of paid at their current value",
       "x-assume": { value: true }
     })
   )
@@ -92,7 +90,7 @@ export const Renters = Schema.Struct({
   household: Schema.optionalKey(Household),
   landlord_minimum_liability_usd: Schema.optionalKey(
     Fact.choice(values.liability_limits_usd, {
-      title: "The least liability limit that the lease requires, in US dollars"
+      title: "The minimum liability limit that the lease requires, in US dollars"
     })
   ),
   ...policyFacts
