@@ -15,7 +15,7 @@ export const CarrierName = Schema.Struct({
 }).annotate({ identifier: "Carrier" })
 export type CarrierName = typeof CarrierName.Type
 
-/** The reasons for which a carrier declines, and what they mean. */
+/** The reasons why a carrier declines, and what they mean. */
 export const declineMeanings = {
   state_not_served: "The carrier does not offer the line in the state",
   risk_outside_guidelines: "The risk does not fit the carrier's guidelines",
@@ -36,7 +36,7 @@ export const declineMeanings = {
 export const declineReasons = Struct.keys(declineMeanings)
 export type DeclineReason = keyof typeof declineMeanings
 
-/** The reasons for which a carrier gives no answer, and what they mean. */
+/** The reasons why a carrier gives no answer, and what they mean. */
 export const noAnswerMeanings = {
   timeout: "The carrier did not answer in time",
   carrier_error: "The carrier's system failed",
@@ -47,7 +47,7 @@ export const noAnswerMeanings = {
 export const noAnswerReasons = Struct.keys(noAnswerMeanings)
 export type NoAnswerReason = keyof typeof noAnswerMeanings
 
-/** The reasons for which a carrier is not asked, and what they mean. */
+/** The reasons why a carrier is not asked, and what they mean. */
 export const notAskedMeanings = {
   facts_missing: "The carrier needs facts that were not sent",
   credit_disclosure_missing: "The carrier uses credit information, and the person has not read the disclosure",

@@ -80,7 +80,7 @@ export const Capabilities = Schema.Struct({
   code_meanings: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)).annotateKey({
     description: "What the codes of covers, subjects, billing cycles and fees mean, by code"
   }),
-  deadline_seconds: Schema.Int.annotateKey({ description: "The longest that a request stays in progress, in seconds" }),
+  deadline_seconds: Schema.Int.annotateKey({ description: "How long a request stays in progress at most, in seconds" }),
   scenarios: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({ description: "With sandbox keys only" })
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type

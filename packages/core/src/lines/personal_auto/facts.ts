@@ -219,7 +219,7 @@ const PriorInsurance = Schema.Struct({
   current_carrier: Schema.optionalKey(
     Fact.text({ max: 60 }, { title: "The name of the current carrier", examples: ["Example Mutual"] })
   )
-}).annotate({ title: "The car insurance that there is now, or was" })
+}).annotate({ title: "The current or previous car insurance" })
 
 /** The facts of car insurance, as a caller sends them. */
 export const PersonalAuto = Schema.Struct({

@@ -46,7 +46,7 @@ const Animal = Schema.Struct({
   ),
   birth_month: Schema.optionalKey(
     Fact.month({
-      title: "The month in which the pet was born; an estimate will do",
+      title: "The month the pet was born; an estimate will do",
       examples: ["2021-04"],
       label: "Month of birth of the pet",
       "x-tier": "price"
