@@ -64,11 +64,12 @@ const build = (): void => {
     }
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
-  for (const script of ["effectModules.ts", "inlineSql.ts", "vendor.ts"])
+  for (const script of ["effectModules.ts", "fieldComments.ts", "inlineSql.ts", "vendor.ts"])
     cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
   compiled = builtFiles()
   run(tree, process.execPath, "scripts/effectModules.ts")
+  run(tree, process.execPath, "scripts/fieldComments.ts")
   run(tree, process.execPath, "scripts/inlineSql.ts")
   run(tree, process.execPath, "scripts/vendor.ts")
 }

@@ -238,4 +238,4 @@ export const PersonalAuto = Schema.Struct({
   prior_insurance: Schema.optionalKey(PriorInsurance),
   ...policyFacts
 })
-export type PersonalAuto = typeof PersonalAuto.Type
+export interface PersonalAuto extends Schema.Schema.Type<typeof PersonalAuto> {}

@@ -2,7 +2,7 @@ import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
 import * as State from "../State.ts"
-import { assume } from "./assume.ts"
+import { assume, type PersonalAutoFacts } from "./assume.ts"
 import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
 import { rules } from "./rules.ts"
@@ -17,7 +17,7 @@ export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
   facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))
 
 /** Car insurance. */
-export const personalAuto = defineLine({
+export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAutoFacts, true>({
   name: "personal_auto",
   insures: "cars",
   facts_version: "2026-09-26",

@@ -119,4 +119,4 @@ export const Pet = Schema.Struct({
   coverage: Schema.optionalKey(Coverage),
   ...policyFacts
 })
-export type Pet = typeof Pet.Type
+export interface Pet extends Schema.Schema.Type<typeof Pet> {}

@@ -1,7 +1,7 @@
 import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { assume } from "./assume.ts"
+import { assume, type PetFacts } from "./assume.ts"
 import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"
@@ -19,7 +19,7 @@ export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
   facts.pets.map((animal, i) => subject("pet", i, petLabel(animal)))
 
 /** Pet insurance. */
-export const pet = defineLine({
+export const pet = defineLine<"pet", Pet, PetFacts>({
   name: "pet",
   insures: "dogs and cats",
   facts_version: "2026-09-26",

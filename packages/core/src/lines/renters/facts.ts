@@ -95,4 +95,4 @@ export const Renters = Schema.Struct({
   ),
   ...policyFacts
 })
-export type Renters = typeof Renters.Type
+export interface Renters extends Schema.Schema.Type<typeof Renters> {}

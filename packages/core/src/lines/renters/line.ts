@@ -1,7 +1,7 @@
 import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { assume } from "./assume.ts"
+import { assume, type RentersFacts } from "./assume.ts"
 import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
 import { rules } from "./rules.ts"
@@ -25,7 +25,7 @@ export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
 ]
 
 /** Renters insurance. */
-export const renters = defineLine({
+export const renters = defineLine<"renters", Renters, RentersFacts>({
   name: "renters",
   insures: "rented homes",
   facts_version: "2026-09-26",

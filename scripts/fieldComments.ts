@@ -1,0 +1,87 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { Predicate, Schema, SchemaAST } from "effect"
+
+/*
+ * Makes editors show what a field means: it writes the descriptions of schemas as comments into the built types, above
+ * the fields. So a description stands in one place, the schema, and documents and types both have it.
+ *
+ * The build runs this after the compiler, which writes each field of a `Schema.Struct` on a line of its own. Files that
+ * were done before stay as they are.
+ */
+
+const packages = fileURLToPath(new URL("../packages/", import.meta.url))
+
+const field = /^( +)(?:readonly )?(\w+)\??: /
+
+/** The schemas that a line of types begins with: that of a constant, or those of an operation's input and answer. */
+const beginning = (line: string, module: Module): ReadonlyArray<SchemaAST.AST> => {
+  const [, constant] = /^export declare const (\w+): Schema\./.exec(line) ?? []
+  if (constant !== undefined) return [module[constant]].filter(Schema.isSchema).map(({ ast }) => ast)
+  const [, name, hasNoInput] = /Operation<"(\w+)", (\{\}, )?\{$/.exec(line) ?? []
+  const operation = Object.values(module)
+    .flat()
+    .find((value) => Predicate.hasProperty(value, "name") && value.name === name)
+  if (!Predicate.hasProperty(operation, "input") || !Predicate.hasProperty(operation, "output")) return []
+  const schemas = [operation.input, operation.output].filter(Schema.isSchema).map(({ ast }) => ast)
+  return hasNoInput === undefined ? schemas : schemas.slice(1)
+}
+
+type Module = Readonly<Record<string, unknown>>
+
+/** The text that a schema has for a field. */
+const textOf = (ast: SchemaAST.AST): string | undefined => {
+  const { description, title } = { ...SchemaAST.resolve(ast), ...ast.context?.annotations }
+  const texts = [title, description].filter(Predicate.isString)
+  return texts.length === 0 ? undefined : texts.join(". ")
+}
+
+/** The schema of a field, in an object, in the items of a list, or in one of several alternatives. */
+const fieldIn = (ast: SchemaAST.AST, name: string): SchemaAST.AST | undefined => {
+  if (SchemaAST.isObjects(ast)) return ast.propertySignatures.find((signature) => signature.name === name)?.type
+  const parts = SchemaAST.isArrays(ast) ? ast.rest : SchemaAST.isUnion(ast) ? ast.types : []
+  for (const part of parts) {
+    const found = fieldIn(part, name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Adds comments to the types of a module. Comments that are there already stay. */
+const commented = (types: string, module: Module): string => {
+  let [outermost, ...next]: ReadonlyArray<SchemaAST.AST> = []
+  const above: Array<{ readonly indent: number; readonly ast: SchemaAST.AST | undefined }> = []
+  return types
+    .split("\n")
+    .flatMap((line, index, lines) => {
+      if (/^[^ ]/.test(line)) {
+        const begun = beginning(line, module)
+        ;[outermost, ...next] = begun.length > 0 ? begun : line === "}, {" ? next : []
+        above.length = 0
+      }
+      const [, indent, name] = field.exec(line) ?? []
+      if (indent === undefined || name === undefined) return [line]
+      above.splice(above.findLastIndex((outer) => outer.indent < indent.length) + 1)
+      const outer = above.length === 0 ? outermost : above.at(-1)?.ast
+      const ast = outer && fieldIn(outer, name)
+      above.push({ indent: indent.length, ast })
+      const text = ast && textOf(ast)
+      const isDone = lines[index - 1]?.trimStart().startsWith("/**") === true
+      return text === undefined || isDone ? [line] : [`${indent}/** ${text.replaceAll("*/", "* /")} */`, line]
+    })
+    .join("\n")
+}
+
+for (const name of readdirSync(packages)) {
+  const dist = join(packages, name, "dist")
+  if (!existsSync(dist)) continue
+  for (const path of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+    if (!path.endsWith(".d.ts")) continue
+    const file = join(dist, path)
+    const types = readFileSync(file, "utf8")
+    if (!/Struct<\{|Operation<"/.test(types)) continue
+    const text = commented(types, await import(pathToFileURL(file.replace(/\.d\.ts$/, ".js")).href))
+    if (text !== types) writeFileSync(file, text)
+  }
+}
