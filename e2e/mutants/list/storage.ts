@@ -50,9 +50,7 @@ const ofMemory = inPackage("storage-memory")({
       from: ".slice(start, start + limit)",
       to: ".slice(start, start + limit - 1)",
       found_by: stories
-    }
-  ],
-  "Table.ts": [
+    },
     {
       name: "erased records stay readable by an older version",
       from: "      erased += entry.older.length\n      entry.older = none",

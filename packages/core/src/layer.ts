@@ -185,13 +185,21 @@ export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.Sec
 export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
 
 // Every change passes through here, so events always get their deliveries, and bodies that can hold facts are always
-// sealed. Changes of jobs that run in a batch are staged first.
+// sealed.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
     const delivering = withDeliveries(yield* Storage, yield* Revisions, yield* Workspaces)
-    return withStaging(withSealing(delivering, yield* Seal, kinds))
+    return withSealing(delivering, yield* Seal, kinds)
   })
+)
+
+// The services whose jobs may run ahead of a sandbox's clock: their changes can be staged.
+const quoting = Layer.mergeAll(Carriers.layer, QuoteRequests.layer, Quotes.layer).pipe(
+  Layer.provide(AskLoading.layer),
+  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
+  Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
+  Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging)))
 )
 
 /**
@@ -245,10 +253,8 @@ export const layer: Layer.Layer<
   Layer.provide(handlers),
   Layer.provideMerge(
     Layer.mergeAll(
-      Carriers.layer,
-      QuoteRequests.layer,
+      quoting,
       QuoteStarts.layer,
-      Quotes.layer,
       Erasures.layer(kinds),
       Consumers.layer,
       Events.layer,
@@ -268,9 +274,6 @@ export const layer: Layer.Layer<
       LongPolls.layer
     )
   ),
-  Layer.provide(AskLoading.layer),
-  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
-  Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
   Layer.provideMerge(Layer.mergeAll(Connections.layer, Circuits.layer, SealedRows.layer(kinds))),

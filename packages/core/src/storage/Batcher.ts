@@ -1,5 +1,4 @@
 import { Cause, Clock, Effect, Exit, FiberSet, type Scope } from "effect"
-import * as Monotonic from "../concurrency/Monotonic.ts"
 
 /** The names that an item locks among the items of a batch. */
 export interface Locks {
@@ -35,7 +34,8 @@ export type Batcher<A, B, E> = (item: A) => Effect.Effect<B, E>
 interface Waiting<A, B, E> extends Locks {
   readonly item: A
   readonly size: number
-  readonly since_ms: number
+  /** When it joined its queue, in nanoseconds of monotonic time. */
+  readonly since: bigint
   readonly resume: (answer: Exit.Exit<B, E>) => void
 }
 
@@ -52,11 +52,11 @@ const noLocks: Locks = { exclusive: [], shared: [] }
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
 ): Effect.fn.Return<Batcher<A, B, E>, never, Scope.Scope> {
-  const { locksOf, max_wait_ms, max_waiting, queueOf, send, size } = options
+  const { locksOf, max_waiting, queueOf, send, size } = options
+  const maxWait = BigInt(Math.round(options.max_wait_ms * 1e6))
   // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
-  const nowMs = () => Monotonic.millisOf(clock)
   const unavailable = Exit.fail(options.unavailable)
   const queues = new Map<string, Array<Waiting<A, B, E>>>()
   let closed = false
@@ -86,7 +86,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
       // Yields once, so that items of the same turn of the event loop share the batch.
       yield* Effect.yieldNow
       while (queue.length > 0) {
-        giveUp(takeLate(queue, nowMs() - max_wait_ms))
+        giveUp(takeLate(queue, clock.monotonicTimeNanosUnsafe() - maxWait))
         const batch = takeBatch(queue, options)
         if (batch.length > 0) yield* sendBatch(batch)
       }
@@ -109,7 +109,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
         item,
         ...(locksOf?.(item) ?? noLocks),
         size: size?.of(item) ?? 0,
-        since_ms: nowMs(),
+        since: clock.monotonicTimeNanosUnsafe(),
         resume
       }
       queue.push(waiting)
@@ -134,9 +134,9 @@ const answerOf = <B, E>(
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
-/** Removes the items of a queue that have waited since `since_ms` or longer. A queue is ordered by waiting time. */
-const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, sinceMs: number): ReadonlyArray<Waiting<A, B, E>> => {
-  const first = queue.findIndex((waiting) => waiting.since_ms > sinceMs)
+/** Removes the items of a queue that have waited since a moment or longer. A queue is ordered by waiting time. */
+const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
+  const first = queue.findIndex((waiting) => waiting.since > since)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
 

@@ -4,8 +4,8 @@ import { Argument, CarrierConnections, CarrierTransport, WebhookAddress } from "
 import { type Context, Effect, Layer, RcMap, type Scope, Semaphore, Stream } from "effect"
 import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { Agent, type buildConnector } from "undici"
+import type * as Destinations from "../webhooks/Destinations.ts"
 import * as Dial from "../webhooks/Dial.ts"
-import type * as HostLookUp from "../webhooks/HostLookUp.ts"
 import { machineResolver, ownAddresses } from "../webhooks/NodeWebhookSender.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
@@ -23,7 +23,7 @@ export interface Settings {
    */
   readonly policy?: WebhookAddress.Policy
   /** Resolves names for `public_addresses_only`; by default with the machine's settings. */
-  readonly resolver?: HostLookUp.Resolver
+  readonly resolver?: Destinations.Resolver
   /**
    * The most connections to one origin; 32 by default. Further requests wait up to ten seconds. That time does not
    * count toward timeouts, because the carrier did not cause it.

@@ -3,13 +3,12 @@ import { WebhookAddress } from "@quotewire/core"
 import type { buildConnector } from "undici"
 import * as Destinations from "../webhooks/Destinations.ts"
 import * as Dial from "../webhooks/Dial.ts"
-import type * as HostLookUp from "../webhooks/HostLookUp.ts"
 
 /** Settings of a guarded connector. */
 export interface Settings extends Dial.TlsSettings {
   /** Where connections may lead. */
   readonly policy: WebhookAddress.Policy
-  readonly resolver: HostLookUp.Resolver
+  readonly resolver: Destinations.Resolver
   /** How long connecting to one address may take, including TLS, in milliseconds. */
   readonly connect_limit_ms: number
 }
@@ -53,7 +52,7 @@ export const make = (settings: Settings): buildConnector.connector => {
   }
 
   return (options, callback) => {
-    const go = (found: HostLookUp.Found): void => {
+    const go = (found: Destinations.Found): void => {
       if (found === "refused") callback(new Dial.DialError("refused_address"), null)
       else dialFirst(typeof found === "string" ? [] : found.slice(0, maxAddresses), options, callback)
     }

@@ -1,5 +1,20 @@
 import { WebhookAddress } from "@quotewire/core"
-import * as HostLookUp from "./HostLookUp.ts"
+
+/*
+ * Where a POST goes: the URL is judged, its host is looked up, and every address of it is judged.
+ */
+
+/** Resolves full names to addresses: a `Resolver` of `node:dns/promises`, or a replacement. */
+export interface Resolver {
+  readonly resolve4: (name: string) => Promise<ReadonlyArray<string>>
+  readonly resolve6: (name: string) => Promise<ReadonlyArray<string>>
+}
+
+/**
+ * The result of a lookup: the addresses to dial, all of them public, or the reason why there are none. `none`: the name
+ * has no addresses. `unavailable`: try again later.
+ */
+export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
 /** Where a POST goes. */
 export interface Destination {
@@ -7,7 +22,7 @@ export interface Destination {
   /** Path and query. */
   readonly path: string
   /** The addresses to dial: immediately if the URL contains one, otherwise once the host is resolved. */
-  readonly addresses: ReadonlyArray<string> | Promise<HostLookUp.Found>
+  readonly addresses: ReadonlyArray<string> | Promise<Found>
 }
 
 /** Finds the destination of a URL and starts to resolve its host; null if the URL is refused. */
@@ -17,8 +32,8 @@ export type Find = (url: string) => Destination | null
 const maxJudged = 1_000
 
 /** Makes a finder that allows the destinations of a policy. */
-export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver, lookUpLimitMs?: number): Find => {
-  const lookUp = HostLookUp.make(resolver, policy, lookUpLimitMs)
+export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLimitMs?: number): Find => {
+  const lookUp = lookingUp(resolver, policy, lookUpLimitMs)
   const judged = new Map<string, WebhookAddress.Verdict>()
 
   const judge = (url: string): WebhookAddress.Verdict => {
@@ -37,4 +52,72 @@ export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolve
     const { origin, path, hostname, addresses } = judgement.url
     return { origin, path, addresses: addresses ?? lookUp(hostname) }
   }
+}
+
+/** The most addresses that a name may have. */
+const maxAnswers = 32
+/** How long name servers may take, in milliseconds. */
+const defaultLimitMs = 5_000
+
+/**
+ * Makes a function that resolves names without a cache. Concurrent lookups of the same name share one query.
+ *
+ * If one address is refused, the name is refused. If the query for one address family times out, the other family's
+ * answer is used: only checked addresses are dialed.
+ */
+const lookingUp = (
+  resolver: Resolver,
+  policy: WebhookAddress.Policy,
+  limitMs: number = defaultLimitMs
+): ((name: string) => Promise<Found>) => {
+  const pending = new Map<string, Promise<Found>>()
+  return (name) => {
+    const shared = pending.get(name)
+    if (shared !== undefined) return shared
+    const asked = ask(resolver, name, limitMs).then((answers) => {
+      pending.delete(name)
+      return foundIn(answers, policy)
+    })
+    pending.set(name, asked)
+    return asked
+  }
+}
+
+/** The addresses of one family; null if it did not answer. */
+type Answer = ReadonlyArray<string> | null
+
+const ask = (resolver: Resolver, name: string, limitMs: number): Promise<ReadonlyArray<Answer>> =>
+  new Promise((resolve) => {
+    const answers: [Answer, Answer] = [null, null]
+    let missing = answers.length
+    const timer = setTimeout(() => resolve(answers), limitMs).unref()
+    const settle = (family: 0 | 1) => (answer: Answer) => {
+      answers[family] = answer
+      if (--missing > 0) return
+      clearTimeout(timer)
+      resolve(answers)
+    }
+    // IPv4 first, because most hosts are reachable over it.
+    answerOf(() => resolver.resolve4(name)).then(settle(0))
+    answerOf(() => resolver.resolve6(name)).then(settle(1))
+  })
+
+const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<Answer> => {
+  try {
+    return await query()
+  } catch (error) {
+    return isWithout(error) ? [] : null
+  }
+}
+
+/** Whether the name servers report that no record exists. That is an answer too. */
+const isWithout = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
+
+const foundIn = (answers: ReadonlyArray<Answer>, policy: WebhookAddress.Policy): Found => {
+  const addresses = answers.flatMap((answer) => answer ?? [])
+  if (addresses.length === 0) return answers.includes(null) ? "unavailable" : "none"
+  if (addresses.length > maxAnswers) return "refused"
+  const isPublic = (address: string) => WebhookAddress.judgeAddress(address, policy) === "public"
+  return addresses.every(isPublic) ? addresses : "refused"
 }

@@ -6,7 +6,6 @@ import { NetAddress } from "effect/net"
 import { Connections } from "./Connections.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Dial from "./Dial.ts"
-import type * as HostLookUp from "./HostLookUp.ts"
 import { type Message, Post } from "./Post.ts"
 
 /** Settings of the sender. */
@@ -14,7 +13,7 @@ export interface Settings {
   /** Where webhooks may go; by default to public addresses other than this machine's own. */
   readonly policy?: WebhookAddress.Policy
   /** Resolves names; by default with the machine's settings. Search domains are never used. */
-  readonly resolver?: HostLookUp.Resolver
+  readonly resolver?: Destinations.Resolver
   /** How long a lookup may take, in milliseconds; 5,000 by default. */
   readonly look_up_limit_ms?: number
   /** The most connections to one origin, which many subscriptions can share; 256 by default. */
@@ -92,11 +91,11 @@ const refused = Effect.succeed<WebhookSender.SendOutcome>({
   failure: "refused_address"
 })
 
-const lookUpOf = (found: HostLookUp.Found): WebhookSender.LookUp =>
+const lookUpOf = (found: Destinations.Found): WebhookSender.LookUp =>
   found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
 
 /** Resolves names with the machine's settings. Asks twice within the limit, and never uses a search domain. */
-export const machineResolver: Effect.Effect<HostLookUp.Resolver, never, Scope.Scope> = Effect.acquireRelease(
+export const machineResolver: Effect.Effect<Destinations.Resolver, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => new DnsResolver({ timeout: 1_500, tries: 2 })),
   (resolver) => Effect.sync(() => resolver.cancel())
 )

@@ -1,9 +1,8 @@
 import type { WebhookSender } from "@quotewire/core"
 import { type Dispatcher, errors } from "undici"
 import type { Connection, ConnectionState, Connections } from "./Connections.ts"
-import type { Destination } from "./Destinations.ts"
+import type { Destination, Found } from "./Destinations.ts"
 import { DialError } from "./Dial.ts"
-import type { Found } from "./HostLookUp.ts"
 
 /** The most bytes of a body that are read. After that the connection is closed. */
 const maxBodyBytes = 16 * 1_024
