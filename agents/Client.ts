@@ -1,15 +1,15 @@
-/** A real MCP client, in one version: its packages, and the program that plays the journey with it. */
+/** A real MCP client in one version: its packages, and the program that plays the journey with it. */
 export interface Client {
   /** A short name, for `--only`, paths and files. */
   readonly id: string
   /** The packages and their versions, as the table shows them. */
   readonly title: string
-  /** The folder in `agents/` that has its packages and its program. */
+  /** The folder in `agents/` with its packages and its program. */
   readonly folder: string
   /** The file of the program in that folder. */
   readonly program: string
-  /** Further environment variables of the program, besides the addresses. */
+  /** Additional environment variables for the program, besides the addresses. */
   readonly env?: Readonly<Record<string, string>>
-  /** Whether it shows the person forms. Then the host lists no arguments for the consent. */
+  /** Whether it can show the person forms. If so, the host lists no consent arguments. */
   readonly shows_forms?: boolean
 }

@@ -7,7 +7,7 @@ export interface Host {
   readonly base_url: string
   /** Moves the sandbox's clock. */
   readonly advance: (seconds: number) => Promise<void>
-  /** The tools that are listed for callers without a key, by name. */
+  /** The tools listed for callers without a key, by name. */
   readonly tools: ReadonlyMap<string, { readonly inputSchema: unknown }>
   /** The same list, as programs that show forms get it. */
   readonly tools_with_forms: ReadonlyMap<string, { readonly inputSchema: unknown }>

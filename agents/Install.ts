@@ -2,7 +2,10 @@ import { spawnSync } from "node:child_process"
 import { existsSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
-/** Installs the packages of a folder, in the versions of its lock file, unless they are installed. Runs no install scripts. */
+/**
+ * Installs the packages of a folder in the versions of its lock file, unless they are already installed. Runs no
+ * install scripts.
+ */
 export const folder = (name: string): void => {
   const cwd = fileURLToPath(new URL(name, import.meta.url))
   const installed = `${cwd}/node_modules/.package-lock.json`

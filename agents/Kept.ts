@@ -1,14 +1,14 @@
 import { Predicate } from "effect"
 
-/** What is left of a tool's declaration after a client has converted it. */
+/** What remains of a tool's declaration after a client has converted it. */
 export interface Kept {
   /** How many of the facts are still declared, and how many there are. */
   readonly facts: readonly [kept: number, all: number]
-  /** Whether the same facts are still required. `all required`: those, and others that the host does not require. */
+  /** Whether the same facts are still required. `all required`: those, plus others that the host does not require. */
   readonly required: "kept" | "lost" | "all required"
-  /** How many lists of allowed values are still there. */
+  /** How many lists of allowed values remain. */
   readonly values: readonly [kept: number, all: number]
-  /** How many alternatives of types are still there. */
+  /** How many type alternatives remain. */
   readonly unions: readonly [kept: number, all: number]
 }
 
@@ -42,7 +42,7 @@ const shapeOf = (root: unknown): Shape => {
   return shape
 }
 
-/** Deeper than any declaration. It ends the walk through schemas that refer to themselves. */
+/** Deeper than any declaration. Stops the walk through recursive schemas. */
 const mostLevels = 24
 
 const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: number): void => {
@@ -70,7 +70,7 @@ const walk = (root: unknown, node: unknown, path: string, shape: Shape, level: n
 const isNull = (schema: unknown): boolean =>
   Predicate.isObject(schema) && "type" in schema && (schema.type === "null" || schema.type === "NULL")
 
-/** The schema that a reference within the same document names. */
+/** The schema that a reference within the same document points to. */
 const at = (root: unknown, reference: string): unknown => {
   let node = root
   for (const name of reference.split("/").slice(1)) node = Predicate.isObject(node) ? node[name] : undefined

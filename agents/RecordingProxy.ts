@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Schema } from "effect"
 import { close, listen, textOf } from "./loopback.ts"
 
-/** What a client has sent to the host. */
+/** What a client sent to the host. */
 export interface Recorded {
-  /** The methods of its messages, in the order in which they came first. */
+  /** The methods of its messages, in order of first appearance. */
   readonly methods: Set<string>
   /** The protocol versions in its headers. */
   readonly versions: Set<string>
   /** The client's own name and version. */
   readonly names: Set<string>
-  /** Requests that were refused: method, path and status. */
+  /** Refused requests: method, path and status. */
   readonly refused: Set<string>
 }
 
-/** A reverse proxy in front of the host, which records what passes through it. */
+/** A reverse proxy in front of the host that records the traffic. */
 export interface RecordingProxy {
   readonly url: string
   readonly recorded: Recorded
@@ -61,7 +61,7 @@ export const open = async (baseUrl: string): Promise<RecordingProxy> => {
     if (answer.status >= 400) recorded.refused.add(`${method} ${request.url} ${answer.status}`)
     const kept = [...answer.headers].filter(([name]) => !hopByHop.has(name))
     response.writeHead(answer.status, Object.fromEntries(kept)).flushHeaders()
-    // Passed on as it comes: a client may have to answer a form in a stream before the stream goes on.
+    // Streamed: a client may have to answer a form in a stream before the stream continues.
     const decoder = new TextDecoder()
     let text = ""
     for await (const bytes of answer.body ?? []) {
@@ -78,7 +78,7 @@ export const open = async (baseUrl: string): Promise<RecordingProxy> => {
   return { url: await listen(server), recorded, close: () => close(server) }
 }
 
-/** The headers that belong to one connection, which are not passed on. */
+/** The headers that belong to one connection and are not forwarded. */
 const hopByHop = new Set([
   "host",
   "connection",

@@ -8,21 +8,21 @@ export interface Row {
   readonly client: string
   /** The protocol version that the client and the host agreed on. */
   readonly version: string
-  /** How many tools the model was told of. */
+  /** How many tools the model was offered. */
   readonly tools: number
   readonly facts: string
   readonly required: Kept.Kept["required"]
   readonly values: string
   readonly unions: string
-  /** Whether the model got to one quote. */
+  /** Whether the model reached a single quote. */
   readonly journey: "yes" | "no"
   /** The parts of a result that reach the model. */
   readonly reads: string
-  /** What the model reads, in tokens of four characters. */
+  /** How much the model reads, in tokens of four characters. */
   readonly tokens: { readonly tools: number; readonly capabilities: number; readonly quote: number }
 }
 
-/** Makes the row of a run. `declared` is the input schema of `start_quote_request` as the host lists it. */
+/** Makes the table row of a run. `declared` is the input schema of `start_quote_request` as the host lists it. */
 export const rowOf = ({ client, finished, heard, recorded }: Run, declared: unknown): Row => {
   const { conversation } = heard
   const tools = conversation === null ? new Map<string, Tool>() : Script.toolsOf(conversation)
@@ -51,7 +51,7 @@ const tokensOf = (text: string): number => Math.ceil(text.length / 4)
 const declaration = ({ description, name, parameters }: Tool): string =>
   JSON.stringify({ name, description, parameters })
 
-/** Which parts of a result reached the model. The first text is also in `structuredContent`, as its field `summary`. */
+/** Which parts of a result reached the model. The first text is also in `structuredContent`, in its field `summary`. */
 const readsOf = (result: string): string => {
   const first = result.search(/[A-Z][\w ]+ \(sandbox\): \$/)
   if (first < 0) return "nothing"
@@ -62,7 +62,7 @@ const readsOf = (result: string): string => {
 const columns = ["client", "MCP version", "tools", "facts", "required", "values", "unions", "journey", "reads"]
 const numbers = ["tokens: tools", "capabilities", "a quote"]
 
-/** The table as Markdown, with columns of one width. */
+/** The table as Markdown, with aligned columns. */
 export const table = (rows: ReadonlyArray<Row>): string => {
   const cells = [
     [...columns, ...numbers],
@@ -79,7 +79,7 @@ export const table = (rows: ReadonlyArray<Row>): string => {
   return [head, rule, ...others].join("\n")
 }
 
-/** Replaces ids and dates in a result by fixed ones, so that two runs give the same text. */
+/** Replaces the ids and dates in a result with fixed ones, so that two runs give the same text. */
 export const normalized = (text: string): string =>
   text
     .replaceAll(/\b(qreq|qt|app|crc|req)_\w+/g, "$1_…")

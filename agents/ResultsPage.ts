@@ -1,10 +1,10 @@
 import * as Report from "./Report.ts"
 import type { Run } from "./Run.ts"
 
-/** A result that the page shows: of which client, and which result of the journey. */
+/** A result on the page: its client, and its index in the journey. */
 interface Shown {
   readonly client: string
-  /** The index of the result in the journey; negative from the end. */
+  /** The index of the result in the journey; negative counts from the end. */
   readonly at: number
   readonly title: string
 }

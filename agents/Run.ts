@@ -7,7 +7,7 @@ import type { Client } from "./Client.ts"
 import type { Heard, Model } from "./model/Server.ts"
 import * as RecordingProxy from "./RecordingProxy.ts"
 
-/** The run of one client: what reached the model and the host, and how it ended. */
+/** The run of one client: what reached the model and the host, and the outcome. */
 export interface Run {
   readonly client: Client
   readonly heard: Heard
@@ -19,10 +19,10 @@ export interface Run {
   readonly printed: string
 }
 
-/** How long a client may take until it is stopped. */
+/** How long a client may run before it is stopped. */
 const limitMs = 120_000
 
-/** Runs the journey with one client, in a process with an empty home folder and without anybody's keys. */
+/** Runs the journey with one client, in a process with an empty home folder and no API keys. */
 export const run = async (client: Client, model: Model, baseUrl: string): Promise<Run> => {
   const proxy = await RecordingProxy.open(baseUrl)
   const home = mkdtempSync(join(tmpdir(), "agents-"))
@@ -53,7 +53,10 @@ export const run = async (client: Client, model: Model, baseUrl: string): Promis
   }
 }
 
-/** Waits for a program and returns what it printed. After the limit it is killed, with all processes that it has started. */
+/**
+ * Waits for a program and returns what it printed. After the time limit, kills it together with all processes that it
+ * started.
+ */
 const ended = (child: ReturnType<typeof spawn>): Promise<string> =>
   new Promise((resolve) => {
     let printed = ""
@@ -66,7 +69,7 @@ const ended = (child: ReturnType<typeof spawn>): Promise<string> =>
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
       } catch {
-        // It has ended by itself.
+        // It has exited on its own.
       }
     }
     const timer = setTimeout(() => {

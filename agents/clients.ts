@@ -4,10 +4,11 @@ import type { Client } from "./Client.ts"
 const quotewire = fileURLToPath(new URL("../packages/cli/bin/quotewire.js", import.meta.url))
 
 /**
- * The clients, in the order of the table: of each family the newest and the oldest release.
+ * The clients in table order: the newest and the oldest release of each family.
  *
- * Every version has a program of its own, even where two are alike today. Its imports must resolve in the folder of that
- * version. A function for several versions would need types for most of a client's API, and would be longer than the program.
+ * Every version has its own program, even where two are currently identical. Its imports must resolve in the folder of
+ * that version. A function shared by several versions would need types for most of a client's API, and would be longer
+ * than the program.
  */
 export const clients: ReadonlyArray<Client> = [
   ...["legacy", "auto", "modern"].map((mode) => ({

@@ -1,6 +1,6 @@
 /*
- * The agent loop for clients that have none: asks the model what to call next, and calls it. It imports nothing but Node, because
- * it runs with every version of every client.
+ * The agent loop for clients that have none: asks the model what to call next, and calls it. It imports only Node,
+ * because it runs with every version of every client.
  */
 
 interface Listed {
@@ -13,7 +13,7 @@ type Turn =
   | { readonly _tag: "call"; readonly call: { readonly name: string; readonly args: Record<string, unknown> } }
   | { readonly _tag: "text"; readonly text: string }
 
-/** What a program is given: the addresses of the host's endpoint and of the model, and the prompt. */
+/** What a program receives: the addresses of the host's endpoint and of the model, and the prompt. */
 export const world = {
   mcp: process.env.MCP_URL ?? "",
   model: process.env.MODEL_URL ?? "",
@@ -29,14 +29,14 @@ export const follow = async (
   for (;;) {
     const response = await fetch(`${world.model}/plain`, { method: "POST", body: JSON.stringify({ tools, results }) })
     if (!response.ok) throw new Error(await response.text())
-    // Not checked: our own model has written it.
+    // Not validated: our own model wrote it.
     const turn: Turn = await response.json()
     if (turn._tag === "text") return turn.text
     results.push(textOf(await call(turn.call.name, turn.call.args)))
   }
 }
 
-/** The texts of a result of MCP; a text as it is. */
+/** The texts of an MCP result; plain text stays as is. */
 export const textOf = (result: unknown): string => {
   if (typeof result === "string") return result
   const { content = [] }: { content?: ReadonlyArray<{ readonly text?: string }> } = Object(result)

@@ -10,7 +10,7 @@ export const listen = async (server: Server): Promise<string> => {
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Stops a server, and closes the connections that clients keep open. */
+/** Stops a server and closes keep-alive connections. */
 export const close = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve())

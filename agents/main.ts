@@ -16,9 +16,9 @@ import { validate } from "./validate.ts"
 /*
  * npm run agents -- [--only PART] [--records FOLDER] [--write]
  *
- * Runs a journey for car insurance with real clients and a model that follows a script. Prints what reached the model.
- * `--only` picks the clients whose id has this part, `--records` writes what each client sent to the model, and `--write`
- * writes the table and the results into the documentation. At the end, Claude Code and Gemini CLI check their plugin and their
+ * Runs a car insurance journey with real clients and a scripted model. Prints what reached the model. `--only` selects
+ * the clients whose id contains this text, `--records` writes what each client sent to the model, and `--write` writes
+ * the table and the results into the documentation. At the end, Claude Code and Gemini CLI check their plugin and their
  * extension in `agent-programs/`.
  */
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
 const chosen = clients.filter(({ id }) => id.includes(values.only))
 for (const folder of new Set(chosen.map((client) => client.folder))) Install.folder(folder)
 
-/** How far the sandbox's clock is moved while a client waits, and how long after the wait began. */
+/** How far to advance the sandbox's clock while a client waits, and how long after the wait began. */
 const advance = { seconds: 20, after_ms: 300 }
 
 const play = async (host: Host.Host): Promise<ReadonlyArray<Run.Run>> => {
@@ -83,7 +83,7 @@ const program = Effect.gen(function* () {
   return runs.every(({ finished }) => finished)
 })
 
-/** Checks the plugin and the extension, if Claude Code and Gemini CLI are among the chosen clients. */
+/** Checks the plugin and the extension, if Claude Code and Gemini CLI are among the selected clients. */
 const areProgramsValid = (): boolean => {
   if (!chosen.some(({ folder }) => folder === "terminals")) return true
   const home = mkdtempSync(`${tmpdir()}/quotewire-agents-`)

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-/** Runs the command of a package with further environment variables, and returns what it printed. */
+/** Runs a package's command with additional environment variables, and returns what it printed. */
 export const printed = (
   file: URL,
   args: ReadonlyArray<string>,

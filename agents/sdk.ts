@@ -9,7 +9,7 @@ interface Sdk {
   readonly close: () => Promise<void>
 }
 
-/** The journey with a client of `@modelcontextprotocol/sdk`, whatever its version. */
+/** The journey with a client of `@modelcontextprotocol/sdk`, in any version. */
 export const journey = async (client: Sdk): Promise<void> => {
   const { tools } = await client.listTools()
   console.log(await follow(tools, (name, args) => client.callTool({ name, arguments: args })))

@@ -9,7 +9,7 @@ const inPrograms = (folder: string): string => fileURLToPath(new URL(`../agent-p
 const claude = fileURLToPath(new URL(`@anthropic-ai/claude-code-${platform}/claude`, terminals))
 const gemini = fileURLToPath(new URL(".bin/gemini", terminals))
 
-/** The checks that the programs have for their own plugins and extensions. */
+/** The checks that the programs provide for their own plugins and extensions. */
 const checks: ReadonlyArray<readonly [what: string, command: string, args: ReadonlyArray<string>]> = [
   ["the plugin for Claude Code", claude, ["plugin", "validate", inPrograms("claude-code")]],
   ["its marketplace", claude, ["plugin", "validate", inPrograms("")]],

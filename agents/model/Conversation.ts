@@ -1,26 +1,26 @@
 import { Schema } from "effect"
 
-/** A tool as a model is told of it. */
+/** A tool as the model sees it. */
 export interface Tool {
   readonly name: string
   readonly description: string
-  /** The JSON Schema of its arguments, or what the client made of it. */
+  /** The JSON Schema of its arguments, or the client's conversion of it. */
   readonly parameters: unknown
   /** Whether the client asks the model's provider to enforce the schema. */
   readonly strict: boolean
-  /** The namespace that the client put the tool in; null for none. */
+  /** The namespace that the client put the tool in; null if none. */
   readonly namespace: string | null
 }
 
 /** A request to a model, the same for all providers' APIs. */
 export interface Conversation {
   readonly tools: ReadonlyArray<Tool>
-  /** What the model reads of the results of earlier calls, in their order. */
+  /** What the model reads from the results of earlier calls, in order. */
   readonly results: ReadonlyArray<string>
-  /** A tool that loads declarations, and the names of ours that it can load; null where there is none. */
+  /** A tool that loads declarations, and the names of our tools that it can load; null if there is none. */
   readonly search: { readonly name: string; readonly names: ReadonlyArray<string> } | null
   readonly stream: boolean
-  /** The answer that this request goes on from, where the provider keeps what was said before; null for none. */
+  /** The answer that this request continues from, if the provider stores the conversation; otherwise null. */
   readonly previous: string | null
 }
 
@@ -31,7 +31,7 @@ export interface Call {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** What the model answers: a call, or a text. */
+/** The model's answer: a call or a text. */
 export type Turn = { readonly _tag: "call"; readonly call: Call } | { readonly _tag: "text"; readonly text: string }
 
 /** An answer of the model's server. */
@@ -40,9 +40,9 @@ export interface Answer {
   readonly body: string
 }
 
-/** The API of a model provider: how requests are read, and how answers are written. */
+/** The API of a model provider: parses requests and writes answers. */
 export interface Dialect {
-  /** The end of the path of a request. */
+  /** The end of a request's path. */
   readonly path: RegExp
   readonly read: (body: unknown, path: string) => Conversation
   readonly write: (turn: Turn, stream: boolean, id: string) => Answer
@@ -65,14 +65,14 @@ export const Text = Schema.Union([
   Schema.Array(Schema.Struct({ text: Schema.optionalKey(Schema.String) }))
 ])
 
-/** What a model reads of a text or of parts. */
+/** What a model reads from a text or from parts. */
 export const plain = (text: typeof Text.Type): string =>
   typeof text === "string" ? text : text.map((part) => part.text ?? "").join("\n")
 
-/** An answer in one piece. */
+/** A complete answer. */
 export const whole = (value: unknown): Answer => ({ type: "application/json", body: JSON.stringify(value) })
 
-/** An answer as server-sent events, each with its name where the interface gives names. */
+/** An answer as server-sent events, named if the API names them. */
 export const events = (list: ReadonlyArray<readonly [name: string | null, data: unknown]>, end = ""): Answer => ({
   type: "text/event-stream",
   body: `${list

@@ -3,14 +3,15 @@ import { Applications } from "@quotewire/core/testing"
 import type { Conversation, Tool, Turn } from "./Conversation.ts"
 
 /*
- * A model that follows a script: the capabilities of car insurance in a state, a start that lacks a fact, a whole start, waits
- * until every carrier has answered, and one quote. It knows only what it can read in the results, as a model does.
+ * A model that follows a script: the capabilities of car insurance in a state, a start that lacks a fact, a complete
+ * start, waits until every carrier has answered, and one quote. Like a real model, it knows only what it reads in the
+ * results.
  */
 
-/** The journey cannot go on, because a result did not say what comes next. */
+/** The journey cannot continue, because a result did not say what comes next. */
 export class Lost extends Error {}
 
-/** The host's tools, by their names at the host. Clients add prefixes of their own. */
+/** The host's tools by their names on the host. Clients add their own prefixes. */
 export const toolsOf = ({ tools }: Conversation): ReadonlyMap<string, Tool> => {
   const names = [
     "get_capabilities",
@@ -30,10 +31,10 @@ export const toolsOf = ({ tools }: Conversation): ReadonlyMap<string, Tool> => {
   )
 }
 
-/** Whether the script has to wait: the sandbox's clock must go on before the next result can come. */
+/** Whether the script has to wait: the sandbox's clock must advance before the next result can arrive. */
 export const waits = (turn: Turn): boolean => turn._tag === "call" && turn.call.name.endsWith("get_quote_request")
 
-/** How many reads there may be before the script gives up. */
+/** How many reads the script makes before it gives up. */
 const mostResults = 20
 
 /** What the model does next. */
@@ -76,7 +77,7 @@ export const next = (conversation: Conversation): Turn => {
   return call("get_quote", { id: found(/qt_[a-z0-9]+/, last), read_handle: opened.read_handle })
 }
 
-/** The part of a result that a pattern captures, or the whole match if it captures none. */
+/** The part of a result that a pattern captures, or the whole match if there is no capture group. */
 const found = (pattern: RegExp, result = ""): string => {
   const match = pattern.exec(result)
   if (match === null) throw new Lost(`A result does not say ${pattern.source}: ${result.slice(0, 2_000)}`)

@@ -10,19 +10,19 @@ import * as Script from "./Script.ts"
 
 const dialects: Readonly<Record<string, Conversation.Dialect>> = { chat, responses, messages, gemini, plainCalls }
 
-/** What one client has sent to the model. */
+/** What one client sent to the model. */
 export interface Heard {
-  /** The interface that the client used; null as long as it has sent nothing with our tools. */
+  /** The API that the client used; null until it sends a request with our tools. */
   dialect: string | null
   /** The last request with our tools: all tools and all results of the journey. */
   conversation: Conversation.Conversation | null
-  /** What went wrong first; null if nothing did. */
+  /** The first problem; null if there was none. */
   fault: string | null
-  /** Paths that the client asked for and that are not served. */
+  /** Paths that the client requested but that are not served. */
   readonly unknown: Set<string>
 }
 
-/** A model on the loopback address, which follows the script. Every client has its own path. */
+/** A model on the loopback address that follows the script. Every client has its own path. */
 export interface Model {
   readonly url: (client: string) => string
   readonly heard: (client: string) => Heard

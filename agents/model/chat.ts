@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { type Dialect, events, plain, Text, type Turn, whole } from "./Conversation.ts"
 
-/* OpenAI's chat completions, which many providers serve. */
+/* OpenAI's chat completions, which many providers support. */
 
 const Request = Schema.Struct({
   messages: Schema.Array(Schema.Struct({ role: Schema.String, content: Schema.optionalKey(Schema.NullOr(Text)) })),

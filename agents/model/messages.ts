@@ -12,7 +12,7 @@ const Block = Schema.Struct({
   content: Schema.optionalKey(Schema.Unknown)
 })
 
-/** The tool of Claude Code that loads the declarations of other tools. */
+/** Claude Code's tool that loads the declarations of other tools. */
 const search = "ToolSearch"
 
 const Request = Schema.Struct({

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { type Dialect, whole } from "./Conversation.ts"
 
-/* For clients that know no model: their program sends the tools and results, and gets the next call. */
+/* For clients without a model: their program sends the tools and results, and gets the next call. */
 
 const Request = Schema.Struct({
   tools: Schema.Array(

@@ -68,7 +68,7 @@ const usage = {
   total_tokens: 2
 }
 
-/** The events of one item, from its beginning to its end. */
+/** The events of one item, from start to end. */
 const eventsOf = (turn: Turn, id: string) => {
   const item = itemOf(turn, id)
   const at = { output_index: 0, item_id: item.id }

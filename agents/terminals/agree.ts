@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers"
 
 /*
- * A hook of Claude Code that answers forms in place of a person: it agrees to the disclosure, and leaves other forms closed.
+ * A Claude Code hook that answers forms in place of a person: it agrees to the disclosure, and closes all other forms.
  */
 const { requested_schema } = JSON.parse(await text(process.stdin))
 if (requested_schema?.properties?.agree !== undefined) {

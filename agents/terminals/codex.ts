@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url"
 import { world } from "../follow.ts"
 
 /*
- * Codex as an editor runs it: an editor shows forms to a person, while `codex exec` without approvals declines them by itself. In
- * place of a person, this program agrees to the disclosure, and leaves other forms closed.
+ * Codex as an editor runs it: an editor shows forms to a person, while `codex exec` without approvals declines them
+ * itself. In place of a person, this program agrees to the disclosure, and closes all other forms.
  */
 
 mkdirSync(".codex")
@@ -23,7 +23,7 @@ url = ${JSON.stringify(world.mcp)}
 `
 )
 
-/** A message of Codex, as far as this program reads it. */
+/** A message from Codex, with the fields that this program reads. */
 interface Message {
   readonly id?: string | number
   readonly method?: string
@@ -40,7 +40,7 @@ const codex = spawn(fileURLToPath(new URL("node_modules/.bin/codex", import.meta
 })
 const send = (message: object) => codex.stdin.write(`${JSON.stringify(message)}\n`)
 
-/** What a person does with a form. Codex also asks with a form whether the model may call a tool. */
+/** What a person does with a form. Codex also uses a form to ask whether the model may call a tool. */
 const answerTo = ({ _meta, requestedSchema }: NonNullable<Message["params"]>) => {
   if (_meta?.codex_approval_kind !== undefined) return { action: "accept", content: null, _meta: null }
   const agrees = requestedSchema?.properties?.agree !== undefined

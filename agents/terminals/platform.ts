@@ -1,2 +1,2 @@
-/** The name of this machine in the names of packages that hold a program for one kind of machine. */
+/** The platform name in the names of packages that contain a native program. */
 export const platform = `${process.platform}-${process.arch}`
