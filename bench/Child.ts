@@ -3,23 +3,25 @@ import { once } from "node:events"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 
-/** The core of whatever is measured, and the core of whatever puts load on it. */
+/** The core of the measured process, and the core of the load generator. */
 export const cores = { server: 0, load: 1 } as const
 
-/** A process of the bench that answers questions, one at a time. */
+/** A bench process that answers questions, one at a time. */
 export interface Child {
-  /** Asks, and waits for the answer. */
+  /** Asks a question and waits for the answer. */
   readonly ask: <Answer>(question: unknown) => Promise<Answer>
   readonly stop: () => Promise<void>
 }
 
-/** The command that runs a program on one core where the machine has two. */
+/** The command that pins a program to one core, if the machine has two. */
 export const onCore = (core: number | null, command: ReadonlyArray<string>): ReadonlyArray<string> =>
   core !== null && availableParallelism() > 1 && process.platform === "linux"
     ? ["taskset", "-c", String(core), ...command]
     : command
 
-/** Starts a script of this folder as a process of its own, on one core where the machine has two; null: on any. */
+/**
+ * Starts a script of this folder as a separate process, pinned to one core if the machine has two; null uses any core.
+ */
 export const start = (
   script: string,
   core: number | null,
@@ -31,7 +33,7 @@ export const start = (
   return { ask: (question) => ask(child, question), stop: () => stop(child) }
 }
 
-/** Starts a script that measures one contender, by its name, with a CPU profile of it if one is wanted. */
+/** Starts a script that measures the named contender, with a CPU profile if requested. */
 export const startContender = (script: string, name: string, profile: string | null): Child => {
   const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
   return start(script, cores.server, { node: ["--expose-gc", "--max-old-space-size=4096", ...profiling], args: [name] })
@@ -59,7 +61,7 @@ const stop = async (child: ChildProcess): Promise<void> => {
   await ended
 }
 
-/** The other side: answers every question of the process that started this one. */
+/** The other side: answers every question of the parent process. */
 export const answer = <Question>(reply: (question: Question) => unknown): void => {
   process.once("disconnect", () => process.exit())
   process.on("message", async (question: Question) => {

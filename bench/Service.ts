@@ -1,4 +1,4 @@
-// As the command does where it begins.
+// As the command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import {
   Access,
@@ -20,13 +20,13 @@ import { named } from "./operations.ts"
 
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
-/** The standard limits out of reach: every call is counted, and none refused. */
+/** The standard limits out of reach: every call is counted, and none is refused. */
 export const limits: Allowance.Limits = {
   ...Allowance.standardLimits,
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
 }
 
-/** How many calls have gone well and how many have not: stands for a host that counts its calls. */
+/** How many calls succeeded and how many failed: stands in for a host that counts its calls. */
 const finished = { well: 0, refused: 0 }
 const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1
@@ -45,10 +45,10 @@ export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quot
     Layer.orDie
   )
 
-/** The whole core on memory. */
+/** The whole core on storage in memory. */
 export const layer = layerOn(MemoryStorage.layer)
 
-/** Makes an organization with one key of its sandbox. */
+/** Creates an organization with one key for its sandbox. */
 export const makeKey = Effect.gen(function* () {
   const access = yield* Access.Access
   const { id: organization_id } = yield* access.createOrganization("Bench")
@@ -84,7 +84,7 @@ export const getQuote = named("get_quote")
 export const listEvents = named("list_events")
 export const advanceTime = named("advance_time")
 
-/** Starts a request and lets its minute pass; answers its quotes. */
+/** Starts a request and advances the clock by its minute; returns its quotes. */
 export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {
   const { id } = Json.decode(yield* call(startQuoteRequest, key, start))
   yield* call(advanceTime, key, { seconds: 60 })

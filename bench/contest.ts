@@ -7,13 +7,13 @@ import type { Took } from "./timed.ts"
  * Compares contenders that do the same work. Each runs in its own process, and they take turns.
  */
 
-/** The contenders of a script, by name: each does the work that it is asked for. */
+/** The contenders of a script by name: each does the requested amount of work. */
 export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Took>>
 
 /** The result of one round of one contender. */
 export interface Round {
   readonly per_second: number
-  /** CPU time of the contender's process for one piece of work. */
+  /** CPU time of the contender's process per unit of work. */
   readonly cpu_us: number
 }
 
@@ -33,9 +33,9 @@ interface Running<R> {
 
 /** A comparison of contenders. */
 export interface Contest<Work, R extends Round> {
-  /** The name that progress is printed under. */
+  /** The label for progress output. */
   readonly title: string
-  /** The script that `answer` runs in, below `bench`. */
+  /** The script that calls `answer`, relative to `bench`. */
   readonly script: string
   readonly contenders: Contenders<Work>
   /** The contender that the ratios refer to. */
@@ -80,7 +80,7 @@ const resultOf = (name: string, rounds: ReadonlyArray<Round>, others: ReadonlyAr
   cpu_ratio: medianRatio(rounds, others, (round, other) => other.cpu_us / round.cpu_us)
 })
 
-/** Answers as the contender for which `run` has started this process. */
+/** Answers as the contender that `run` started this process for. */
 export const answer = <Work>(contenders: Contenders<Work>): void =>
   Child.answer((work: Work) => {
     const contender = contenders.get(process.argv[2] ?? "")

@@ -7,11 +7,11 @@ export interface Flags {
   readonly connections: number
   readonly only: string | null
   readonly quick: boolean
-  /** Where to write CPU profiles of the servers; null where none are wanted. */
+  /** Where to write CPU profiles of the servers; null for none. */
   readonly profile: string | null
 }
 
-/** Reads the command line: `--rounds 12 --seconds 3 --only read --quick --profile profiles`. */
+/** Parses the command line: `--rounds 12 --seconds 3 --only read --quick --profile profiles`. */
 export const read = (): Flags => {
   const { values } = parseArgs({
     options: {

@@ -1,8 +1,8 @@
 /**
- * Compares own modules with what Effect has for the same purpose: `npx node bench/libraries.ts`, after `npm run build`.
+ * Compares our own modules with Effect's equivalents: `npx node bench/libraries.ts`, after `npm run build`.
  *
- * The two take turns, first one and then the other. Each figure is the smallest of the rounds, because other load on the
- * machine only ever adds to it; the ratio is the median of the ratios of each round.
+ * The two alternate. Each figure is the minimum over the rounds, because other load on the machine only adds to it; the
+ * ratio is the median of the ratios of all rounds.
  */
 import * as EffectCrypto from "@effect/platform-node/NodeCrypto"
 import { Allowance, type Caller, Ids, TextCrypto } from "@quotewire/core"
@@ -19,7 +19,7 @@ import { median } from "./statistics.ts"
 
 const rounds = 20
 
-/** Does its work so often. */
+/** Repeats its work this many times. */
 type Work = (times: number) => void | Promise<void>
 
 interface Pair {
@@ -40,7 +40,7 @@ const compare = async ({ what, own, effect, times }: Pair) => {
   for (let round = -2; round < rounds; round++) {
     const first = await microseconds(round % 2 === 0 ? own : effect, times)
     const second = await microseconds(round % 2 === 0 ? effect : own, times)
-    // The first two rounds warm up.
+    // The first two rounds are warm-up.
     if (round >= 0) all.push(round % 2 === 0 ? { own: first, effect: second } : { own: second, effect: first })
   }
   return {
@@ -57,7 +57,7 @@ const loop =
     for (let index = 0; index < times; index++) once(index)
   }
 
-/** Runs an effect so often, one after another, in one fiber. */
+/** Runs an effect this many times in sequence, in one fiber. */
 const inFiber =
   (once: Effect.Effect<unknown, unknown>): Work =>
   (times) =>

@@ -2,7 +2,7 @@ import { operations } from "@quotewire/core"
 
 type AnyOperation = (typeof operations)[number]
 
-/** The operation of a name: its place in the list may change. */
+/** The operation with a name: its index in the list may change. */
 export const named = <Name extends AnyOperation["name"]>(
   name: Name
 ): Extract<AnyOperation, { readonly name: Name }> => {

@@ -1,9 +1,9 @@
 /**
  * Measures what the packages cost whoever installs them: `npx node bench/packaging.ts`, after `npm run build`.
  *
- * All packages are packed and installed into an empty folder. Every figure of time and memory comes from processes of their
- * own that take turns with bare Node, and is a median. Only the ratios to bare Node and to `effect` mean something on a busy
- * machine.
+ * All packages are packed and installed into an empty folder. Every figure of time and memory is a median over separate
+ * processes that alternate with bare Node. On a busy machine, only the ratios to bare Node and to `effect` are
+ * meaningful.
  */
 import { execFileSync } from "node:child_process"
 import { lstatSync, readdirSync, writeFileSync } from "node:fs"
@@ -19,7 +19,7 @@ type Contenders = Readonly<Record<string, string>>
 
 const bare = "bare Node"
 
-/** Lets all contenders take turns, each in a process of its own, and gives the median of each. */
+/** Lets all contenders take turns, each in its own process, and returns the median of each. */
 const takeTurns = (contenders: Contenders, measure: (program: string) => number): ReadonlyMap<string, number> => {
   const figures = new Map(Object.keys(contenders).map((name) => [name, [] as number[]]))
   for (let round = 0; round < rounds; round++) {
@@ -38,7 +38,7 @@ const imports: Contenders = {
   ...Object.fromEntries(packages.flatMap(entryPoints).map((specifier) => [specifier, importing(specifier)]))
 }
 
-/** Says after two idle seconds how much memory the process takes, in MB. */
+/** Reports the memory of the process after two idle seconds, in MB. */
 const idle = `await new Promise((resolve) => setTimeout(resolve, 2_000))
 console.log(process.memoryUsage.rss() / 1e6)
 process.exit()`
@@ -56,7 +56,7 @@ const services: Contenders = {
 const run = (folder: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" })
 
-/** The space that a file or a folder takes on the disk, in MB. */
+/** The disk space of a file or a folder, in MB. */
 const diskOf = (path: string): number => {
   const { blocks } = lstatSync(path)
   const inside = lstatSync(path).isDirectory() ? readdirSync(path).map((name) => diskOf(join(path, name))) : []

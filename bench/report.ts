@@ -6,13 +6,13 @@ import type { Row } from "./http/suite.ts"
 import type { Lived } from "./inProcess/life.ts"
 import type { AtLevel } from "./inProcess/stored.ts"
 
-/** A table: its title, what its columns are called, and its rows as they are printed. */
+/** A table: its title, its column headings, and its rows as printed. */
 export interface Table {
   readonly name: string
   readonly title: string
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
-  /** How often and how long it was measured; null where it went by the rounds and seconds of the command line. */
+  /** How often and how long it was measured; null if it used the rounds and seconds of the command line. */
   readonly how: string | null
   /** The numbers behind the rows. */
   readonly numbers: unknown
@@ -22,7 +22,7 @@ const whole = (number: number): string => Math.round(number).toLocaleString("en-
 const exact = (number: number, digits: number): string => number.toFixed(digits)
 const kilobytes = (bytes: number): string => `${exact(bytes / 1e3, 1)} kB`
 
-/** The first cells of a row of rivals: who, how fast, and for how much CPU, each beside the ratio to the base. */
+/** The first cells of a rival's row: its name, its speed and its CPU cost, each beside the ratio to the base. */
 export const rivalCells = (row: Result): ReadonlyArray<string> => [
   row.name,
   whole(row.per_second),
@@ -55,7 +55,7 @@ export const ofPeers = (name: string, title: string, base: string, rows: Readonl
   numbers: rows
 })
 
-/** What a step costs with more and more stored: beside each cost its ratio to the first level's. */
+/** The cost of a step with more and more stored: beside each cost its ratio to the first level's. */
 export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
   const first = levels[0]
   const cost = (level: AtLevel, pick: (level: AtLevel) => number): string =>
@@ -78,7 +78,7 @@ export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
   }
 }
 
-/** What whole lives cost, and what they leave behind. */
+/** The cost of complete lives, and what they leave behind. */
 export const ofLives = (levels: ReadonlyArray<Lived>): Table => ({
   name: "lives",
   title: "In process: whole lives of a quote request, from its start to completed, 100 at a time (`quotes_ready`)",
@@ -109,10 +109,10 @@ const markdown = ({ title, columns, rows }: Table): string => {
   return [`### ${title}`, "", line(columns), line(columns.map(() => "---")), ...rows.map(line)].join("\n")
 }
 
-/** Prints a table for a person. */
+/** Prints a table for people. */
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
-/** The parts of the bench, in the order in which they are shown. */
+/** The parts of the bench, in display order. */
 const order = [
   "read",
   "start",
@@ -139,12 +139,12 @@ const readme = new URL("README.md", import.meta.url)
 const begin = "<!-- results -->"
 const end = "<!-- end of results -->"
 
-/** A table as it is kept: when, on what and how it was measured. */
+/** A stored table: when, on what and how it was measured. */
 interface Kept extends Table {
   readonly measured: string
 }
 
-/** Keeps tables in `results/latest.json` in place of those of the same names, and shows all of them in the README. */
+/** Stores tables in `results/latest.json`, replacing those with the same names, and shows all of them in the README. */
 export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
   const memoryGb = Math.round(totalmem() / 1e9)
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memoryGb} GB, Node ${process.version}`

@@ -1,4 +1,4 @@
-/** The smallest start that there is: what fills a storage cheaply. */
+/** The smallest possible start: it fills a storage cheaply. */
 export const smallest = (request_key: string) => ({
   line: "renters",
   request_key,

@@ -1,4 +1,4 @@
-/** The middle one of some numbers, or between the two in the middle. */
+/** The median of some numbers: the middle one, or the mean of the two middle ones. */
 export const median = (numbers: ReadonlyArray<number>): number => {
   const sorted = [...numbers].sort((a, b) => a - b)
   const middle = sorted.length >> 1
@@ -6,7 +6,7 @@ export const median = (numbers: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? above : ((sorted[middle - 1] ?? Number.NaN) + above) / 2
 }
 
-/** The number below which this share of all numbers lies. */
+/** The number below which this fraction of all numbers lies. */
 export const percentile = (numbers: Float64Array, share: number): number =>
   numbers.toSorted()[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? Number.NaN
 
@@ -14,7 +14,7 @@ export const percentile = (numbers: Float64Array, share: number): number =>
 export const medianOf = <Round>(rounds: ReadonlyArray<Round>, pick: (round: Round) => number): number =>
   median(rounds.map(pick))
 
-/** The median of a ratio between rounds and those of the base at the same time. */
+/** The median of the ratios between rounds and the base's rounds at the same time. */
 export const medianRatio = <Round>(
   rounds: ReadonlyArray<Round>,
   base: ReadonlyArray<Round>,

@@ -1,11 +1,11 @@
-/** What some work took. */
+/** The cost of some work. */
 export interface Took {
   readonly seconds: number
   /** CPU time of this process, with all its threads. */
   readonly cpu_us: number
 }
 
-/** Times some work in this process, after everything that can go has gone. */
+/** Times some work in this process, after a full garbage collection. */
 export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   globalThis.gc?.()
   const cpu = process.cpuUsage()
@@ -16,7 +16,7 @@ export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   return { seconds, cpu_us: user + system }
 }
 
-/** Does something so often, with so many under way at once. */
+/** Repeats an action this many times, with this many in progress at once. */
 export const sideBySide = async (times: number, atOnce: number, once: () => Promise<void>): Promise<void> => {
   let left = times
   const lane = async () => {

@@ -5,10 +5,10 @@ import * as starts from "../starts.ts"
 /** The carrier whose asks are counted. */
 export const carrierId = "naic:00001"
 
-/** What each organization gives for a carrier. */
+/** The values that each organization sets for a carrier. */
 export const connection = { api_key: "key-of-the-agency-0001" }
 
-/** What the carrier's API answers: a price with its coverages, or that it insures no such risk. */
+/** The carrier API's answer: a price with its coverages, or a decline. */
 export const Answer = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["quoted", "declined"]),
@@ -24,7 +24,7 @@ const bodilyInjury = { code: "bodily_injury_liability", limit_cents: 10_000_000,
 const propertyDamage = { code: "property_damage_liability", limit_cents: 5_000_000, deductible_cents: null }
 const collision = { code: "collision", limit_cents: 2_500_000, deductible_cents: 50_000 }
 
-/** The answer of the carrier's API to every ask. */
+/** The carrier API's answer to every ask. */
 export const answer: typeof Answer.Type = {
   number: "Q-2026-000000000001",
   status: "quoted",
@@ -34,7 +34,7 @@ export const answer: typeof Answer.Type = {
   coverages: [bodilyInjury, propertyDamage, collision]
 }
 
-/** The facts that the carrier wants to know. */
+/** The facts that the carrier requests. */
 interface Facts {
   readonly garaging_address: { readonly state: string; readonly zip: string }
   readonly drivers: ReadonlyArray<{
@@ -52,7 +52,7 @@ interface Facts {
   }>
 }
 
-/** The JSON that the carrier's API is sent for one ask. */
+/** The JSON sent to the carrier's API for one ask. */
 const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => ({
   key,
   producer: "agency-0001",
@@ -105,7 +105,7 @@ export const httpOf = (base_url: string) => ({
   redact: ["persons.*.born"]
 })
 
-/** A carrier as an embedder writes it, which is asked at this address. It recognizes repeats, and sets no real limit. */
+/** A carrier as an embedder writes it, with its API at this address. It recognizes repeats, and sets no real limit. */
 export const make = (id: string, baseUrl: string): Carrier.CarrierAdapter =>
   defineCarrier({
     id,

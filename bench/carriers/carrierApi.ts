@@ -3,7 +3,7 @@ import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 import { answer } from "./carrier.ts"
 
-/** Asks for one more API of a carrier, or for what all of them have got so far. */
+/** Requests another API of a carrier, or what all of them have received so far. */
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
 /** Where an API listens. */
@@ -11,7 +11,7 @@ export interface Listening {
   readonly url: string
 }
 
-/** What was asked so far: the proof that everything that was counted as answered has been asked. */
+/** The asks received so far: proof that everything counted as answered was really asked. */
 export interface Got {
   readonly asks: number
   readonly bytes: number
@@ -54,7 +54,7 @@ export interface CarrierApi {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the process, on the core that puts load on the others. */
+/** Starts the process on the load generator's core. */
 export const start = (): CarrierApi => {
   const child = Child.start("carriers/carrierApi.ts", Child.cores.load)
   const ask = <Answer>(question: Question) => child.ask<Answer>(question)

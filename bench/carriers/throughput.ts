@@ -13,24 +13,24 @@ import { Answer, askedAlone, carrierId, connection, httpOf, make } from "./carri
 import * as carrierApi from "./carrierApi.ts"
 import * as service from "./service.ts"
 
-/** Asks for so many asks of the carrier at this address. */
+/** Requests this many asks to the carrier at this address. */
 interface Work {
   readonly url: string
   readonly asks: number
 }
 
-/** What one round of one contender came to. */
+/** The result of one round of one contender. */
 interface Round extends Contest.Round {
-  /** Bytes of the body of one request. */
+  /** The body size of one request, in bytes. */
   readonly request_bytes: number
-  /** How much of its core the carrier was using: near 1, the carrier would be what was measured. */
+  /** How much of its core the carrier used: near 1, the bench would be measuring the carrier. */
   readonly carrier_cpu: number
 }
 
 /** A contender over all rounds. */
 export type Row = Contest.Result & Pick<Round, "request_bytes" | "carrier_cpu">
 
-/** Connections to the carrier: so many asks are under way there at once. */
+/** Connections to the carrier: this many asks are in progress at once. */
 const atOnce = 64
 
 const headers = {
@@ -41,7 +41,7 @@ const headers = {
   "x-api-key": connection.api_key
 }
 
-/** The base: posts the same JSON with undici, parses the answer, and nothing else. */
+/** The baseline: posts the same JSON with undici, parses the answer, and does nothing else. */
 const bare = async ({ url, asks }: Work): Promise<Took> => {
   const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const ask = async () => {
@@ -55,7 +55,7 @@ const bare = async ({ url, asks }: Work): Promise<Took> => {
   return took
 }
 
-/** Posts the same JSON with the client that adapters are given, without a core around it. */
+/** Posts the same JSON with the adapters' HTTP client, without a core around it. */
 const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
   const transport = CarrierTransports.layer({ connections_per_origin: atOnce })
   const runtime = ManagedRuntime.make(transport)
@@ -71,17 +71,17 @@ const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
   return took
 }
 
-/** What becomes of a service's asks. */
+/** The outcome of a service's asks. */
 interface Asks {
-  /** The jobs that are kept back from the storage; null if none are. */
+  /** The jobs that are held back from the storage; null if none are. */
   kept_back: Array<Job.NewJob> | null
   /** How many quotes are committed. */
   quotes: number
-  /** Is called after every commit. */
+  /** Called after every commit. */
   committed: () => void
 }
 
-/** Memory that can keep the jobs of asks back, and that counts quotes once they are committed. */
+/** Storage in memory that can hold back the jobs of asks, and that counts committed quotes. */
 const memory = (asks: Asks) =>
   service.memoryWith((storage) => ({
     commit: (change) => {
@@ -95,7 +95,7 @@ const memory = (asks: Asks) =>
     }
   }))
 
-/** Starts requests, and decides which carriers are asked; then all asks are due, and none is claimed. */
+/** Starts requests and selects their carriers; afterwards all asks are due and none is claimed. */
 const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
   const { key, workspace_id } = yield* service.makeWorkspace([carrierId])
   for (let i = 0; i < count; i++) yield* service.start(key)
@@ -106,7 +106,7 @@ const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
   yield* (yield* Storage.Storage).commit(Change.make(workspace_id, { jobs }))
 })
 
-/** Runs the worker until so many quotes are committed. */
+/** Runs the worker until this many quotes are committed. */
 const askAll = (asks: Asks, count: number) =>
   Effect.gen(function* () {
     yield* (yield* Runner.Runner).forever
@@ -181,7 +181,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "carriers",
   title: `Asks of a carrier over HTTP, from the claim to the committed quote (${atOnce} connections)`,

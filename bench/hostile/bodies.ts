@@ -1,6 +1,6 @@
 import * as starts from "../starts.ts"
 
-/** A request whose body is as large as a body may be, and meant to keep the host busy. */
+/** A request whose body has the maximum size and is meant to keep the host busy. */
 export interface Hostile {
   readonly name: string
   readonly path: string
@@ -10,7 +10,7 @@ export interface Hostile {
 
 const maxBytes = 256 * 1024
 
-/** So many pieces with commas between them as fit into a body beside the rest of it. */
+/** As many comma-separated pieces as fit into a body beside the rest of it. */
 const full = (piece: (index: number) => string, around: number): string => {
   const pieces: Array<string> = []
   let bytes = around
@@ -22,13 +22,13 @@ const full = (piece: (index: number) => string, around: number): string => {
   }
 }
 
-/** A JSON text with a mark in it, with pieces in the place of the mark until the body is full. */
+/** A JSON text with a placeholder, filled with pieces until the body is full. */
 const filled = (value: unknown, piece: (index: number) => string): string => {
   const [before = "", after = ""] = JSON.stringify(value).split('"{full}"')
   return before + full(piece, before.length + after.length) + after
 }
 
-/** As `filled`, where the pieces are members of an object. */
+/** Like `filled`, with the pieces as members of an object. */
 const filledObject = (value: unknown, piece: (index: number) => string): string => {
   const [before = "", after = ""] = JSON.stringify(value).split('"{full}":0')
   return before + full(piece, before.length + after.length) + after
@@ -37,7 +37,7 @@ const filledObject = (value: unknown, piece: (index: number) => string): string 
 const mark = "{full}"
 const member = (i: number) => `"k${i.toString(36)}":0`
 const start = starts.household("hostile")
-/** Its `request_key` belongs to a request by now: repeats are compared by everything that was sent. */
+/** Its `request_key` already belongs to a request: repeats are compared by everything that was sent. */
 const again = starts.household("hostile-again")
 const { application } = start
 const [driver] = application.drivers
@@ -83,7 +83,7 @@ const ofTool = (name: string, tool: string, body: string): Hostile => ({
   body
 })
 
-/** As many messages as a batch may have, in the revision of the protocol that has batches. */
+/** As many messages as a batch may have, in the protocol revision that has batches. */
 const ofBatch = (name: string, args: (index: number) => unknown): Hostile => ({
   name: `tool: a batch ${name}`,
   path: "/v1/mcp",
@@ -107,7 +107,7 @@ const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(leve
 const escapes = "\\u0001".repeat(40_000)
 const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda", model: "Civic", [mark]: 0 }))
 
-/** A text of 2,000 characters in a report: the longest that is read for personal numbers. */
+/** A text of 2,000 characters in a report: the longest that is searched for personal numbers. */
 const texts = (name: string, unit: string): Hostile => {
   const text = unit.repeat(Math.floor(2_000 / unit.length))
   const named = { name: unit.repeat(Math.floor(200 / unit.length)) }

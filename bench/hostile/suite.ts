@@ -6,10 +6,10 @@ import type { Cost } from "./answerReader.ts"
 import { answers } from "./answers.ts"
 import { bodies, type Hostile } from "./bodies.ts"
 
-/** No call may hold the host for longer, in milliseconds. */
+/** The longest that a call may block the host, in milliseconds. */
 const floorMs = 30
 
-/** What one body costs the host, in milliseconds: medians over its calls, and the worst of them. */
+/** The cost of one body for the host, in milliseconds: the median and the maximum over its calls. */
 export interface Row {
   readonly name: string
   readonly status: number
@@ -21,12 +21,12 @@ export interface Row {
   readonly parse_ms: number
 }
 
-/** Sends each body so often, one after another, and asks the host how long its event loop was busy with it. */
+/** Sends each body this many times in sequence, and asks the host how long its event loop was busy with it. */
 export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<Row>> => {
   const server = Child.start("peers/quotewire.ts", Child.cores.server)
   try {
     const at = await server.ask<Listening>({ ask: "listen", shared })
-    // Code is compiled after it has run often: each body is sent before any is measured.
+    // Code is compiled after it has run often, so each body is sent before any is measured.
     for (const body of [...bodies, ...bodies]) await send(at, body)
     const rows: Array<Row> = []
     for (const body of bodies) rows.push(await measure(server, at, body, calls))
@@ -95,10 +95,10 @@ export const tableOf = (rows: ReadonlyArray<Row>): Table => {
   }
 }
 
-/** The most that an answer of a carrier may cost. */
+/** The maximum cost of a carrier's answer. */
 const answerFloor = { cpu_ms: 100, memory_mb: 50 } as const
 
-/** The cost of one hostile answer of a carrier. */
+/** The cost of one hostile answer from a carrier. */
 export interface AnswerRow extends Cost {
   readonly name: string
 }
@@ -117,7 +117,7 @@ export const runAnswers = async (): Promise<ReadonlyArray<AnswerRow>> => {
   return rows
 }
 
-/** The answers that cost more than an answer may. */
+/** The answers that cost more than the maximum. */
 export const tooCostly = (rows: ReadonlyArray<AnswerRow>): ReadonlyArray<AnswerRow> =>
   rows.filter((row) => row.cpu_ms > answerFloor.cpu_ms || row.memory_mb > answerFloor.memory_mb)
 

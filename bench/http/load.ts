@@ -3,14 +3,14 @@ import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 
 /**
- * What is to be sent, over and over. `{unique}` in the body becomes another text every time, `{place}` in the path and the
+ * The request to send repeatedly. `{unique}` in the body becomes a new text each time, `{place}` in the path and the
  * body one of the places.
  */
 export interface Load {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** Ends after so many, also before its time is over. */
+  /** Ends after this many requests, even before its time is over. */
   readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
@@ -18,28 +18,28 @@ export interface Load {
   readonly places?: ReadonlyArray<string>
   readonly key: string
   readonly body: string | null
-  /** What stands above the body besides the usual. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>
   readonly status: number
 }
 
-/** What came of it. */
+/** The result of the load. */
 export interface Loaded {
   readonly requests: number
   readonly seconds: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** How much of its core the load itself took: near 1, it and not the server is what was measured. */
+  /** How much of its core the load generator used: near 1, it was measured instead of the server. */
   readonly load_cpu: number
-  /** The whole answer that came first. */
+  /** The complete first answer. */
   readonly sample: string
 }
 
 let uniques = 0
-/** As long as the longest, so that the length of a body does not depend on it. */
+/** As long as the longest, so that the body length does not depend on it. */
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
-/** Writes requests as text, which is cheaper than any client that there is. */
+/** Writes requests as text, which is cheaper than any available client. */
 const writer = (load: Load): (() => string) => {
   const writers = (load.places ?? [""]).map((place) =>
     writerOf({
@@ -70,7 +70,7 @@ const lengthOf = /content-length: *(\d+)/i
 const chunked = /transfer-encoding: *chunked/i
 const lastChunk = Buffer.from("\r\n0\r\n\r\n")
 
-/** Whether an answer has arrived to its end. Its body begins at `start`. */
+/** Whether an answer has fully arrived. Its body begins at `start`. */
 const isWhole = (answer: Buffer, start: number): boolean => {
   const head = answer.toString("latin1", 0, start)
   const length = lengthOf.exec(head)?.[1]
@@ -79,7 +79,7 @@ const isWhole = (answer: Buffer, start: number): boolean => {
   return answer.subarray(-lastChunk.length).equals(lastChunk)
 }
 
-/** Keeps one request on the way on one connection until told to stop. */
+/** Keeps one request in flight on one connection until told to stop. */
 const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms: number, text: Buffer) => boolean) => {
   let pending = Buffer.alloc(0)
   let sentAt = 0

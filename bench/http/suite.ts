@@ -4,12 +4,12 @@ import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
 import { medianOf, medianRatio } from "../statistics.ts"
 import type { Load, Loaded } from "./load.ts"
 
-/** A server that is measured. */
+/** A measured server. */
 export interface Peer {
   readonly name: string
   readonly script: string
   readonly args?: ReadonlyArray<string>
-  /** What this peer is sent, where it is not what all are. */
+  /** What this peer is sent, if it differs from the others. */
   readonly load?: Suite["load"]
 }
 
@@ -20,12 +20,12 @@ export interface Suite {
   readonly peers: ReadonlyArray<Peer>
   /** The peer that the others are compared with. */
   readonly base: string
-  /** Whether every round starts its servers anew: those of a suite that stores would grow from round to round. */
+  /** Whether every round starts new servers: those of a suite that stores data would grow from round to round. */
   readonly anew: boolean
   readonly load: (at: Listening) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }
 
-/** What one round of one peer came to. */
+/** The result of one round of one peer. */
 interface Round {
   readonly per_second: number
   readonly cpu_us: number
@@ -60,7 +60,7 @@ const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
   return { server, at }
 }
 
-/** Code is compiled after it has run often: so many requests a new server answers before it is measured. */
+/** Code is compiled after it has run often, so a new server answers this many requests before it is measured. */
 const warmupRequests = { quick: 5_000, full: 25_000 }
 
 const measure = async (
@@ -94,7 +94,7 @@ const measure = async (
   return { round, answer_bytes: Buffer.byteLength(loaded.sample) }
 }
 
-/** Measures the peers in turn, round after round, so that whatever else the machine does strikes all of them. */
+/** Measures the peers in turn, round after round, so that other load on the machine affects all of them. */
 export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<ReadonlyArray<Row>> => {
   const all: Array<Running> = []
   for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared, flags)), rounds: [], answer_bytes: 0 })

@@ -34,7 +34,7 @@ export const handlers: Suite = {
   base: quotewire.name
 }
 
-/** The same through Web requests, beside Hono that returns stored JSON. */
+/** The same through Web requests, compared with Hono returning stored JSON. */
 export const webHandler: Suite = {
   ...read,
   name: "web_handler",
@@ -43,10 +43,10 @@ export const webHandler: Suite = {
   base: "Hono, stored JSON"
 }
 
-// It waits in its queue for five minutes, so that what is measured is the start and not the work that follows.
+// It waits in its queue for five minutes, so that only the start is measured and not the work that follows.
 const body = JSON.stringify({ ...starts.household("{unique}"), scenario: "waits_in_queue" })
 
-/** Starts quote requests, each with a key of its own. */
+/** Starts quote requests, each with its own key. */
 export const start: Suite = {
   name: "start",
   title: `POST /v1/quote-requests (${body.length} bytes)`,
@@ -56,7 +56,7 @@ export const start: Suite = {
   load: () => ({ method: "POST", path: "/v1/quote-requests", body, status: 202 })
 }
 
-/** What every message of the revision without a handshake says about its client. */
+/** How every message of the revision without a handshake describes its client. */
 const _meta = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
@@ -80,7 +80,7 @@ const official = { script: "peers/mcp.ts" } as const
 const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
 const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
 
-/** Reads many quotes as an agent does: what was answered once is seldom what is asked for next. */
+/** Reads many quotes as an agent does: it rarely asks again for what it has already read. */
 export const mcp: Suite = {
   name: "mcp",
   title: "tools/call get_quote (MCP 2026-07-28) beside the same operation over REST",
@@ -139,10 +139,10 @@ export const mcpList: Suite = {
   })
 }
 
-/** So many that what comes together fills the batches of a host. */
+/** So many that simultaneous requests fill a host's batches. */
 export const manyConnections = 200
 
-/** Starts quote requests on PostgreSQL and in memory, by hosts that also work. */
+/** Starts quote requests on PostgreSQL and in memory, through hosts that also run jobs. */
 export const startOnPg = (database: string, connections: number): Suite => ({
   ...start,
   name: connections === manyConnections ? "pg_starts_many" : "pg_starts",

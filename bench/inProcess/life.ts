@@ -6,20 +6,20 @@ import * as starts from "../starts.ts"
 import { median } from "../statistics.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** Asks to live through so many requests, so many at a time. */
+/** Requests this many complete lives of quote requests, this many at a time. */
 export interface Lives {
   readonly requests: number
   readonly at_once: number
 }
 
-/** What whole lives take: from the start over every carrier's answer to the end, on the workspace's clock. */
+/** The cost of complete lives: from the start through every carrier's answer to the end, on the workspace's clock. */
 export interface Lived {
   readonly requests: number
   readonly at_once: number
   readonly quotes_each: number
   readonly life_us: number
   readonly heap_bytes_per_request: number
-  /** What a read of a quote takes with all of them stored, in microseconds. */
+  /** The cost of reading a quote with all of them stored, in microseconds. */
   readonly quote_us: number
 }
 

@@ -4,13 +4,13 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** Asks to fill the storage up to so many requests, and to measure there. */
+/** Fills the storage up to this many requests, and measures there. */
 export interface Level {
   readonly requests: number
   readonly repeats: number
 }
 
-/** What single steps take with so many requests stored, in microseconds of CPU time. */
+/** The cost of single steps with this many requests stored, in microseconds of CPU time. */
 export interface AtLevel {
   readonly requests: number
   readonly start_us: number
@@ -19,7 +19,7 @@ export interface AtLevel {
   readonly heap_bytes_per_request: number
 }
 
-// The cheapest real requests: started, of the smallest application, and never worked on.
+// The cheapest real requests: started with the smallest application, and never processed.
 let stored = 0
 const start = () => Service.call(Service.startQuoteRequest, key, starts.smallest(`request-${++stored}`))
 
@@ -28,7 +28,7 @@ const emptyBytes = heapBytes()
 
 const readQuote = () => Service.call(Service.getQuote, key, { id: quote?.id ?? "" })
 
-/** Reads on from page to page; behind the last one it begins again. */
+/** Continues from page to page; after the last one it starts over. */
 let cursor: string | null = null
 const readPage = () =>
   Effect.map(Service.call(Service.listEvents, key, { limit: 100, ...(cursor !== null && { cursor }) }), ({ text }) => {

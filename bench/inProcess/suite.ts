@@ -16,7 +16,7 @@ export const stored = async (levels: ReadonlyArray<number>): Promise<ReadonlyArr
   return all
 }
 
-/** Measures whole lives, until so many requests are finished. */
+/** Measures complete lives until this many requests are finished. */
 export const lives = async (levels: ReadonlyArray<number>): Promise<ReadonlyArray<Lived>> => {
   const child = Child.start("inProcess/life.ts", Child.cores.server, { node })
   const all: Array<Lived> = []

@@ -12,7 +12,7 @@ export const key: string = await runtime.runPromise(Service.makeKey)
 export const run = <A>(effect: Effect.Effect<A, never, Quotewire.Services | Storage.Storage>): Promise<A> =>
   runtime.runPromise(effect)
 
-/** Does something so often, one after another, and answers the microseconds of CPU time that each took. */
+/** Repeats an action this many times in sequence, and returns the CPU time of each in microseconds. */
 export const time = async (
   times: number,
   once: () => Effect.Effect<unknown, never, Quotewire.Services | Storage.Storage>
@@ -27,14 +27,14 @@ export const time = async (
   return (user + system) / times
 }
 
-/** The middle one of so many measurements. */
+/** The median of this many measurements. */
 export const repeated = async (repeats: number, measure: () => Promise<number>): Promise<number> => {
   const all: Array<number> = []
   for (let i = 0; i < repeats; i++) all.push(await measure())
   return median(all)
 }
 
-/** Bytes of the heap that are in use, after everything that can go has gone. */
+/** Heap bytes in use after a full garbage collection. */
 export const heapBytes = (): number => {
   globalThis.gc?.()
   globalThis.gc?.()

@@ -3,33 +3,33 @@ import { performance } from "node:perf_hooks"
 import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
-/** What every peer serves: the same quote, and what a start is checked with and answered. */
+/** What every peer serves: the same quote, and the schema and the answer of a start. */
 export interface Shared {
   readonly quote: { readonly id: string }
   /** JSON Schema of the body of a start. */
   readonly start_schema: object
-  /** What a start is answered. */
+  /** The answer to a start. */
   readonly started: { readonly id: string }
 }
 
-/** Where a peer listens, and what it lets in. */
+/** Where a peer listens, and what it admits. */
 export interface Listening {
   readonly port: number
   readonly key: string
   readonly quote_id: string
-  /** Of many quotes, where the peer was asked to make many. */
+  /** The ids of many quotes, if the peer was asked to create many. */
   readonly quote_ids?: ReadonlyArray<string>
 }
 
 export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" | "loop" }
 
-/** How long the event loop has been busy so far, and the CPU time of its thread, in milliseconds. */
+/** How long the event loop has been busy so far, and its thread's CPU time, in milliseconds. */
 export interface Loop {
   readonly busy_ms: number
   readonly cpu_ms: number
 }
 
-/** What the process has taken so far: CPU time in microseconds, and memory. */
+/** What the process has used so far: CPU time in microseconds, and memory. */
 export interface Cpu {
   readonly cpu_us: number
   readonly resident_bytes: number
@@ -47,15 +47,15 @@ export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
     return { cpu_us: user + system, resident_bytes: process.memoryUsage.rss() }
   })
 
-/** As long as a key of ours. */
+/** As long as our keys. */
 export const key = `sandbox_server_${"k".repeat(38)}`
 export const authorization = `Bearer ${key}`
 
-/** The headers that our answers have, so that all peers write as much. */
+/** The headers of our answers, so that all peers write the same amount. */
 export const headers = { "cache-control": "no-store", "service-version": "2026-09-26" } as const
 
 let requests = 0
-/** As long as an identifier of ours, and as unique as this process needs. */
+/** As long as our identifiers, and as unique as this process needs. */
 export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
 
 /** Binds a `node:http` server to a free port. */

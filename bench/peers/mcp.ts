@@ -12,10 +12,10 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
     []
 )
 
-/** As long as what our host says about a quote, so that both send as much. */
+/** As long as our host's answer about a quote, so that both send the same amount. */
 const summary = "A quote. ".repeat(125)
 
-/** The result of a tool that returns a quote, made as ours is: two texts, and the object. */
+/** The result of a tool that returns a quote, built like ours: two texts, and the object. */
 const resultOf = (quote: Peer.Shared["quote"]) => {
   const structuredContent = { summary, ...quote }
   return {
@@ -34,7 +34,7 @@ const hasTarget = (
 ): request is IncomingMessage & { readonly method: string; readonly url: string } =>
   request.method !== undefined && request.url !== undefined
 
-/** The handler behind the adapter for Node that comes with it. */
+/** The handler behind its own adapter for Node. */
 const adapted = (handler: McpHttpHandler): RequestListener => {
   const handle = toNodeHandler(handler)
   return (request, response) => {
@@ -42,7 +42,7 @@ const adapted = (handler: McpHttpHandler): RequestListener => {
   }
 }
 
-/** The handler alone, behind the least that serves it: cheaper than its own adapter. */
+/** The handler alone, behind the minimal code that serves it: cheaper than its own adapter. */
 const bare =
   (handler: McpHttpHandler): RequestListener =>
   async (request, response) => {
@@ -73,8 +73,9 @@ const inputSchema = fromJsonSchema<{ id: string }>({
 const many = 600
 
 /**
- * The official server without state, answering plain JSON. By default its tool returns a constant and checks no arguments.
- * With `--reads` it takes the id of a quote and reads it from a map; with `--bare` it does without its adapter for Node.
+ * The official server without state, answering plain JSON. By default its tool returns a constant and checks no
+ * arguments. With `--reads` it takes the id of a quote and reads it from a map; with `--bare` it runs without its
+ * adapter for Node.
  */
 Peer.run(async (shared) => {
   const ids = Array.from({ length: many }, () => Peer.newId("qt"))

@@ -9,20 +9,20 @@ import * as starts from "../starts.ts"
 import * as Issuer from "./issuer.ts"
 import * as Peer from "./Peer.ts"
 
-/** `--token` lets agents in with tokens of an issuer, and the load calls with one instead of a key. */
+/** `--token` admits agents with tokens of an issuer, and the load uses one instead of a key. */
 const issuer = process.argv.includes("--token") ? await Issuer.make() : null
 const agents =
   issuer === null
     ? { routes: MessageRoute.make(mcp(), { allowed: [], loopback: false }) }
     : ServiceApi.of({ mcp, oauth: issuer.oauth })
 
-/** The address behind `--database`, whose storage is memory where it is not given. */
+/** The address of `--database`; without it, the storage is in memory. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
 
-/** `--many-quotes` makes more quotes than anything that remembers answers would hold. */
+/** `--many-quotes` creates more quotes than any cache of answers would hold. */
 const requests = process.argv.includes("--many-quotes") ? 200 : 1
 
-/** Our own host: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
+/** Our own host: the whole pipeline, with every call counted and logged. `--work` also runs due jobs here. */
 const host = Http.layer<ServiceApi.Services>({ ...agents, operations, port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
   Layer.provideMerge(Service.layerOn(database === undefined ? MemoryStorage.layer : storage(database)))

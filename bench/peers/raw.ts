@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import * as Peer from "./Peer.ts"
 import * as schemas from "./schemas.ts"
 
-/** `node:http` with nothing on top: what any framework must be measured against. */
+/** Bare `node:http`: the baseline for any framework. */
 Peer.run((shared) => {
   const quotes = new Map([[shared.quote.id, shared.quote]])
   const requests = new Map<string, unknown>()

@@ -7,7 +7,7 @@ ajvFormats.default(ajv)
 /** Compiles a JSON Schema into a check, with its formats. */
 export const compile = (schema: object) => ajv.compile(schema)
 
-/** A schema that a careful developer would write for this very value: what Fastify stringifies fastest with. */
+/** A schema that a careful developer would write for exactly this value: Fastify stringifies fastest with it. */
 export const of = (value: unknown): object => {
   if (value === null) return { type: "null" }
   if (Array.isArray(value)) return { type: "array", items: ofAll(value) }

@@ -3,16 +3,16 @@ import { Effect, Layer, Redacted } from "effect"
 import { PostgresServer } from "../../test/support/PostgresServer.ts"
 import { statements } from "../../test/support/TestDatabase.ts"
 
-/** Databases of one PostgreSQL that a table of the bench has for itself. */
+/** Databases on a PostgreSQL server that one bench table has to itself. */
 export interface Databases {
-  /** A database with the schema and nothing else. */
+  /** A database with only the schema. */
   readonly fresh: () => Promise<string>
   readonly drop: (url: string) => Promise<unknown>
 }
 
 /**
- * What the server is started with besides its defaults: commits wait for the disk, as they do by default, but no
- * checkpoint comes in the middle of a round.
+ * The server settings that differ from the defaults: commits wait for the disk, as they do by default, but no
+ * checkpoint occurs in the middle of a round.
  */
 const settings = {
   shared_buffers: "1GB",
@@ -22,7 +22,7 @@ const settings = {
   autovacuum_naptime: "10s"
 }
 
-/** Segments of the log that are there before anything is measured, as on a server that has run for a while. */
+/** Log segments created before anything is measured, as on a server that has run for a while. */
 const logSegments = 200
 
 const makeLog = `do $$ begin
@@ -32,11 +32,11 @@ const makeLog = `do $$ begin
   end loop;
 end $$`
 
-/** Starts a PostgreSQL whose commits wait for the disk, for as long as the work on it takes. */
+/** Starts a PostgreSQL server whose commits wait for the disk, for as long as the work runs. */
 export const using = <A>(work: (databases: Databases) => Promise<A>): Promise<A> =>
   usingServer((_, databases) => work(databases))
 
-/** The same, for work that also looks at the server. */
+/** The same, for work that also inspects the server. */
 export const usingServer = async <A>(
   work: (server: PostgresServer, databases: Databases) => Promise<A>
 ): Promise<A> => {
@@ -60,7 +60,7 @@ export const usingServer = async <A>(
   }
 }
 
-/** Does some work on a database of its own. */
+/** Runs work on its own database. */
 export const onFresh = async <A>(databases: Databases, work: (url: string) => Promise<A>): Promise<A> => {
   const url = await databases.fresh()
   try {

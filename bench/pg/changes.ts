@@ -49,7 +49,7 @@ const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Chi
       : client.ask<Written>({ by, url, sample, workspaces, at_once, seconds, from })
 }
 
-/** Measures one way of writing on a database of its own, after a second in which everything gets warm. */
+/** Measures one way of writing on its own database, after a warm-up second. */
 const measure = (
   databases: Databases.Databases,
   way: Way,
@@ -64,13 +64,13 @@ const measure = (
     return write(seconds, 1_000_000)
   })
 
-/** What was measured, and what it was compared with. */
+/** What was measured, and the base of the comparison. */
 export interface Result {
   readonly rival: "pgbench" | "pg"
   readonly all: ReadonlyArray<turns.Measured<Written>>
 }
 
-/** Measures changes at the storage port beside statements that write the same rows, one for each change. */
+/** Measures changes at the storage port, compared with statements that write the same rows, one for each change. */
 export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
   const rival = (await pgbench.isThere()) ? "pgbench" : "pg"
   const sample = await Effect.runPromise(start.sample)
@@ -88,7 +88,7 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
   }
 }
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = ({ rival, all }: Result): Table => {
   const base = turns.named(all, rival)
   const lone = turns.named(all, `${rival}, one at a time`)

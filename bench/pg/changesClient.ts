@@ -10,11 +10,11 @@ import { storage } from "./Databases.ts"
 import * as sameRows from "./sameRows.ts"
 import { again } from "./start.ts"
 
-/** Asks for changes to be written. */
+/** Requests changes to be written. */
 export interface Writing {
   /**
-   * Through the storage port, by the port's own statement on a connection with nothing around it, or each with one
-   * statement of `pg` on a connection of its own.
+   * Through the storage port, with the port's own statement on a bare connection, or each with one `pg` statement on
+   * its own connection.
    */
   readonly by: "port" | "statement" | "pg"
   readonly url: string
@@ -22,17 +22,17 @@ export interface Writing {
   readonly workspaces: number
   readonly at_once: number
   readonly seconds: number
-  /** Changes are counted from here. */
+  /** Changes are numbered from here. */
   readonly from: number
 }
 
-/** What came of it. */
+/** The result. */
 export interface Written {
   readonly per_second: number
   readonly p50_ms: number
 }
 
-/** Writes one after another in so many lanes until the time is over. */
+/** Writes sequentially in this many lanes until the time is over. */
 const inLanes = async (lanes: number, seconds: number, write: (lane: number) => Promise<unknown>): Promise<Written> => {
   const latencies: Array<number> = []
   const began = performance.now()

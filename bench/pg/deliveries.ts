@@ -9,12 +9,12 @@ import type { Listening } from "../webhooks/receiver.ts"
 import * as Databases from "./Databases.ts"
 import * as turns from "./turns.ts"
 
-/** What one round came to. */
+/** The result of one round. */
 export interface Delivered {
   readonly per_second: number
 }
 
-/** Who delivers: how many processes, and what part of the others' deliveries. */
+/** Who delivers: the number of processes, and the fraction of the others' deliveries. */
 interface Way {
   readonly name: string
   readonly processes: number
@@ -39,7 +39,7 @@ const ways: ReadonlyArray<Way> = [
 const succeeded = `select from quotewire.record where kind = 'delivery' and status = 'closed'
   and body::jsonb ->> 'status' = 'succeeded'`
 
-/** Waits until the log has every success. */
+/** Waits until the log shows every success. */
 const logged = async (database: string, deliveries: number): Promise<void> => {
   for (let looks = 0; (await statements(database, succeeded)).length < deliveries; looks++) {
     if (looks > 100) throw new Error(`The log has not ${deliveries} successes`)
@@ -94,7 +94,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
   const one = turns.named(all, oneProcess)
   const perSecond = (delivered: Delivered) => delivered.per_second

@@ -1,23 +1,23 @@
 import { Client } from "pg"
 import { counted, workspaceOf } from "./start.ts"
 
-/** What is to be there more often. */
+/** What is to be multiplied. */
 export interface Filling {
   readonly url: string
   /** The workspace whose rows are repeated. */
   readonly from_workspace: string
-  /** How many workspaces share the copies: that one, and others beside it. */
+  /** How many workspaces share the copies: the original, and others beside it. */
   readonly workspaces: number
-  /** Copies from the one to the other, without the last. */
+  /** The range of copies: from the first, inclusive, to the last, exclusive. */
   readonly from: number
   readonly to: number
-  /** Only the events, or whole requests: their records, one of their quotes, an event and a job of much later. */
+  /** Only the events, or whole requests: their records, one of their quotes, an event and a job due much later. */
   readonly what: "events" | "requests"
 }
 
 const copyOf = (id: string): string => `left(${id}, -${counted}) || lpad(g::text, ${counted}, '0')`
 
-// The first other workspace has the number 1, as those that changes are written to.
+// The first other workspace has number 1, like those that changes are written to.
 const place = `case g % $2 when 0 then $1 else 'wks_' || lpad((g % $2)::text, 26, '0') end`
 
 const records = `insert into quotewire.record
@@ -43,7 +43,7 @@ const count = (jobs: boolean) => `update quotewire.workspace w set last_event = 
     select ${place} as workspace_id, count(*) as count from generate_series($3::bigint, $4::bigint - 1) g group by 1
   ) n where w.workspace_id = n.workspace_id`
 
-// What the workspace has by itself: a whole request, one of its quotes, and its first event.
+// What the workspace already has: a whole request, one of its quotes, and its first event.
 const samples = [
   `create table if not exists sample_record as select r.* from quotewire.record r
     where workspace_id = $1 and (kind in ('quote_request', 'application', 'consent', 'request_key') or (kind, id) in (
@@ -54,7 +54,7 @@ const samples = [
 
 const atOnce = 50_000
 
-/** Repeats the rows of a real request, with identifiers of their own; a number is the last part of each. */
+/** Duplicates the rows of a real request under new identifiers, each ending in a number. */
 export const fill = async ({ url, from_workspace, workspaces, from, to, what }: Filling): Promise<void> => {
   const client = new Client(url)
   await client.connect()

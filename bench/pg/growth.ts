@@ -9,7 +9,7 @@ import { fill } from "./fill.ts"
 import { type Reading, reading, readsOf } from "./reads.ts"
 import * as start from "./start.ts"
 
-/** What steps take with so many requests stored. */
+/** The cost of steps with this many requests stored. */
 export interface AtLevel {
   readonly requests: number
   readonly changes_per_second: number
@@ -39,7 +39,7 @@ const measure = async (
 ): Promise<AtLevel> => {
   const reads = readsOf(at.quote_id, requests, workspaces, await cursors(requests / workspaces))
   const times = quick ? 1 : 3
-  // Behind the copies, and never the same again.
+  // After the copies, and never the same one again.
   let from = requests * 10
   const write = async () => {
     from += 1_000_000
@@ -77,7 +77,7 @@ export const run = (flags: Flags): Promise<ReadonlyArray<AtLevel>> =>
     )
   )
 
-/** The rows as they are printed: beside each number its ratio to the first level's. */
+/** The rows as printed: beside each number its ratio to the first level's. */
 export const tableOf = (levels: ReadonlyArray<AtLevel>): Table => {
   const [first] = levels
   const ratio = (level: AtLevel, pick: (level: AtLevel) => number) =>

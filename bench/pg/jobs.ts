@@ -5,7 +5,7 @@ import * as Databases from "./Databases.ts"
 import { contenders, type Worked } from "./jobsClient.ts"
 import * as turns from "./turns.ts"
 
-/** Measures due jobs that do nothing, claimed and finished beside job queues, each on a database of its own. */
+/** Measures no-op jobs that are claimed and finished, compared with job queues, each on its own database. */
 export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Worked>>> => {
   const jobs = quick ? 4_000 : 20_000
   const clients = [...contenders.keys()].map((name) => ({
@@ -25,7 +25,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Worked>>): Table => {
   const ours = turns.named(all, "Quotewire")
   const perSecond = (worked: Worked) => worked.per_second

@@ -7,29 +7,29 @@ import * as Child from "../Child.ts"
 import { storage } from "./Databases.ts"
 import { workspaceOf } from "./start.ts"
 
-/** Asks for so many jobs that do nothing to be stored, and then to be done. */
+/** Requests this many no-op jobs to be stored and then run. */
 export interface Working {
   readonly url: string
   readonly jobs: number
 }
 
-/** What came of it. */
+/** The result. */
 export interface Worked {
   readonly per_second: number
 }
 
 const workspaces = 8
-/** Jobs that are stored together. */
+/** How many jobs are stored together. */
 const storedAtOnce = 500
-/** As many as a runner has at once. */
+/** As many as a runner holds at once. */
 const claimedAtOnce = 128
-/** How many claims are under way, so that the next jobs are there when these are done. */
+/** How many claims are in progress, so that the next jobs are there when these are done. */
 const claims = 2
-/** As many as either rival takes at once, which serves both of them best. */
+/** As many as either rival takes at once; this suits both of them best. */
 const batch = 500
 const graphileConcurrency = 24
 
-/** Times how long so many jobs take. */
+/** Times this many jobs. */
 const timed = async (jobs: number, work: () => Promise<unknown>): Promise<Worked> => {
   const began = performance.now()
   await work()
@@ -49,7 +49,7 @@ const enqueue = (port: Port, jobs: number) =>
     { concurrency: workspaces }
   )
 
-/** Claims and finishes until every job is done: each finish is a change of its own, as a runner's are. */
+/** Claims and finishes until every job is done: each finish is a separate change, as in a runner. */
 const workOff = (port: Port, jobs: number) => {
   let done = 0
   const finish = ({ workspace_id, number, lease }: Job.ClaimedJob) =>
@@ -91,14 +91,14 @@ const graphile =
       connectionString: url,
       concurrency: graphileConcurrency,
       maxPoolSize: graphileConcurrency,
-      // It would say of every job that it is done.
+      // It would log the end of every job.
       logger: new Logger(() => () => undefined),
       noHandleSignals: true,
       preset: local
         ? { worker: { localQueue: { size: batch }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
         : { worker: {} }
     }
-    // Its schema is made by a runner that finds nothing to do.
+    // A runner that finds nothing to do creates its schema.
     await (await run({ ...options, taskList: { noop } })).stop()
     await statements(url, `select graphile_worker.add_job('noop', '{}'::json) from generate_series(1, ${jobs})`)
     return timed(jobs, async () => {
@@ -137,7 +137,7 @@ const boss = async ({ url, jobs }: Working): Promise<Worked> => {
   return worked
 }
 
-/** Who is measured, by name. */
+/** The contenders by name. */
 export const contenders: ReadonlyMap<string, (working: Working) => Promise<Worked>> = new Map([
   ["Quotewire", quotewire],
   ["graphile-worker 0.18", graphile(false)],

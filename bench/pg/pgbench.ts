@@ -18,7 +18,7 @@ export const isThere = (): Promise<boolean> =>
     () => false
   )
 
-/** How pgbench is to write. */
+/** How pgbench writes. */
 export interface Load {
   readonly url: string
   readonly sample: Change.Change
@@ -27,7 +27,7 @@ export interface Load {
   readonly seconds: number
 }
 
-/** The script: each text is a variable, so that it travels with each statement. */
+/** The script: each text is a variable, so that it is sent with each statement. */
 const scriptOf = ({ sample, workspaces }: Load): string => {
   const place = workspaces === "own" ? ":client_id + 1" : `random(1, ${workspaces})`
   const text = sameRows.statement(sample).replaceAll(/\$(\d+)/g, (_, n) => `:p${n}`)

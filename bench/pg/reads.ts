@@ -13,7 +13,7 @@ type Read = Pick<Load, "path" | "places" | "connections">
 const pageSize = 100
 const places = 2_000
 
-/** Reads of quotes and pages all over what is stored for a key, which has one of `every` requests. */
+/** Reads of quotes and pages across everything stored for a key, which owns one in `every` requests. */
 export const readsOf = (quoteId: string, requests: number, every: number, cursors: ReadonlyArray<string>) => ({
   quote: {
     path: "/v1/quotes/{place}",
@@ -24,7 +24,7 @@ export const readsOf = (quoteId: string, requests: number, every: number, cursor
   page: { path: `/v1/events?limit=${pageSize}&cursor={place}`, places: cursors }
 })
 
-/** A host of its own on a database, and what puts load on it. */
+/** A dedicated host on a database, and its load. */
 export interface Reading {
   readonly service: Child.Child
   readonly at: Listening
@@ -32,7 +32,7 @@ export interface Reading {
   readonly cursors: (events: number) => Promise<ReadonlyArray<string>>
 }
 
-/** Starts a host on a database, for as long as the reads take. */
+/** Starts a host on a database for the duration of the reads. */
 export const reading = async <A>(url: string, work: (reading: Reading) => Promise<A>): Promise<A> => {
   const service = Child.start("pg/readsService.ts", Child.cores.server)
   const load = Child.start("http/load.ts", Child.cores.load)
@@ -78,7 +78,7 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
     )
   )
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Loaded>>): Table => ({
   name: "pg_reads",
   title: "PostgreSQL: reads over HTTP with 1,000,000 events stored",

@@ -9,13 +9,13 @@ import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
 import { again, counted, workspaceOf } from "./start.ts"
 
-/** Asks to listen on a database with one real request, for places to read from, or for what a claim takes. */
+/** Tells it to listen on a database with one real request, to find places to read from, or to measure a claim. */
 export type Question =
   | { readonly ask: "listen"; readonly url: string }
   | { readonly ask: "cursors"; readonly events: number; readonly count: number }
   | { readonly ask: "claim"; readonly sample: Change.Change; readonly claims: number }
 
-/** Where the host listens, what it lets in, and what it has. */
+/** Where the host listens, what it admits, and what it has. */
 export interface Listening {
   readonly port: number
   readonly key: string
@@ -46,7 +46,7 @@ const listen = async (url: string): Promise<Listening> => {
   )
 }
 
-/** Cursors that stand anywhere in the feed. */
+/** Cursors at arbitrary positions in the feed. */
 const cursors = (events: number, count: number) =>
   Effect.gen(function* () {
     const seal = yield* Seal.Seal
@@ -58,7 +58,7 @@ const cursors = (events: number, count: number) =>
 
 const jobsEach = 100
 
-/** What it takes to claim a hundred due jobs, with all others waiting for later. */
+/** The cost of claiming a hundred due jobs while all others are due later. */
 const claim = (sample: Change.Change, claims: number) =>
   Effect.gen(function* () {
     const port = yield* Storage.Storage

@@ -2,14 +2,14 @@ import type { Change } from "@quotewire/core"
 import { escapeLiteral } from "pg"
 import { counted } from "./start.ts"
 
-/** What counts the changes of a database. */
+/** The counter for the changes of a database. */
 export const counter = "create sequence change_number cache 100"
 
-/** Makes the rows of workspaces, that each change counts in. */
+/** Creates the workspace rows in which each change is counted. */
 export const workspaces = `insert into quotewire.workspace (workspace_id)
   select 'wks_' || lpad(n::text, 26, '0') from generate_series(1, $1::integer) n on conflict do nothing`
 
-// In a literal of its own, so that nothing in it looks like a variable to pgbench.
+// In a separate literal, so that pgbench sees no variable in it.
 const literal = (value: string | number | null): string =>
   typeof value === "string"
     ? escapeLiteral(value.replaceAll(":", "\uE000")).replaceAll("\uE000", "'||chr(58)||'")
@@ -21,8 +21,8 @@ const columns =
   "workspace_id, kind, id, version, parent, status, line, labels, created_at, updated_at, expires_at, body"
 
 /**
- * One data-modifying statement that writes the same rows as a change, as a program would that has no batches: counted in
- * its workspace's row, which is locked meanwhile. Its parameters are the workspace's number and the texts of `textsOf`.
+ * One data-modifying statement that writes the same rows as a change, as a program without batches would: counted in
+ * its workspace's row, which it locks. Its parameters are the workspace's number and the texts of `textsOf`.
  */
 export const statement = ({ writes, events, jobs }: Change.Change): string => {
   let parameter = 1
@@ -51,7 +51,7 @@ export const statement = ({ writes, events, jobs }: Change.Change): string => {
   insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, payload) ${waiting.join(" union all ")}`
 }
 
-/** The texts that travel with each statement: bodies and payloads. */
+/** The texts sent with each statement: bodies and payloads. */
 export const textsOf = ({ writes, events, jobs }: Change.Change): ReadonlyArray<string> => [
   ...writes.map(({ body }) => body),
   ...events.map(({ body }) => body),

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 
-/** Memory that keeps the changes that are committed to it. */
+/** Storage in memory that keeps the changes committed to it. */
 const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
@@ -14,7 +14,10 @@ const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
     }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
-/** What core commits when the household of two drivers and two cars starts a request, as plain data with all of its texts. */
+/**
+ * The change that the core commits when the household of two drivers and two cars starts a request, as plain data with
+ * all of its texts.
+ */
 export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   const kept: Array<Change.Change> = []
   const starting = Effect.gen(function* () {
@@ -38,12 +41,14 @@ const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n
 /** The workspaces that are written to. */
 export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
 
-/** The same change for the n-th time, in one of the workspaces: a job of a live workspace, due when it was. */
+/**
+ * The same change for the n-th time, in one of the workspaces: with a job of a live workspace, due at the same time.
+ */
 export const again = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
   ...sample,
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
-  // What a start rests on is looked at all the same.
+  // The expectations of a start are checked all the same.
   expects: sample.expects.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
   events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
   jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))

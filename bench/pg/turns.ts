@@ -1,18 +1,18 @@
 import { medianOf, medianRatio } from "../statistics.ts"
 
-/** Somebody who is measured, round after round. */
+/** A contender, measured round after round. */
 export interface Contender<Round> {
   readonly name: string
   readonly measure: () => Promise<Round>
 }
 
-/** What came of a contender, in the order of the rounds. */
+/** The results of a contender, in round order. */
 export interface Measured<Round> {
   readonly name: string
   readonly rounds: ReadonlyArray<Round>
 }
 
-/** Measures contenders in turn, round after round, so that whatever else the machine does strikes all of them. */
+/** Measures contenders in turn, round after round, so that other load on the machine affects all of them. */
 export const take = async <Round>(
   table: string,
   contenders: ReadonlyArray<Contender<Round>>,
@@ -37,7 +37,7 @@ export const ratio = <Round>(
   pick: (round: Round) => number
 ): number => medianRatio(rounds, base.rounds, (round, other) => pick(round) / pick(other))
 
-/** What came of the contender of a name. */
+/** The results of the contender with a name. */
 export const named = <Round>(all: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
   const found = all.find((one) => one.name === name)
   if (found === undefined) throw new Error(`Nobody was measured as ${name}`)

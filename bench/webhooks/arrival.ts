@@ -6,7 +6,7 @@ export const arrived = async (url: string): Promise<number> => Number(await (awa
 const lookEveryMs = 5
 const patienceMs = 120_000
 
-/** Waits until so many POSTs have arrived; fails where they do not within two minutes. */
+/** Waits until this many POSTs have arrived; fails if they do not within two minutes. */
 export const arrival = async (url: string, posts: number): Promise<void> => {
   const began = performance.now()
   for (let count = await arrived(url); count < posts; count = await arrived(url)) {

@@ -1,5 +1,5 @@
 /*
- * Postel, an outbox of webhooks, where somebody has made a bundle of it: it is not on npm. See the README of the bench.
+ * Postel, a webhook outbox, if someone has bundled it: it is not on npm. See the README of the bench.
  */
 
 const bundle = process.env.QUOTEWIRE_BENCH_POSTEL
@@ -8,15 +8,15 @@ const bundle = process.env.QUOTEWIRE_BENCH_POSTEL
 export const isThere = bundle !== undefined
 
 /**
- * How many workers it has: as it comes, four that each send what they have claimed side by side, sixteen at the most; or as
- * many as others may have POSTs under way.
+ * How many workers it has: by default four, each sending its claimed deliveries concurrently, sixteen at most; or as
+ * many as others may have POSTs in flight.
  */
 export const settings = [
   { name: "as it comes", workers: null },
   { name: "64 workers", workers: 64 }
 ] as const
 
-/** What is used of the bundle. */
+/** The parts of the bundle that are used. */
 interface Bundle {
   readonly Postel: (options: object) => Outbox
   readonly InMemoryStorage: () => object
@@ -34,9 +34,9 @@ interface Outbox {
   }
 }
 
-/** How it is set up. */
+/** Its configuration. */
 export interface Settings {
-  /** Null for as many as it comes with. */
+  /** Null for the default number. */
   readonly workers: number | null
   /** One endpoint for each. */
   readonly types: ReadonlyArray<string>
@@ -44,12 +44,14 @@ export interface Settings {
   readonly database: string | null
 }
 
-/** Messages that are sent side by side. */
+/** Messages that are sent concurrently. */
 const sendsAtOnce = 32
-// So much makes its payloads as long as ours.
+// Makes its payloads as long as ours.
 const padding = "x".repeat(330)
 
-/** Starts it with an endpoint for each type. It tells nobody when a delivery is over: the receiver's count has to. */
+/**
+ * Starts it with an endpoint for each type. It does not report finished deliveries, so the receiver's count is used.
+ */
 export const start = async (url: string, { workers, types, database }: Settings) => {
   const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")
   const storage = database === null ? InMemoryStorage() : pgStorage.PgStorage({ connectionString: database })

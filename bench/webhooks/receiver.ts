@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
-/** Asks the receiver to listen, or what it has got so far. */
+/** Tells the receiver to listen, or asks what it has received so far. */
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
 /** Where the receiver listens. */
@@ -10,7 +10,7 @@ export interface Listening {
   readonly url: string
 }
 
-/** What the receiver has got so far: the proof that everything that was counted as delivered has arrived. */
+/** What the receiver has received so far: proof that everything counted as delivered has arrived. */
 export interface Got {
   readonly posts: number
   readonly bytes: number
@@ -21,7 +21,7 @@ let posts = 0
 let bytes = 0
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  // Whoever sends, and hears nothing of what becomes of it, can ask how much has arrived.
+  // A sender that gets no report of the outcome can ask how many have arrived.
   if (request.method === "GET") return response.end(`${posts}`)
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length

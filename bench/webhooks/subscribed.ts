@@ -16,9 +16,9 @@ import { named } from "../operations.ts"
 import { newId } from "../peers/Peer.ts"
 import { call } from "../Service.ts"
 
-/** How many POSTs are under way at once, at the most. */
+/** The maximum number of POSTs in flight at once. */
 export const atOnce = 64
-/** Subscriptions: each may have eight fresh attempts under way, so eight keep all connections busy. */
+/** Subscriptions: each may have eight fresh attempts in progress, so eight keep all connections busy. */
 export const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.queued",
   "quote_request.updated",
@@ -29,7 +29,7 @@ export const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.failed",
   "quote_request.cancelled"
 ]
-/** What makes a thin event's payload as long as 500 bytes. */
+/** Pads a thin event's payload to 500 bytes. */
 const padding = "x".repeat(220)
 
 export const settings: NodeWebhookSender.Settings = {
@@ -49,7 +49,9 @@ export const body = Publishing.payloadOf(
   Revision.served[0]
 )
 
-/** The whole core with its worker, as a host wires it. Its key is no secret, so that processes can share a database. */
+/**
+ * The whole core with its worker, as a host wires it. Its key is not secret, so that processes can share a database.
+ */
 export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.worker.pipe(
     Layer.provideMerge(Quotewire.layer),

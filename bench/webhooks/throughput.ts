@@ -18,25 +18,25 @@ import * as postel from "./postel.ts"
 import type { Got, Listening } from "./receiver.ts"
 import { atOnce, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
 
-/** Asks for so many deliveries to the receiver. */
+/** Requests this many deliveries to the receiver. */
 interface Work {
   readonly url: string
   readonly deliveries: number
 }
 
-/** What one round of one contender came to. */
+/** The result of one round of one contender. */
 interface Round extends Contest.Round {
-  /** How much of its core the receiver was using: near 1, the receiver would be what was measured. */
+  /** How much of its core the receiver used: near 1, the bench would be measuring the receiver. */
   readonly receiver_cpu: number
 }
 
 /** A contender over all rounds. */
 export type Row = Contest.Result & Pick<Round, "receiver_cpu">
 
-/** How many deliveries wait at the most, so that a queue is always there and never long. */
+/** The maximum number of waiting deliveries, so that there is always a queue and never a long one. */
 const maxOpen = 1_200
 
-/** The base: signs and posts with undici, and nothing else. */
+/** The baseline: signs and posts with undici, and does nothing else. */
 const bare = async ({ url, deliveries }: Work): Promise<Took> => {
   const agent = new Agent({ connections: atOnce })
   const secret = createSecretKey(randomBytes(Signature.secretBytes))
@@ -84,12 +84,12 @@ const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
   return took
 }
 
-/** Counts the deliveries that are over, once storage has them. */
+/** Counts finished deliveries once storage has them. */
 interface Progress {
   over: number
 }
 
-/** Memory that tells how many deliveries are over, so that nobody has to ask for each. */
+/** Storage in memory that reports how many deliveries are finished, so that nobody has to ask for each. */
 const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
@@ -108,7 +108,7 @@ const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
 
 type WorkspaceId = Change.Change["workspace_id"]
 
-/** Commits as many events as there are to be deliveries, one of each type at a time. */
+/** Commits as many events as there are deliveries to make, one of each type at a time. */
 const publish = Effect.fnUntraced(function* (workspaceId: WorkspaceId, deliveries: number, progress: Progress) {
   const storage = Publishing.withDeliveries(
     yield* Storage.Storage,
@@ -127,7 +127,7 @@ const publish = Effect.fnUntraced(function* (workspaceId: WorkspaceId, deliverie
   while (progress.over < deliveries) yield* Effect.sleep(1)
 })
 
-/** How many deliveries of a subscription's log have succeeded at their first attempt. */
+/** How many deliveries in a subscription's log succeeded on the first attempt. */
 const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent: string) {
   const storage = yield* Storage.Storage
   let count = 0
@@ -148,7 +148,7 @@ const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent
   return count
 })
 
-/** Publishes, and waits until the log says of every delivery that it has succeeded. */
+/** Publishes, and waits until the log shows that every delivery succeeded. */
 const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
   const progress: Progress = { over: 0 }
   const runtime = ManagedRuntime.make(core(counting(progress)))
@@ -162,10 +162,10 @@ const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
 }
 
 const base = "undici, signed"
-/** Postel makes so many of the deliveries of the others: it would take too long. */
+/** The fraction of the others' deliveries that Postel makes: all of them would take too long. */
 const postelShare = 1 / 20
 
-/** Postel on its storage in memory, where there is a bundle of it. */
+/** Postel on its storage in memory, if there is a bundle of it. */
 const throughPostel =
   (workers: number | null) =>
   async ({ url, deliveries }: Work): Promise<Took> => {
@@ -227,7 +227,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The rows as they are printed. */
+/** The rows as printed. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "deliveries",
   title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${atOnce} at a time)`,
