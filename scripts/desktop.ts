@@ -6,8 +6,8 @@ import { packExtension } from "@anthropic-ai/mcpb"
 import { build } from "rolldown"
 
 /*
- * Packs the desktop bundle: `npm run desktop` writes `quotewire.mcpb`. It holds the manifest and one file of JavaScript, which
- * forwards to a host, so nothing is fetched when somebody installs it.
+ * Packs the desktop bundle: `npm run desktop` writes `quotewire.mcpb`. It contains the manifest and one JavaScript file
+ * that forwards to a host, so that installing it downloads nothing.
  */
 
 const fileAt = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))

@@ -3,15 +3,15 @@ import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Makes built packages load only the modules of Effect that they use. It writes a list of them, `dist/effect.js`, with lines
- * such as `export * as Effect from "effect/Effect"`, and changes `from "effect"` to `from "../effect.js"` in all other files.
- * Sources and types keep `from "effect"`, and no line moves.
+ * Makes built packages load only the Effect modules that they use. It writes a list of them, `dist/effect.js`, with
+ * lines such as `export * as Effect from "effect/Effect"`, and changes `from "effect"` to `from "../effect.js"` in all
+ * other files. Sources and types keep `from "effect"`, and no line moves.
  *
- * Why: Node loads everything that an index names. With the index, `import "@quotewire/core"` loaded 310 modules of Effect; with
- * the list it loads 180, in 0.75 of the processor time (docs/decisions/libraries.md).
+ * Why: Node loads everything that an index exports. With the index, `import "@quotewire/core"` loaded 310 modules of
+ * Effect; with the list it loads 180, in 0.75 of the processor time (docs/decisions/libraries.md).
  *
- * The build runs this after the compiler, which writes only files that have changed. Files that were done before stay as they
- * are, and a list only grows.
+ * The build runs this after the compiler, which writes only files that have changed. Files that were already processed
+ * stay unchanged, and a list only grows.
  */
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))
@@ -44,7 +44,7 @@ const listFor = (index: string): string => `${index.replace("@effect/", "").repl
 const readLines = (file: string): ReadonlyArray<string> =>
   existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []
 
-/** Writes the lists of what the files of a folder import from indexes, and makes the files import from these lists. */
+/** Writes the lists of what a folder's files import from indexes, and makes the files import from these lists. */
 const useLists = async (folder: string, files: ReadonlyArray<string>): Promise<void> => {
   const lists = new Map<string, Set<string>>()
   for (const file of files) {

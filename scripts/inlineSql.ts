@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 /*
- * Makes the built `packages/storage-pg` hold its SQL in a module, so that it also runs where its folder is not: in one file
- * that a bundler made. Sources and their tests read the `.sql` files themselves. The build runs this after the compiler.
+ * Puts the SQL of the built `packages/storage-pg` into a module, so that it also runs without its folder: in a single
+ * bundled file. Sources and their tests read the `.sql` files directly. The build runs this after the compiler.
  */
 
 const storage = new URL("../packages/storage-pg/", import.meta.url)

@@ -3,11 +3,11 @@ import { Bridge } from "@quotewire/mcp/stdio"
 import { Option } from "effect"
 
 /*
- * Links that add an MCP server to an agent program. `npx node scripts/installLinks.ts https://quotes.example.com` prints those of
- * a host, for its web page. A link holds no key: links end up in histories and logs.
+ * Links that add an MCP server to an agent program. `npx node scripts/installLinks.ts https://quotes.example.com`
+ * prints those of a host, for its web page. A link contains no key, because links end up in histories and logs.
  */
 
-/** The links of a host. Of each program there is its own scheme, and an https form for pages that allow no other. */
+/** The links of a host. Each program has its own scheme, and an https form for pages that allow no other. */
 export interface InstallLinks {
   readonly cursor: string
   readonly cursor_web: string

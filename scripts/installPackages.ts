@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { packages, root } from "../test/support/sources.ts"
 
-// What npm tells the scripts that it runs is not meant for the npm that runs here.
+// Settings that npm passes to the scripts it runs are not meant for the npm that runs here.
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 
-/** Runs npm in a folder, and gives what it prints. Its complaints go to standard error. */
+/** Runs npm in a folder, and returns its output. Its errors go to standard error. */
 export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
@@ -17,8 +17,8 @@ export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   })
 
 /**
- * Packs all packages as they are built, and installs them into a new folder as a program would: without anything that only
- * the repository needs. Calls `use` with the folder, and removes it afterwards.
+ * Packs all packages as built, and installs them into a new folder as a program would: without anything that only the
+ * repository needs. Calls `use` with the folder, and removes it afterwards.
  */
 export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
   const temporary = mkdtempSync(join(tmpdir(), "quotewire-install-"))

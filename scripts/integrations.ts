@@ -8,7 +8,8 @@ import { npm } from "./installPackages.ts"
  * installed with the repository, because they are large. Once they are installed, `npm test` runs these tests, too.
  */
 
-// Next takes a second package-lock.json for a second root, so its folder has a shrinkwrap, which npm reads in the same way.
+// Next would take a second package-lock.json for a second root, so its folder has a shrinkwrap, which npm reads in the
+// same way.
 for (const folder of ["examples/testing/jest", "test/frameworks/next"])
   npm(join(root, folder), "ci", "--ignore-scripts")
 

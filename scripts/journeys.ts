@@ -1,4 +1,4 @@
-// As the command does where it begins.
+// As the command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -10,19 +10,19 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 
 /*
- * Counts how many files a start, a carrier's answer and a delivery pass. `npx node scripts/journeys.ts` prints a table;
- * `--files` prints the names too.
+ * Counts how many files a start, a carrier's answer and a delivery go through. `npx node scripts/journeys.ts` prints a
+ * table; `--files` also prints the names.
  *
- * A file counts if one of its functions ran; loading it alone does not count. V8 tells which functions ran (precise
- * coverage). One process is host, worker, client, carrier and endpoint. All journeys were made once before any is counted,
- * so that secrets are in memory and connections are open. The API key was not used for more than a second, so the start
- * looks it up.
+ * A file counts if one of its functions ran; loading it alone does not count. V8 reports which functions ran (precise
+ * coverage). One process is host, worker, client, carrier and endpoint. Each journey is made once before any is
+ * counted, so that secrets are in memory and connections are open. The API key was not used for more than a second, so
+ * the start looks it up.
  */
 
-/** How long what happens after a journey may take, such as the write of the request log, in milliseconds. */
+/** How long follow-up work of a journey may take, such as writing the request log, in milliseconds. */
 const settleMs = 700
 
-/** The names of the files of the packages that ran since the last call, such as `core/quoting/Quote`. */
+/** The names of the package files that ran since the last call, such as `core/quoting/Quote`. */
 const coverage = () => {
   const session = new Session()
   session.connect()
@@ -30,7 +30,7 @@ const coverage = () => {
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
   return (): ReadonlyArray<string> => {
     const files: Array<string> = []
-    // The callback runs at once, because the session is of this thread.
+    // The callback runs synchronously, because the session belongs to this thread.
     session.post("Profiler.takePreciseCoverage", (failed, taken) => {
       if (failed !== null) throw failed
       for (const { url, functions } of taken.result) {
@@ -48,7 +48,7 @@ const coverage = () => {
 
 const takeRan = coverage()
 
-/** Lets the worker claim one job at a time, and tells which files ran until its end was stored. */
+/** Lets the worker claim one job at a time, and reports which files ran until its end was stored. */
 const gate = () => {
   const listeners = new Set<(hint: { readonly about: "everything" }) => void>()
   let isOpen = false
@@ -204,7 +204,7 @@ const roomOf = (file: string): string => {
 }
 
 const endpoint = createServer((_request, response) => response.end()).listen(0, "127.0.0.1")
-// A delivery is counted on a connection that is open already.
+// A delivery is counted on a connection that is already open.
 endpoint.keepAliveTimeout = 60_000
 await once(endpoint, "listening")
 const address = endpoint.address()

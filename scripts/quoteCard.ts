@@ -4,19 +4,19 @@ import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
 
 /*
- * Makes the page that agent programs show beside quotes: one file with its style and its script, which loads nothing else.
- * The build and every run of tests make it from `packages/mcp/src/views/card/`; the result is not committed.
+ * Makes the page that agent programs show beside quotes: one file with its style and its script, which loads nothing
+ * else. The build and every test run make it from `packages/mcp/src/views/card/`; the result is not committed.
  */
 
 const views = new URL("../packages/mcp/src/views/", import.meta.url)
 const into = new URL("quoteCard.generated.ts", views)
 
-/** The script of the page, as a program of one file. */
+/** The script of the page, bundled into one file. */
 const bundled = async (): Promise<string> => {
   const build = await rolldown({ input: fileURLToPath(new URL("card/main.ts", views)), platform: "browser" })
   const { output } = await build.generate({ format: "iife", minify: true })
   await build.close()
-  // The end of a script element must not stand inside it.
+  // The end tag of a script must not appear inside it.
   return output[0].code.trim().replaceAll("</", "<\\/")
 }
 

@@ -21,10 +21,10 @@ export const targets = {
 
 const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** What is written by hand in the README of the reference: everything but what the linter says. */
+/** The handwritten part of the reference's README: everything except the linter's output. */
 const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
 
-/** The texts of the files, made from what runs. */
+/** The texts of the files, generated from the running code. */
 export const generate = async (): Promise<Readonly<Record<string, string>> & { readonly readme: string }> => {
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })

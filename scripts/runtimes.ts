@@ -7,10 +7,11 @@ import { manifest, root } from "../test/support/sources.ts"
 import { npm, withInstalledPackages } from "./installPackages.ts"
 
 /*
- * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a runtime prints
- * other quotes than the Node of this repository. Then Bun and Deno serve `examples/frameworks/bun.ts`.
+ * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a runtime
+ * prints different quotes than the Node of this repository. Then Bun and Deno serve `examples/frameworks/bun.ts`.
  *
- * It first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they take 380 MB.
+ * It first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they take
+ * 380 MB.
  */
 
 const runtimes = join(root, "test/runtimes")
@@ -22,17 +23,17 @@ const commands: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<
   [inRuntimes("deno"), "run", "--allow-all", "--node-modules-dir=manual"]
 ]
 
-/** What a program prints. Runtimes print values with different blanks and quotation marks, so these are left out. */
+/** What a program prints. Runtimes print values with different whitespace and quotation marks, so these are removed. */
 const output = (folder: string, program: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(program, args, { cwd: folder, encoding: "utf8" }).replaceAll(/[\s"',]+/g, " ")
 
-/** How a runtime serves what a module exports by default, on a free port. */
+/** How a runtime serves a module's default export, on a free port. */
 const servers: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<string>]> = [
   [inRuntimes("bun")],
   [inRuntimes("deno"), "serve", "--allow-all", "--node-modules-dir=manual", "--port", "0"]
 ]
 
-/** Starts a server, asks it over HTTP, and stops it. */
+/** Starts a server, calls it over HTTP, and stops it. */
 const serve = async (folder: string, program: string, ...args: ReadonlyArray<string>): Promise<void> => {
   const server = spawn(program, [...args, "bun.ts"], { cwd: folder, env: { ...process.env, PORT: "0" } })
   try {

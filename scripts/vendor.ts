@@ -6,8 +6,8 @@ import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Fetches the one script that draws the API reference into `packages/http`. Installing its package would also install hundreds
- * of others that the script was built from. The build runs this; the script is not committed.
+ * Downloads the script that renders the API reference into `packages/http`. Installing its package would also install
+ * hundreds of others that the script was built from. The build runs this; the script is not committed.
  */
 
 /** The package and the script in it. Change the version and both hashes together. */
@@ -36,7 +36,7 @@ const isThere = (): boolean => {
   }
 }
 
-/** The settings of npm, such as the registry, without those that make it work on workspaces. */
+/** The settings of npm, such as the registry, without those that make it operate on workspaces. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([key]) => !/^npm_config_(workspaces?|include_workspace_root)$/i.test(key))
 )
