@@ -25,7 +25,7 @@ const endpoint = Endpoint.make<Quotewire.Services>({
 const routes = MessageRoute.make(endpoint, { allowed: ["https://agent.example"], loopback: false })
 
 const program = Effect.gen(function* () {
-  // Port 0 takes a free port.
+  // Port 0 picks a free port.
   const { base_url } = Context.get(
     yield* Layer.build(Http.layer<Quotewire.Services>({ operations, routes, port: 0 })),
     Http.Host
@@ -34,5 +34,5 @@ const program = Effect.gen(function* () {
   console.log(status)
 })
 
-// Without a key the answer is 401; a server would go on with `Effect.never`.
+// Without a key the answer is 401. A real server would continue with `Effect.never`.
 await Effect.runPromise(Effect.scoped(Effect.provide(program, core)))

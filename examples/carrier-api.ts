@@ -3,7 +3,7 @@ import { apiKey, defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Schema } from "effect"
 
-/** What the carrier's API says about a quote. */
+/** What the carrier's API returns for a quote. */
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),
@@ -39,7 +39,7 @@ const acme = (base_url: string) =>
       (await http.post("/quotes/{offer_ref}/sessions", { params: { offer_ref } })).json(Session).url
   })
 
-// A stand-in for the carrier's API: it quotes everything at once.
+// A stand-in for the carrier's API: it quotes everything immediately.
 const api = createServer((_, response) => {
   response.setHeader("content-type", "application/json")
   response.end(JSON.stringify({ number: "Q-1", status: "quoted", premium_cents: 18_900 }))

@@ -30,7 +30,7 @@ const { quote_request, quotes } = await waiting
 console.log(quote_request.status)
 for (const { source, price } of quotes) console.log(source.carrier.name, price.premium)
 
-// Your program keeps the cursor in its database, with its work on the event.
+// Your program stores the cursor in its database, together with its work on the event.
 let saved: string | null = null
 
 const feed = client.events({ after: saved })

@@ -125,7 +125,7 @@ export const plan = {
   examples: [{ name: "The smallest application", on: "2026-11-20", application: bicycle.example, premium_cents: 8_050 }]
 }
 
-/** Insures bicycles in the sandbox, by its rate plan. */
+/** Insures bicycles in the sandbox, using its rate plan. */
 const spoke = ratePlanCarrier(plan, { ratings: [rating], environments: ["sandbox"] })
 
 /** Insures bicycles in New York for a tenth of their price. */
@@ -143,5 +143,5 @@ const wheelhouse = defineCarrier({
   }
 })
 
-/** The configuration of a service that offers bicycles beside the standard lines. */
+/** The configuration of a service that offers bicycles in addition to the standard lines. */
 export const config = defineConfig({ lines: [...standardLines, bicycle], carriers: [spoke, wheelhouse] })

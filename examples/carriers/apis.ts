@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Schema } from "effect"
 
 /*
- * The four APIs of the carrier to practise on. Each keeps what it was asked, recognizes a repeat by the caller's key, and has
- * numbers of its own.
+ * The four APIs of the practice carrier. Each records what it was asked, recognizes a repeat by the caller's key, and
+ * assigns its own numbers.
  */
 
 /** A request to one of the APIs. */
@@ -19,14 +19,14 @@ export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** What a callback tells later. */
+  /** What a callback will report later. */
   readonly later?: unknown
 }
 
-/** The most quotes that an API keeps. */
+/** The maximum number of quotes that an API keeps. */
 const max_kept = 10_000
 
-/** Numbers for the keys of callers: a repeat gets the number of the first. Null if there is no room. */
+/** Assigns numbers to the keys of callers: a repeat gets the number of the first. Null if there is no room. */
 const makeNumbers = (prefix: string) => {
   const numbers = new Map<string, string>()
   return (key: string): { readonly number: string; readonly isNew: boolean } | null => {
@@ -45,8 +45,8 @@ const Risk = Schema.Struct({ contents: Schema.Finite, bitten: Schema.optionalKey
 const readQuote = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ risk: Risk })))
 
 /**
- * JSON in two steps: `POST /json/quotes` opens a quote, `POST /json/quotes/{number}/rate` begins to rate it, and
- * `GET /json/quotes/{number}` reads it, until it is `rated` or `declined`.
+ * JSON in two steps: `POST /json/quotes` opens a quote, `POST /json/quotes/{number}/rate` starts rating it, and `GET
+ * /json/quotes/{number}` reads it until it is `rated` or `declined`.
  */
 export const jsonApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("Q")
@@ -71,7 +71,7 @@ export const jsonApi = (isLate: () => boolean) => {
 
 const textOf = (body: string, tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(body)?.[1] ?? ""
 
-/** XML in one step, after the messages of ACORD: `POST /xml` with a `RentersPolicyQuoteInqRq`. */
+/** XML in one step, modeled on ACORD messages: `POST /xml` with a `RentersPolicyQuoteInqRq`. */
 export const xmlApi = () => {
   const numberOf = makeNumbers("XQ")
   return ({ method, body }: Asked): Answer => {
@@ -102,7 +102,7 @@ export const xmlApi = () => {
   }
 }
 
-/** XML that is answered later: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it rated. */
+/** XML with a later answer: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it rated. */
 export const xmlPollsApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("F")
   const quotes = new Map<string, { readonly claims: number; readonly contents: number; reads: number }>()
@@ -137,7 +137,10 @@ const Application = Schema.Struct({
 })
 const readApplication = Schema.decodeSync(Schema.fromJsonString(Application))
 
-/** JSON that is answered later: `POST /applications` gives a number, and a callback tells the decision under this number. */
+/**
+ * JSON with a later answer: `POST /applications` returns a number, and a callback reports the decision under this
+ * number.
+ */
 export const applicationsApi = () => {
   const numberOf = makeNumbers("APP")
   return ({ method, body }: Asked): Answer => {

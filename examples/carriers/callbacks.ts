@@ -4,7 +4,7 @@ import { Option, Schema } from "effect"
 
 const Accepted = Schema.Struct({ application_number: Schema.String })
 
-/** What a callback says. */
+/** The content of a callback. */
 const Decision = Schema.Union([
   Schema.Struct({
     application_number: Schema.String,
@@ -30,14 +30,14 @@ const replyOf = (found: typeof Decision.Type) =>
         }
       ])
 
-/** Whether the carrier has signed these bytes. */
+/** Whether the carrier signed these bytes. */
 const isSigned = (secret: string, raw: Uint8Array, signature: unknown): boolean => {
   const wanted = Buffer.from(`sha256=${createHmac("sha256", secret).update(raw).digest("hex")}`)
   const given = Buffer.from(typeof signature === "string" ? signature : "")
   return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
-/** A carrier that takes an application, and calls back with its decision under its own number. */
+/** A carrier that accepts an application, and calls back with its decision under its own number. */
 export const callbacks = (
   base_url: string,
   callback_secret: string,

@@ -6,7 +6,7 @@ import { xmlPolls } from "./xml-polls.ts"
 
 /** Where `npx node examples/carriers/server.ts` listens. */
 const base_url = "http://localhost:8799"
-/** The carrier to practise on takes any. */
+/** The practice carrier accepts any. */
 const values = { client_id: "practice", client_secret: "practice" }
 
 export default defineConfig({

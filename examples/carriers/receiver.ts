@@ -20,7 +20,8 @@ export const receiveCallbacks = async (quotewire: Embedded) => {
       const isTaken = await quotewire.carrierCallback(decodeURIComponent(id), callback)
       response.writeHead(isTaken ? 204 : 404).end()
     } catch (refusal) {
-      // The callback has come before the answer that it belongs to, or the storage is away: the carrier sends it again.
+      // The callback arrived before the answer that it belongs to, or storage is unavailable: the carrier sends it
+      // again.
       const seconds = refusal instanceof ApiError.ApiError ? refusal.retry_after_seconds : null
       response.writeHead(503, { "retry-after": String(seconds ?? 5) }).end()
     }

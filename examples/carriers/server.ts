@@ -5,7 +5,7 @@ import { type Answer, type Asked, applicationsApi, jsonApi, xmlApi, xmlPollsApi 
 import { makeWeather, type Weather, weathers } from "./weather.ts"
 
 /*
- * A carrier to practise on: one server with four APIs that behaves as real carriers do, also on their bad days.
+ * A practice carrier: one server with four APIs that behaves as real carriers do, including on bad days.
  *
  * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
  */
@@ -16,20 +16,23 @@ export interface PracticeOptions {
   readonly callback_secret: string
   /** A free port by default. */
   readonly port?: number
-  /** Waits this long, or until the caller of a request is gone; by a timer by default. */
+  /** Waits this long, or until the caller of a request disconnects; uses a timer by default. */
   readonly wait?: (millis: number, callerIsGone?: AbortSignal) => Promise<unknown>
   /** Sends callbacks; `fetch` by default. */
   readonly send?: typeof fetch
 }
 
-/** A carrier that runs. */
+/** A running carrier. */
 export interface PracticeCarrier {
   readonly url: string
   /** Changes the weather for all requests from now on. */
   readonly turn: (weather: Weather) => void
-  /** Where callbacks are sent; until it is set, there are none. */
+  /** Where callbacks are sent; until it is set, none are sent. */
   readonly callBackTo: (url: string) => void
-  /** What the carrier was asked, and what it was answered for callbacks, in order: `POST /json/quotes 201`, `callback 204`. */
+  /**
+   * The requests that the carrier received, and the answers to its callbacks, in order: `POST /json/quotes 201`,
+   * `callback 204`.
+   */
   readonly log: ReadonlyArray<string>
   readonly close: () => Promise<void>
 }
@@ -41,7 +44,7 @@ const max_body_bytes = 64 * 1_024
 /** How many requests the log holds. */
 const max_log = 1_000
 const callback_after_ms = 500
-/** A callback is sent again until it is taken, at most this often. */
+/** How often a callback is sent at most, until it is accepted. */
 const callback_tries = 10
 const callback_pause_ms = 5_000
 
@@ -58,7 +61,7 @@ const read = async (request: IncomingMessage): Promise<string> => {
 
 const max_tokens = 1_000
 
-/** Gives out tokens for client credentials, any of them, and knows how often each token may still be used. */
+/** Issues tokens for any client credentials, and counts how often each token may still be used. */
 const makeTokens = () => {
   const uses = new Map<string, number>()
   let count = 0
@@ -98,7 +101,7 @@ const send = (response: ServerResponse, { status, body, headers }: Answer, isTwi
   response.socket?.uncork()
 }
 
-/** Signs callbacks and sends each until it is taken. */
+/** Signs callbacks and sends each until it is accepted. */
 const makeCallbacks = (
   { callback_secret, wait = byTimer, send = fetch }: PracticeOptions,
   note: (line: string) => void
@@ -201,7 +204,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
 }
 
 if (import.meta.main) {
-  // Where `quotewire dev` takes the callbacks of callbacks.ts.
+  // Where `quotewire dev` accepts the callbacks of callbacks.ts.
   const callback_url = process.argv[2] ?? "http://127.0.0.1:8787/carriers/naic:10003/callbacks"
   const carrier = await startCarrier({ port: 8_799, callback_secret: "practice" })
   carrier.callBackTo(callback_url)

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import type { Answer, Asked } from "./apis.ts"
 
-/** What kind of day the carrier has. Bad weather spoils the answers of its APIs, but not those of its token endpoint. */
+/** The carrier's mood on a day. Bad weather spoils the answers of its APIs, but not those of its token endpoint. */
 export const weathers = {
   fair: "Answers at once.",
   token_ends: "A token is good for one request. Then 401.",
@@ -25,7 +25,7 @@ const huge_bytes = 10_000_000
 const slow_ms = 3_000
 const late_ms = 600_000
 
-/** Makes the weather of a carrier. It begins fair. */
+/** Makes the weather of a carrier. It starts fair. */
 export const makeWeather = () => {
   let weather: Weather = "fair"
   /** How many requests are still spoiled. */
@@ -42,7 +42,7 @@ export const makeWeather = () => {
     return answer
   }
 
-  /** What a request is answered instead of what it asks for; null if it is answered as usual. */
+  /** The answer to a request in place of the real one; null if it is answered as usual. */
   const spoiledAnswer = ({ headers }: Asked): Answer | null => {
     switch (weather) {
       case "busy":

@@ -1,7 +1,10 @@
 import { type CarrierDefinition, defineCarrier, Money, oauth, Reply } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** What the carrier says about a quote, after it was opened and at each poll. All values are text, which the schema decodes. */
+/**
+ * The carrier's answer about a quote, after it was opened and at each poll. All values are text, which the schema
+ * decodes.
+ */
 const Answer = Schema.Struct({
   Quote: Schema.Union([
     Schema.Struct({ "@number": Schema.String, Status: Schema.Literals(["Open", "Rating"]) }),

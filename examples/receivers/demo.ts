@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { makeInbox } from "./inbox.ts"
 import { serveNode } from "./node.ts"
 
-// By default, webhooks reach only public addresses. Allow 127.0.0.1, too, without TLS.
+// By default, webhooks reach only public addresses. This also allows 127.0.0.1, without TLS.
 const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
 const quotewire = embed({ storage: MemoryStorage.layer, webhooks: NodeWebhookSender.layer({ policy }) })
 const { id: organization_id } = await quotewire.createOrganization("Acme")

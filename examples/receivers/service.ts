@@ -10,7 +10,7 @@ export const serviceAt = (base_url: string, key: string) => {
 
   return {
     read: async ({ type, id }: Resource): Promise<Current> => {
-      // Do not wait for a change: it will have an event of its own.
+      // Do not wait for a change: it will have its own event.
       const response = await get(type === "quote" ? `/v1/quotes/${id}` : `/v1/quote-requests/${id}?wait_seconds=0`)
       if (!response.ok) throw new Error(`${type} ${id} cannot be read: ${response.status}`)
       const body = await response.json()

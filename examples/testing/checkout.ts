@@ -1,7 +1,8 @@
 import { type AnswerOf, type Client, type InputOf, isApiError } from "@quotewire/core/client"
 
 /*
- * The checkout of a site that rents out flats and offers insurance for them. It gets a client, and knows nothing of tests.
+ * The checkout of a site that rents out flats and offers insurance for them. It is given a client, and knows nothing
+ * about tests.
  */
 
 /** What the person orders. */

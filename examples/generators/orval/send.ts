@@ -1,6 +1,9 @@
 const [base_url = "", key = ""] = process.argv.slice(2)
 
-/** Sends a call of the generated client. `Answer` is what the client makes of the document: it trusts the host. */
+/**
+ * Sends a call of the generated client. `Answer` is the type that the client derives from the document: it trusts the
+ * host.
+ */
 export const send = async <Answer>(path: string, { headers, ...options }: RequestInit): Promise<Answer> => {
   const all = new Headers(headers)
   all.set("authorization", `Bearer ${key}`)

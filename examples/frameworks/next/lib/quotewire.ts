@@ -7,5 +7,5 @@ declare global {
 
 const make = () => embed({ storage: MemoryStorage.layer, public_url: "http://localhost:3000/api/insurance" })
 
-/** The service: one for all routes and pages, which Next bundles apart, and after a hot reload. */
+/** The service: one for all routes and pages, because Next bundles them separately, and across hot reloads. */
 export const quotewire = (): Embedded => (globalThis.quotewireService ??= make())
