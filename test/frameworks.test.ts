@@ -16,7 +16,7 @@ import { root } from "./support/sources.ts"
 
 const examples = join(root, "examples/frameworks")
 const workspace = join(root, "test/frameworks")
-/** Has its own dependencies of 330 MB, which `npm run integrations` installs. */
+/** Has its own dependencies (330 MB), which `npm run integrations` installs. */
 const nextWorkspace = join(workspace, "next")
 
 /** Creates a folder for copies of programs that are compiled or bundled before they run. */

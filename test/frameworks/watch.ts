@@ -31,5 +31,5 @@ process.on("message", async () => {
   const quotewire = await service()
   tell({ polls: await quotewire.run(Effect.flatMap(Hints.LongPolls, (polls) => polls.count)) })
 })
-// The program may end while the test listens.
+// The program may exit while the test is listening.
 process.channel?.unref()

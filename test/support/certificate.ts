@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto"
 
-/** A key and the certificate that its holder has signed for itself, in PEM. */
+/** A key and its self-signed certificate, in PEM. */
 export interface Certificate {
   readonly key: string
   readonly cert: string

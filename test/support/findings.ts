@@ -1,13 +1,13 @@
 import { assert } from "@effect/vitest"
 import type { Source } from "./sources.ts"
 
-/** What a rule has looked at, and what it has found wrong there. */
+/** What a rule examined, and what it found wrong. */
 export interface Finding {
   readonly at: string
   readonly wrong: string | null
 }
 
-/** A rule that looks at nothing is no rule: it fails as well. */
+/** A rule that examines nothing is useless, so it fails as well. */
 export const holds = (findings: Iterable<Finding>): void => {
   const all = [...findings]
   assert.isAbove(all.length, 0, "The rule has looked at nothing")

@@ -1,17 +1,17 @@
 import { type Clock, Duration, Effect } from "effect"
 
 /*
- * Time for tests over real sockets: it stands still while anything is under way, and moves on to the next timer when nothing
- * is. So hours pass in milliseconds, and no time-out is met because a machine is slow.
+ * Time for tests over real sockets: it stands still while anything is in progress, and jumps to the next timer when
+ * nothing is. So hours pass in milliseconds, and no timeout fires because a machine is slow.
  */
 
-/** A timer that has not gone off. */
+/** A timer that has not fired. */
 interface Timer {
   readonly due: number
   readonly ring: () => void
 }
 
-/** Sets a timer. It can be stopped, and made to go off at once. */
+/** Sets a timer. It can be stopped, and made to fire at once. */
 type SetTimer = (millis: number, ring: () => void) => { readonly ring: () => void; readonly stop: () => void }
 
 /** The clock of this time, in milliseconds. */
@@ -34,10 +34,10 @@ const clockOf = (now: () => number, setTimer: SetTimer): Clock.Clock => {
 
 /** How many turns of the event loop without work count as idle. */
 const idleTurns = 20
-/** After so many timers a test waits for something that never comes. */
+/** After this many timers, a test is waiting for something that never comes. */
 const maxTimers = 5_000
 
-/** Makes time that begins at a date. */
+/** Makes time that starts at a date. */
 export const make = (begin: string) => {
   let now = Date.parse(begin)
   let underWay = 0
@@ -55,7 +55,7 @@ export const make = (begin: string) => {
     return { ring: timer.ring, stop: () => void timers.delete(timer) }
   }
 
-  /** Something is under way, and time stands still, until the function that is returned is called. */
+  /** Marks something as in progress, which stops time until the returned function is called. */
   const begun = () => {
     underWay += 1
     return () => {
@@ -77,7 +77,7 @@ export const make = (begin: string) => {
   return {
     clock: clockOf(() => now, setTimer),
     begun,
-    /** Waits outside of Effect. With a signal, what is under way waits, until this time or the signal. */
+    /** Waits outside of Effect. With a signal, waits until this time or the signal. */
     wait: (millis: number, signal?: AbortSignal) => {
       const waited = new Promise<void>((ring) => {
         const timer = setTimer(millis, ring)
@@ -89,7 +89,7 @@ export const make = (begin: string) => {
         underWay += 1
       })
     },
-    /** Lets time pass, timer by timer, until something is so. */
+    /** Lets time pass, timer by timer, until a condition holds. */
     until: async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
       for (let count = 0; !(await isSo()); count++) {
         if (count > maxTimers) throw new Error("It never comes to this.")

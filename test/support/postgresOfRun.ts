@@ -14,8 +14,8 @@ import {
 import { startFailure } from "./TestDatabase.ts"
 
 /**
- * Gives a run of tests a folder for its servers; the first test that needs one starts it there. Returns how to stop them.
- * If PostgreSQL cannot run, or a server does not start, the run ends at once.
+ * Gives a test run a folder for its servers; the first test that needs one starts it there. Returns a function that
+ * stops them. If PostgreSQL cannot run, or a server does not start, the run ends at once.
  */
 export const setup = (project: TestProject) => {
   checkBinaries()

@@ -19,15 +19,15 @@ import { startCarrier } from "../../examples/carriers/server.ts"
 import * as IdleTime from "./idleTime.ts"
 
 /*
- * The carrier to practise on, and services that ask it over real sockets. Carrier and services live in the same idle time.
+ * The practice carrier, and services that ask it over real sockets. Carrier and services share the same idle time.
  */
 
 export const callbackSecret = "a secret that both sides know"
 
-/** Tokens are kept for the process, and carriers of other tests may have had the same port. */
+/** Tokens are cached for the process, and carriers of other tests may have had the same port. */
 let worlds = 0
 
-/** The same key for all services, so that one reads what another has stored. */
+/** The same key for all services, so that one can read what another has stored. */
 const sealKey = Redacted.make(new Uint8Array(randomBytes(Seal.keyBytes)))
 
 export type Terms = Partial<CarrierDefinition.LineTerms<"renters">>
@@ -36,13 +36,13 @@ type Environment = "sandbox" | "live"
 
 export const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 
-/** The ways out to carriers: that of the host, and the default of `embed`. */
+/** The transports to carriers: the host's, and the default of `embed`. */
 const transports = {
   undici: CarrierTransports.make(),
   fetch: Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)
 }
 
-/** What a practice begins with. */
+/** The starting conditions of a practice. */
 export interface PracticeSettings {
   readonly terms?: Terms
   readonly transport?: keyof typeof transports
@@ -89,7 +89,7 @@ const startService = async ({ adapter, carrier, client, closing, storage, time, 
   return {
     quotewire,
     callback_url,
-    /** Ends the service as a process dies: from now on nothing of it reaches the storage or the carrier. */
+    /** Ends the service as if its process died: from now on, nothing from it reaches the storage or the carrier. */
     kill: () => {
       life.isOver = true
     }
@@ -113,10 +113,10 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   const storage = await Effect.runPromise(Effect.scoped(Effect.provide(Storage.Storage, MemoryStorage.layer)))
   const warnings: Array<Warning> = []
 
-  /** Starts a service on the storage: the first, or one that comes after it. */
+  /** Starts a service on the storage: the first one, or a later one. */
   const serve = () => startService({ carrier, adapter, client, storage, time, warnings, closing })
 
-  /** An organization that is appointed by the carrier, and its calls. */
+  /** An organization appointed by the carrier, and its calls. */
   const join = async (quotewire: Embedded, environment: Environment, name = "Acme") => {
     const { id: organization_id } = await quotewire.createOrganization(name)
     await quotewire.setConnection({ organization_id, environment, carrier_id: adapter.carrier.id, values })
@@ -131,7 +131,7 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
     ...member,
     time,
     carrier,
-    /** The warnings of all services: what is logged, and what it says about it. */
+    /** The warnings of all services: each log message, and its details. */
     warnings,
     serve,
     join,
@@ -145,13 +145,13 @@ export const memberOf = (quotewire: Embedded, key: string, time: ReturnType<type
   let count = 0
   const read = (id: string) => client.get_quote_request({ id, wait_seconds: 0 })
 
-  /** What the carrier's part of a request has come to: the premium in cents, or the reason. */
+  /** The carrier's result in a request: the premium in cents, or the reason. */
   const resultOf = async (id: string) => {
     const { quote_request, quotes } = await read(id)
     const [result] = quote_request.carriers
     return [result?.outcome, quotes[0]?.price.premium?.amount_minor ?? result?.reason]
   }
-  /** What the timeline tells of the carrier, in a few words. */
+  /** What the timeline says about the carrier, in a few words. */
   const told = async (id: string) => (await quotewire.timeline(id)).entries.flatMap(wordsOf)
 
   return {
@@ -204,7 +204,7 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
 /** A warning or an error in the log, and what it says about the carrier's answer. */
 type Warning = { readonly text: string } & Readonly<Record<string, unknown>>
 
-/** The warnings, each with its carrier and its request, which are then left out. */
+/** The warnings, after checking that each has its carrier and its request, which are then removed. */
 export const saidOf = (warnings: ReadonlyArray<Warning>, id: string) =>
   warnings.map(({ carrier_id, quote_request_id, ...said }) => {
     assert.match(String(carrier_id), /^naic:/)
@@ -219,7 +219,7 @@ const loggerTo = (warnings: Array<Warning>) =>
     warnings.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
   })
 
-/** A storage that answers as long as its process lives. */
+/** A storage that answers only as long as its process lives. */
 const mortal = (storage: Storage.Storage["Service"], life: { readonly isOver: boolean }) => {
   const alive = <A, E, R>(use: Effect.Effect<A, E, R>) => Effect.suspend(() => (life.isOver ? Effect.never : use))
   return Storage.Storage.of({
@@ -234,7 +234,9 @@ const mortal = (storage: Storage.Storage["Service"], life: { readonly isOver: bo
   })
 }
 
-/** A client whose requests are under way until their answers are read. After its process has died it sends nothing. */
+/**
+ * A client whose requests are in progress until their answers are read. After its process has died, it sends nothing.
+ */
 const noticed = (client: HttpClient.HttpClient, begun: () => () => void, life: { readonly isOver: boolean }) =>
   HttpClient.transform(client, (call) =>
     Effect.suspend(() => {

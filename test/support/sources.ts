@@ -57,7 +57,7 @@ export const packages: ReadonlyArray<string> = readdirSync(join(root, "packages"
   existsSync(join(root, "packages", name, "package.json"))
 )
 
-/** The part of a package's manifest that is looked at here. */
+/** The part of a package's manifest that the tests read. */
 export interface Manifest {
   readonly name: string
   readonly version?: string
@@ -71,13 +71,13 @@ export interface Manifest {
 /** Reads a `package.json`; `folder` is from the root of the repository. */
 export const manifest = (folder: string): Manifest => JSON.parse(read(join(folder, "package.json")).text)
 
-/** What a program can import from a package: the specifiers of its modules, such as `@quotewire/core/testing`. */
+/** What a program can import from a package: its module specifiers, such as `@quotewire/core/testing`. */
 export const entryPoints = (name: string): ReadonlyArray<string> =>
   Object.entries(manifest(`packages/${name}`).exports ?? {})
     .filter(([, entry]) => typeof entry !== "string")
     .map(([path]) => path.replace(".", `@quotewire/${name}`))
 
-// Texts first, so that `//` inside a text is none.
+// Strings first, so that `//` inside a string is not a comment.
 const textOrComment = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
 
 const withoutComments = (text: string): string =>
@@ -108,7 +108,7 @@ const importsOf = (path: string, code: string): ReadonlyArray<Import> => [
   )
 ]
 
-/** The names of an import clause as the other module exports them. */
+/** The names of an import clause, as the other module exports them. */
 const namesOf = (clause: string): ReadonlyArray<string> => {
   const braces = /\{([^}]*)\}/.exec(clause)
   const named = (braces?.[1] ?? "")

@@ -64,7 +64,7 @@ export const subjects = (start: StartInput): number => {
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-/** Statuses are closed: no revision adds one without being a new one. What can grow accepts any text. */
+/** Statuses are closed: adding one requires a new revision. Lists that can grow accept any text. */
 export const lists: readonly [
   Same<QuoteRequest["status"], "in_progress" | "action_required" | "completed" | "failed">,
   Same<Quote["status"], "active" | "inactive">,
@@ -77,7 +77,7 @@ export const lists: readonly [
   Same<ErrorEnvelope["error"]["code"], string>
 ] = [true, true, true, true, true, true, true, true, true]
 
-/** The names of what is known today, for a reader who wants the compiler to find a slip. */
+/** The currently known names, for a reader who wants the compiler to catch typos. */
 export const known = {
   code: "needs_information" satisfies ErrorCode,
   type: "quote.created" satisfies EventType,

@@ -1,2 +1,2 @@
-/** A part of the program that is none of ours. */
+/** A part of the program that is not ours. */
 export const POST = async (request: Request) => Response.json(await request.json())
