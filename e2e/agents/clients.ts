@@ -7,27 +7,27 @@ import { Effect, type Scope } from "effect"
 export const kinds = ["2.4.0, default", "2.4.0, auto", "2.4.0, pinned", "1.32.2"] as const
 export type Kind = (typeof kinds)[number]
 
-/** What a client got from a tool. */
+/** What a client received from a tool. */
 export interface ToolAnswer {
   readonly isError: boolean
   readonly texts: ReadonlyArray<string>
-  // Answers are read as a program in another language would read them.
+  // Answers are read as a program in a different language would read them.
   // biome-ignore lint/suspicious/noExplicitAny: the client has checked it against the tool's outputSchema
   readonly structured: any
 }
 
 /** A connected client. */
 export interface Connected {
-  /** The names of the listed tools. A client that has read the list checks every result against its schema. */
+  /** The names of the listed tools. A client that has read the list validates every result against its schema. */
   readonly tools: Effect.Effect<ReadonlyArray<string>>
   readonly call: (name: string, args?: Record<string, unknown>) => Effect.Effect<ToolAnswer>
-  /** How many requests each host has had. */
+  /** How many requests each host received. */
   readonly requests: ReadonlyArray<number>
 }
 
 const info = { name: "an-agent", version: "3.2.1" }
 
-/** Sends every request to the next host, as a balancer does. */
+/** Sends every request to the next host, like a load balancer. */
 export const roundRobin = (baseUrls: ReadonlyArray<string>) => {
   const requests = baseUrls.map(() => 0)
   let turn = 0
@@ -41,7 +41,7 @@ export const roundRobin = (baseUrls: ReadonlyArray<string>) => {
 
 const modes = { "2.4.0, default": "legacy", "2.4.0, auto": "auto", "2.4.0, pinned": { pin: "2026-07-28" } } as const
 
-/** Connects a client; it is closed with the scope. */
+/** Connects a client, which is closed with the scope. */
 export const connect = (
   kind: Kind,
   baseUrls: readonly [string, ...Array<string>],

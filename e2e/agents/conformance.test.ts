@@ -4,7 +4,7 @@ import { passed, run, surprises } from "./conformance.ts"
 import { conformanceTools } from "./conformanceTools.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
-/** What a server of tools must pass, whatever the revision. */
+/** What a server of tools must pass, in any revision. */
 const always = [
   ...["tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"],
   ...["tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12"],

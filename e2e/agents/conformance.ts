@@ -20,11 +20,11 @@ const commands: Readonly<Record<Suite, ReadonlyArray<string>>> = {
   "2026-07-28": [program("conformance-next"), "server", "--requirements", "2026-07-28"]
 }
 
-/** Runs a suite against an endpoint, and gives the checks of its scenarios by their names. */
+/** Runs a suite against an endpoint, and returns the checks of its scenarios by name. */
 export const run = async (suite: Suite, url: string): Promise<ReadonlyMap<string, ReadonlyArray<Check>>> => {
   const folder = mkdtempSync(join(tmpdir(), "quotewire-conformance-"))
   try {
-    // Its exit code says that something has failed; its files say what.
+    // Its exit code says that something failed; its files say what.
     await new Promise((resolve) =>
       execFile(process.execPath, [...commands[suite], "--url", url, "-o", folder], resolve)
     )
@@ -40,7 +40,7 @@ export const run = async (suite: Suite, url: string): Promise<ReadonlyMap<string
   }
 }
 
-/** What nobody expected: checks that fail or warn without a reason, and reasons whose checks pass. */
+/** The unexpected results: checks that fail or warn without a known reason, and known reasons whose checks pass. */
 export const surprises = (
   suite: Suite,
   scenarios: ReadonlyMap<string, ReadonlyArray<Check>>
@@ -59,7 +59,7 @@ export const surprises = (
   return [...found, ...Array.from(unused, (name) => `${name} is expected to fail, and does not`)]
 }
 
-/** The scenarios of which at least one check has passed and none has failed or warned. */
+/** The scenarios in which at least one check passed and none failed or warned. */
 export const passed = (scenarios: ReadonlyMap<string, ReadonlyArray<Check>>): ReadonlyArray<string> =>
   Array.from(scenarios).flatMap(([scenario, checks]) => {
     const isRight = checks.every(({ status }) => status !== "FAILURE" && status !== "WARNING")

@@ -2,7 +2,7 @@ import { Json } from "@quotewire/core"
 import type { Tool } from "@quotewire/mcp"
 import { Effect, Equal } from "effect"
 
-/* The tools by whose names the official conformance suite calls. No host of ours has them but those of the tests. */
+/* The tools that the official conformance suite calls by name. Only test hosts have them. */
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 const wav = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
@@ -55,7 +55,9 @@ const dialect: Tool.Listed["inputSchema"] = {
 
 type Question = Exclude<Effect.Success<ReturnType<Tool.Tool["call"]>>, Tool.ToolResult>
 
-/** A tool that asks the person questions, one after the other, and then answers. A question without an answer is asked again. */
+/**
+ * A tool that asks the person questions, one after the other, and then answers. An unanswered question is asked again.
+ */
 const asking = (name: string, questions: ReadonlyArray<Omit<Question, "state">>): Tool.Tool => ({
   ...tool(name, []),
   call: ({ round }) => {
@@ -67,7 +69,7 @@ const asking = (name: string, questions: ReadonlyArray<Omit<Question, "state">>)
   }
 })
 
-/** A question that a form with one field asks. */
+/** A question in a form with one field. */
 const question = (
   name: string,
   message: string,

@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import { methodsOf, roundRobin } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
-/** What the person at a program does with each form, and the forms that were shown. */
+/** What the person does with each form, and the forms that were shown. */
 interface Person {
   readonly shown: Array<{ readonly message: string; readonly fields: ReadonlyArray<string> }>
   readonly answer: (fields: ReadonlyArray<string>) => {
@@ -21,7 +21,7 @@ interface Person {
 
 const info = { name: "an-agent", version: "1" }
 
-/** Shows the person a form, and gives the answer. */
+/** Shows the person a form, and returns the answer. */
 const ask = ({ answer, shown }: Person, { message, ...params }: { readonly message: string }) => {
   const { requestedSchema } = { requestedSchema: { properties: {} }, ...params }
   const fields = Object.keys(requestedSchema.properties)
@@ -46,7 +46,7 @@ const older = async (url: URL, fetch: Fetch, person: Person) => {
   return methodsOf(client)
 }
 
-/** The official clients. With a handshake, the answer to a form is a request of its own. */
+/** The official clients. With a handshake, the answer to a form is a separate request. */
 const programs = {
   "2.4.0, auto": newer("auto"),
   "2.4.0, pinned": newer({ pin: "2026-07-28" }),
@@ -59,7 +59,8 @@ const names = ["2.4.0, auto", "2.4.0, pinned", "2.4.0, with a handshake", "1.32.
 const connect = Effect.fnUntraced(function* (program: (typeof names)[number], person: Person) {
   const { base_urls } = yield* AgentHosts
   const { fetch: fetchNext, requests } = roundRobin(base_urls)
-  // A client with a handshake also asks for a stream, at any time. It gets none, and that must not change whose turn it is.
+  // A client with a handshake also requests a stream, at any time. It gets none, and that must not change which host is
+  // next.
   const fetchFrom: Fetch = (url, init) => (init?.method === "GET" ? fetch(url, init) : fetchNext(url, init))
   const client = yield* Effect.acquireRelease(
     Effect.promise(() => programs[program](new URL(`${base_urls[0]}/v1/mcp`), fetchFrom, person)),
@@ -73,7 +74,7 @@ const connect = Effect.fnUntraced(function* (program: (typeof names)[number], pe
   return { start, requests }
 })
 
-/** The ids of all quote requests of the workspace. What else is listed changes as time passes. */
+/** The ids of all quote requests of the workspace. The other fields in the list change as time passes. */
 const requestsOf = Effect.gen(function* () {
   const { base_urls, keys } = yield* AgentHosts
   const rest = connectRest({ base_url: base_urls[0], key: keys.server })

@@ -1,4 +1,4 @@
-/** A part of the suite: the release of the suite, and what of it is run. */
+/** A part of the suite: its release, and the part that is run. */
 export type Suite = "0.1.16" | "2025-11-25" | "2026-07-28"
 
 const noResources = "The only resources are pages, for programs that declare that they show them."
@@ -46,7 +46,8 @@ const tasks = [
 /**
  * What a server of tools cannot pass, and why.
  *
- * `scenario` excuses every check of a scenario, `scenario:check` one of them. What is listed and passes is an error too.
+ * `scenario` excuses every check of a scenario, `scenario:check` a single one. A listed check that passes is an error
+ * too.
  */
 export const expectedFailures: Readonly<Record<Suite, Readonly<Record<string, string>>>> = {
   "0.1.16": handshake,

@@ -1,4 +1,4 @@
-// As the command does where it begins.
+// As the command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, WebhookSender } from "@quotewire/core"
 import { Http, MessageRoute, NodeCrypto, type ServiceApi } from "@quotewire/http"
@@ -6,7 +6,7 @@ import { mcp, type Tool } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** Hosts that share one storage, as behind a balancer, and one organization's keys. */
+/** Hosts that share one storage, as behind a load balancer, and one organization's keys. */
 export class AgentHosts extends Context.Service<
   AgentHosts,
   {
@@ -50,7 +50,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
       Effect.provideService(Access.KeylessWorkspace, keyless)
     )
     const first = yield* serve
-    // They have nothing in common but the storage and the keys, as processes have.
+    // Like processes, they share only the storage and the keys.
     const another = Effect.flatMap(Layer.build(Layer.fresh(Quotewire.layer)), (own) =>
       Effect.provideContext(serve, own)
     )
@@ -58,7 +58,9 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
     return AgentHosts.of({ base_urls: [first, ...others], keys })
   })
 
-/** HTTP hosts with the agent endpoint on one storage in memory. They admit callers without a key, and have no limits. */
+/**
+ * HTTP hosts with the agent endpoint on one storage in memory. They admit callers without a key, and have no limits.
+ */
 export const agentHosts = (options: AgentHostOptions = {}) =>
   Layer.effect(AgentHosts, make(options)).pipe(
     Layer.provide(Quotewire.worker),

@@ -8,7 +8,7 @@ import { AgentHosts, agentHosts } from "./host.ts"
 const callers = ["server", "platform", "keyless"] as const
 type CallerKind = (typeof callers)[number]
 
-/** What REST answers, to be compared with what the tool has answered. */
+/** The REST answer, for comparison with the tool's answer. */
 const rest = (baseUrl: string, path: string, key: string, headers: Record<string, string> = {}) =>
   Effect.promise(async () => {
     const response = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
@@ -35,7 +35,9 @@ const consentOf = (caller: CallerKind, disclosureVersion: unknown) =>
     ? { quote_disclosure_version: disclosureVersion, quote_disclosure_accepted: true }
     : { consent_receipt_id: "receipt-0001", credit_disclosure_receipt_id: "receipt-0002" }
 
-/** Checks that a tool's answer has all fields of another answer, with the same values. It may have further fields. */
+/**
+ * Checks that a tool's answer has all fields of another answer, with the same values. It may have additional fields.
+ */
 const holdsAll = (told: unknown, answer: unknown): void => {
   if (typeof answer !== "object" || answer === null) {
     assert.deepStrictEqual(told, answer)
@@ -111,7 +113,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       assert.match(onward.url, /\/go\//)
       assert.include(quote.texts[0], `the person opens this link themselves: ${onward.url}\n`)
 
-      // No summary for a model holds what the person has said.
+      // No summary for a model contains what the person said.
       for (const fact of facts) {
         assert.include(JSON.stringify(Applications.smallest.personal_auto), fact)
         for (const { texts } of [refused, started, changed, done, quote]) assert.notInclude(texts[0], fact)

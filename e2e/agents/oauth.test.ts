@@ -21,7 +21,9 @@ import { serving } from "../../packages/http/test/handlers/support.ts"
 import { methodsOf } from "./clients.ts"
 import * as OidcIssuer from "./oidcIssuer.ts"
 
-/** A service in somebody's app, below a path, and another one beside it. Both accept tokens of the same issuer. */
+/**
+ * A service mounted below a path in another app, and a second one beside it. Both accept tokens from the same issuer.
+ */
 class App extends Context.Service<App, { readonly url: string; readonly issuer: OidcIssuer.OidcIssuer }>()(
   "test/App"
 ) {}
@@ -49,7 +51,7 @@ const app = Layer.effect(
   })
 )
 
-/** What a program keeps of a person who signs in, in memory. */
+/** What a program stores about a signed-in person, in memory. */
 class SignIn {
   readonly redirectUrl = OidcIssuer.redirectUrl
   readonly clientMetadata = {
@@ -138,7 +140,7 @@ const older = (url: URL, authProvider: SignIn): Connection => {
   }
 }
 
-/** Does something that needs to be signed in: signs in when the client asks for it, and does it again. */
+/** Runs an action that requires sign-in: signs in when the client asks for it, and retries. */
 const signedIn = async <A>(
   { finish, isUnauthorized }: Connection,
   person: SignIn,

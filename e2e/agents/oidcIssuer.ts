@@ -6,20 +6,23 @@ import { Provider } from "oidc-provider"
 /** A running issuer. */
 export interface OidcIssuer {
   readonly issuer: string
-  /** Plays the person's browser: follows an authorization request until it redirects to the client, and returns that address. */
+  /**
+   * Plays the person's browser: follows an authorization request until it redirects to the client, and returns that
+   * address.
+   */
   readonly signIn: (authorization_url: URL) => Promise<URL>
 }
 
 /** The scopes that this issuer grants for any resource. */
 export const scopes = "quotes quotes:all"
 
-/** Where the issuer sends people back to. Nothing listens there: `signIn` stops before it. */
+/** The redirect address of this issuer. Nothing listens there: `signIn` stops before it. */
 export const redirectUrl = "http://127.0.0.1:9/callback"
 
-/** A client that is registered already, and may request every scope. */
+/** A preregistered client that may request every scope. */
 export const registeredClient = "an-agent"
 
-/** Starts an issuer on a free port, with registration of clients. Everyone is signed in as the same person and agrees. */
+/** Starts an issuer on a free port, with client registration. Everyone is signed in as the same person and agrees. */
 export const make = Effect.acquireRelease(
   Effect.promise(async () => {
     let handle: (request: IncomingMessage, response: ServerResponse) => void = () => {}

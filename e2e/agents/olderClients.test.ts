@@ -7,10 +7,10 @@ import { Effect, Schema } from "effect"
 import { methodsOf } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
-/** What a client sent: the revision in its header, where it sent one. */
+/** What a client sent: the revision in its header, if any. */
 type Sent = Array<string | null>
 
-/** Makes an official client ask for an older revision than its newest, and takes note of the headers that it sends then. */
+/** Makes an official client request a revision older than its newest, and records the headers that it then sends. */
 const asking = (protocolVersion: string, sent: Sent) => (url: string | URL, init?: RequestInit) => {
   sent.push(new Headers(init?.headers).get("mcp-protocol-version"))
   const body: unknown = typeof init?.body === "string" ? JSON.parse(init.body) : null

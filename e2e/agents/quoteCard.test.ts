@@ -8,12 +8,12 @@ const program = Layer.provideMerge(cardProgram, agentHosts())
 /** A part of the tool's page as a person reads it. */
 const textOf = Effect.fnUntraced(function* (part: string) {
   const { card } = yield* CardProgram
-  // biome-ignore lint/performance/useDomNodeTextContent: the text with its lines, without what is hidden
+  // biome-ignore lint/performance/useDomNodeTextContent: the visible text, with its line breaks
   return yield* Effect.promise(() => card.locator(part).first().innerText())
 })
 const text = textOf("body")
 
-/** The names of the carriers in the order of their quotes. */
+/** The names of the carriers in quote order. */
 const carriers = Effect.gen(function* () {
   const { card } = yield* CardProgram
   return yield* Effect.promise(() => card.locator("article h2").allInnerTexts())
@@ -28,11 +28,11 @@ const shown = Effect.fnUntraced(function* (line: "personal_auto" | "renters", sc
   return yield* call("get_quote_request", { id, wait_seconds: 0 })
 })
 
-// Tests read and change results as a program in another language would.
-// biome-ignore lint/suspicious/noExplicitAny: what stands in it is what the test is about
+// Tests read and change results as a program in a different language would.
+// biome-ignore lint/suspicious/noExplicitAny: its content is what the test checks
 const contentOf = (result: ToolResult): any => result.structuredContent
 
-/** The result with other parts. */
+/** The result with some parts replaced. */
 const changed = (result: ToolResult, change: (content: ReturnType<typeof contentOf>) => void): ToolResult => {
   const copy = structuredClone(result)
   change(contentOf(copy))

@@ -8,19 +8,19 @@ import { AgentHosts } from "../host.ts"
 import type { Program, Showing } from "./page.ts"
 import { serveProgram } from "./serve.ts"
 
-/** What the script of the page leaves for `evaluate`. */
+/** The state that the page's script leaves for `evaluate`. */
 declare const globalThis: { program: Program }
 
 export type ToolResult = Parameters<Program["send"]>[0]
 
-/** An agent program in a browser, which shows pages of tools, and a host that it calls. */
+/** An agent program in a browser that shows tools' pages, and a host that it calls. */
 export class CardProgram extends Context.Service<
   CardProgram,
   {
     readonly page: Page
     /** The tool's page within the program. */
     readonly card: FrameLocator
-    /** Requests to other addresses than the program's own and the host's. */
+    /** Requests to addresses other than the program's own and the host's. */
     readonly strays: ReadonlyArray<string>
     /** Shows the page of a tool, and waits until it is ready for results. */
     readonly open: (tool: string, showing?: Partial<Pick<Showing, "context" | "opensLinks">>) => Effect.Effect<void>
@@ -30,7 +30,7 @@ export class CardProgram extends Context.Service<
     readonly cancel: Effect.Effect<void>
     /** The addresses that the program was asked to open, once there is one. */
     readonly opened: Effect.Effect<ReadonlyArray<string>>
-    /** Starts a request that plays a scenario; nothing has been answered yet. */
+    /** Starts a request that plays a scenario; no carrier has answered yet. */
     readonly start: (line: "personal_auto" | "renters", scenario: string) => Effect.Effect<string>
     readonly advance: (seconds: number) => Effect.Effect<unknown>
   }
@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
       ),
     call: (name, args) =>
       Effect.promise(() => page.evaluate(({ args, name }) => globalThis.program.call(name, args), { name, args })),
-    // As text, because the type of a result is too deep for the driver of the browser.
+    // As text, because the result type is nested too deeply for the browser driver.
     send: (result) =>
       Effect.promise(() => page.evaluate((text) => globalThis.program.send(JSON.parse(text)), JSON.stringify(result))),
     change: (context) => Effect.promise(() => page.evaluate((context) => globalThis.program.change(context), context)),

@@ -11,8 +11,8 @@ import {
 } from "@modelcontextprotocol/ext-apps/app-bridge"
 
 /*
- * The script of an agent program that is a web page and shows pages of tools, as MCP Apps describes: the page of a tool runs
- * in a frame within a frame of another origin.
+ * The script of an agent program that is a web page and shows tools' pages, as MCP Apps describes: a tool's page runs
+ * in a frame within a frame of a different origin.
  */
 
 type ToolResult = McpUiToolResultNotification["params"]
@@ -24,7 +24,7 @@ type Context = Pick<McpUiHostContext, "theme" | "timeZone">
 export interface Showing {
   readonly endpoint: string
   readonly key: string
-  /** The address of the frame around the page, on another origin. */
+  /** The address of the frame around the page, on a different origin. */
   readonly sandbox: string
   readonly tool: string
   readonly context: Context
@@ -103,7 +103,7 @@ const call = async (name: string, args: Record<string, unknown>): Promise<ToolRe
   return result
 }
 
-/** Waits until the page has handled what it was sent: it answers messages in their order. */
+/** Waits until the page has handled everything that it was sent: it answers messages in order. */
 const settled = async (): Promise<void> => {
   await bridge?.request({ method: "ping" })
 }
@@ -131,7 +131,7 @@ Object.assign(globalThis, {
   }
 })
 
-/** What tests use of the script. */
+/** The parts of the script that tests use. */
 export interface Program {
   readonly open: (showing: Showing) => Promise<void>
   readonly call: (name: string, args: Record<string, unknown>) => Promise<ToolResult>

@@ -14,7 +14,7 @@ const program = `<!doctype html><meta charset="utf-8"><title>A program</title>
 <style>html { background: Canvas; color-scheme: light dark } iframe { width: 100%; height: 20rem; border: 0 }</style>
 <script type="module" src="/page.js"></script>`
 
-/** The frame around the page of a tool: it passes messages on, and loads the page below the policy that came with it. */
+/** The frame around the page of a tool: it forwards messages, and loads the page with the policy that it was sent. */
 const sandbox = `<!doctype html><meta charset="utf-8"><title>A sandbox</title>
 <style>html, body { margin: 0; height: 100% } iframe { width: 100%; height: 100%; border: 0; display: block }</style>
 <script>
@@ -33,7 +33,7 @@ const sandbox = `<!doctype html><meta charset="utf-8"><title>A sandbox</title>
   )
 </script>`
 
-/** The policy that MCP Apps prescribes for a page that declares no address. A page within inherits it. */
+/** The policy that MCP Apps prescribes for a page that declares no addresses. A nested page inherits it. */
 const policy = [
   "default-src 'none'",
   "script-src 'self' 'unsafe-inline'",
@@ -49,7 +49,7 @@ const policy = [
 
 const html = "text/html; charset=utf-8"
 
-/** Serves the program, and the frame for pages of tools on another origin. */
+/** Serves the program, and the frame for tools' pages on a different origin. */
 export const serveProgram = async () => {
   const code = await script()
   const answers: Readonly<Record<string, readonly [type: string, body: string]>> = {
