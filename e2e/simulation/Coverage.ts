@@ -2,15 +2,15 @@ import { isListed, rare, states, transitions, unreachable } from "./Reachable.ts
 import { answers, carrierModes, type Deed, hintFaults, receiverFaults, storageFaults } from "./Story.ts"
 
 /*
- * What stories reach: a state, a transition or a fault that no story reaches is a gap in the simulation.
+ * What stories reach: a state, transition or fault that no story reaches is a gap in the simulation.
  */
 
 /** How many stories have reached each state, transition or fault. */
 export type Reached = Map<string, number>
 
 /**
- * As many seeds reach everything but what is rare: what one story in 30 reaches is missed by 500 with a chance of one in twenty
- * million. As many reach what is rare, too: at least one story in 350 reaches that.
+ * This many seeds reach everything except what is rare: 500 seeds miss what one story in 30 reaches with a probability
+ * of one in twenty million. This many also reach what is rare: at least one story in 350 reaches it.
  */
 export const enoughSeeds = 500
 const enoughForRare = 6_000
@@ -23,7 +23,7 @@ export const add = (reached: Reached, story: ReadonlySet<string>): void => {
   for (const name of story) reached.set(name, (reached.get(name) ?? 0) + 1)
 }
 
-/** Every deed but those whose faults are counted where they strike. The compiler asks for those that are missing. */
+/** Every deed except those whose faults are counted where they strike. The compiler reports missing ones. */
 const deeds: {
   readonly [deed in Exclude<
     Deed["do"],
@@ -77,7 +77,7 @@ export const expected: ReadonlyArray<string> = [
   "outdated: a lease, in a pause"
 ]
 
-/** What is wrong with what so many seeds have reached. */
+/** What is wrong with what this many seeds have reached. */
 export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => [
   ...expected
     .filter((name) => !reached.has(name) && seeds >= (rare.has(name) ? enoughForRare : enoughSeeds))
@@ -88,7 +88,7 @@ export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => 
   ...[...reached.keys()].filter((name) => !isListed(name)).map((name) => `${name} (reached, but not listed)`)
 ]
 
-/** How often each was reached, as lines. */
+/** How often each was reached, one line each. */
 export const tableOf = (reached: Reached): ReadonlyArray<string> =>
   [...new Set([...expected, ...reached.keys()])]
     .toSorted()

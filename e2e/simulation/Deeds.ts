@@ -11,13 +11,13 @@ import type { Action } from "./Story.ts"
 import { environmentOf, type WorkspaceName, type Workspaces } from "./World.ts"
 
 /*
- * What callers and operators do in a story. Each notes what it was told.
+ * What callers and operators do in a story. Each deed records what it was told.
  */
 
-/** The result of a deed for which there is no occasion, or that is not of callers and operators. */
+/** The result of a deed that has no occasion, or that does not belong to callers and operators. */
 export const nothing = "nothing"
 
-/** What deeds are done with. */
+/** What deeds need. */
 export interface DeedParts {
   readonly machine: Machine
   readonly ledger: Ledger.Ledger
@@ -78,14 +78,14 @@ const start = (
   return Effect.forEach(Array.from({ length: copies }), () => once, { concurrency: "unbounded", discard: true })
 }
 
-/** The request of a number, as its caller knows it; null if it was not accepted yet. */
+/** The request with a number, as its caller knows it; null if it has not been accepted yet. */
 const acceptedOf = ({ ledger }: DeedParts, request: number) =>
   ledger.accepted.findLast((accepted) => accepted.request === request) ?? null
 
 const subscriptionOf = ({ ledger }: DeedParts, subscription: number) =>
   ledger.subscribed.find(({ url }) => url === urlOf(subscription)) ?? null
 
-/** Does something to a request, if it was accepted. Its caller has a server key. */
+/** Acts on a request, if it was accepted. Its caller has a server key. */
 const withRequest = <A, E>(
   parts: DeedParts,
   request: number,
@@ -104,7 +104,7 @@ const withSubscription = <A, E>(
   return subscribed === null ? Effect.succeed(nothing) : body(subscribed, parts.workspaces[subscribed.workspace].server)
 }
 
-/** Notes when a deed was sent and answered. */
+/** Records when a deed was sent and answered. */
 const noted = <A, E>({ ledger, machine }: DeedParts, deed: string, about: string, body: Effect.Effect<A, E>) =>
   Effect.suspend(() => {
     const sent = Ledger.momentOf(machine)
@@ -213,7 +213,10 @@ const erase = (parts: DeedParts, request: number) =>
     return noted(parts, "erase", id, parts.service.command("erase", erased))
   })
 
-/** Does what callers and operators do in an action; nothing if it is about hosts or surroundings. A refusal is an answer. */
+/**
+ * Performs an action of callers or operators; does nothing if the action concerns hosts or surroundings. A refusal is
+ * an answer.
+ */
 export const perform = (parts: DeedParts, action: Action): Effect.Effect<unknown, unknown> => {
   const { service } = parts
   switch (action.do) {

@@ -7,7 +7,7 @@ import * as SimulatedStorage from "./SimulatedStorage.ts"
 import * as World from "./World.ts"
 
 /*
- * The storages on which stories are played, with the organizations that are there before every story.
+ * The storages that stories are played on, with the organizations that exist before every story.
  */
 
 const serviceOf = (layer: Layer.Layer<Storages.Storage>): Storage.Storage["Service"] =>
@@ -21,7 +21,7 @@ interface Copyable {
   readonly copy: () => { readonly layer: Layer.Layer<Storages.Storage> }
 }
 
-/** The bodies of all records of workspaces, older versions among them. */
+/** The bodies of all records of workspaces, including older versions. */
 const textsOf = (storage: Storage.Storage["Service"], ids: ReadonlyArray<Ids.WorkspaceId>): ReadonlyArray<string> =>
   ids.flatMap((workspace_id) =>
     kinds.all.flatMap(({ name }) => {
@@ -50,7 +50,7 @@ const copies = (first: Copyable): (() => Ground) => {
   }
 }
 
-/** Stories of even seeds are played on the storage in memory, the others on the storage model. */
+/** Stories with even seeds are played on the storage in memory, the others on the storage model. */
 export const inMemory = (): NewGround => {
   const memory = copies(MemoryStorage.copyable())
   const model = copies(ModelStorage.copyable())

@@ -10,10 +10,10 @@ import type { Weather } from "./Weather.ts"
 import * as World from "./World.ts"
 
 /*
- * Hosts that share a storage. Each answers calls, runs due jobs and consumes events, in a process of its own that can die.
+ * Hosts that share a storage. Each answers calls, runs due jobs and consumes events, in its own process, which can die.
  */
 
-/** What hosts are made of. */
+/** The parts of hosts. */
 export interface HostParts {
   readonly machine: Machine
   readonly chance: Chance.Chance
@@ -25,19 +25,21 @@ export interface HostParts {
   readonly story: Story
 }
 
-/** A place in which a host runs, or the next one after it has died. */
+/** The slot of a host: of the current one, or of its successor after it has died. */
 export interface Host {
   readonly number: number
   readonly isUp: () => boolean
-  /** Runs an effect in the host, and calls back with its exit, unless the host dies before. False if it is not up. */
+  /**
+   * Runs an effect in the host, and calls back with its exit, unless the host dies first. False if the host is down.
+   */
   readonly run: <A, E>(
     effect: Effect.Effect<A, E, Quotewire.Services>,
     then: (exit: Exit.Exit<A, E>) => void
   ) => boolean
   readonly start: () => void
-  /** Ends the host after so many more of its steps, and starts another one after a while. */
+  /** Kills the host after this many more of its steps, and starts another one after a while. */
   readonly kill: (down_ms: number, after_steps: number) => void
-  /** Ends the host as an operator does: it finishes what runs. Then another one starts after a while. */
+  /** Stops the host as an operator does: it finishes running work. Then another one starts after a while. */
   readonly stop: (down_ms: number) => void
   readonly pause: (for_ms: number) => void
   readonly setClockApart: (apart_ms: number) => void
@@ -69,7 +71,7 @@ const consume = ({ chance, ledger, machine, weather }: HostParts) =>
     )
   )
 
-/** How many starts an organization has in a minute, in each environment, in a story with limits. */
+/** How many starts an organization may make per minute, in each environment, in a story with limits. */
 export const startsPerMinute = 4
 
 const limited = { ...Allowance.noLimits.keys.live, start: { per_minute: startsPerMinute, per_day: null } }
@@ -89,7 +91,7 @@ const layerOf = (parts: HostParts, process: Process, number: number) =>
     )
   )
 
-/** Makes the hosts of a story, not started. */
+/** Makes the hosts of a story without starting them. */
 export const make = (parts: HostParts): ReadonlyArray<Host> =>
   Array.from({ length: parts.story.hosts }, (_, number) => makeHost(parts, number))
 
@@ -135,7 +137,7 @@ const makeHost = (parts: HostParts, number: number): Host => {
         services = exit.value
         return
       }
-      // A host that cannot start ends, and is started again, as process managers do.
+      // A host that cannot start exits and is restarted, as process managers do.
       reached.add("fault: a host cannot start")
       kill(1_000)
     })

@@ -8,7 +8,7 @@ import * as WebhookInvariants from "./WebhookInvariants.ts"
 import { environmentOf, type WorkspaceName, type Workspaces } from "./World.ts"
 
 /*
- * What must hold of every story, as pure checks of what the outside has seen and of what reads in the end.
+ * What must hold for every story, as pure checks of what the outside has seen and of the final reads.
  */
 
 const isFinal = (type: string): boolean =>
@@ -41,7 +41,10 @@ export const findings = (
 const wasReset = (ledger: Ledger.Ledger, name: WorkspaceName): boolean =>
   ledger.begun.some(({ about, deed }) => deed === "reset_sandbox" && about === name)
 
-/** The feed names each event once; the versions of each resource go up by one; each request has one beginning and one end. */
+/**
+ * The feed lists each event once; the versions of each resource increase by one; each request has one beginning and one
+ * end.
+ */
 const ofFeed = (name: WorkspaceName, { feed, requests }: Reading, ledger: Ledger.Ledger): ReadonlyArray<string> => {
   const found: Array<string> = []
   if (new Set(feed.map(({ id }) => id)).size !== feed.length) found.push(`The feed of ${name} has an event twice`)
@@ -60,7 +63,7 @@ const ofFeed = (name: WorkspaceName, { feed, requests }: Reading, ledger: Ledger
     if (own.at(-1)?.resource.version !== quote_request.version) {
       found.push(`${quote_request.id} reads version ${quote_request.version}, which is not the last in the feed`)
     }
-    // A repeat that a host takes up late starts a new request if a reset has erased the first.
+    // A repeat that a host processes late starts a new request if a reset has erased the first.
     if (!accepted.has(quote_request.id) && !wasReset(ledger, name)) found.push(`Nobody was told of ${quote_request.id}`)
     // Quotes of pet insurance have no events.
     if (quote_request.line === "pet") continue
@@ -72,7 +75,7 @@ const ofFeed = (name: WorkspaceName, { feed, requests }: Reading, ledger: Ledger
   return found
 }
 
-/** Whoever follows the feed sees what it holds, in the same order. After a reset a follower begins again. */
+/** Whoever follows the feed sees its content, in the same order. After a reset, a follower starts over. */
 const ofFollowed = (
   name: WorkspaceName,
   workspaceId: string,
@@ -82,7 +85,7 @@ const ofFollowed = (
   const lists = ledger.followed.get(name) ?? []
   const followed = lists.at(-1) ?? []
   const stored = new Map(ledger.committed.map((event) => [event.id, event.at]))
-  // What is stored behind the end of the story may be missed.
+  // Events stored after the end of the story may be missed.
   const due = feed.filter(({ id }) => (stored.get(id) ?? 0) < ledger.ended_at)
   const first = due.findIndex(({ id }, index) => followed[index]?.id !== id)
   const isWhole = first === -1 && followed.every(({ id }, index) => feed[index]?.id === id)
@@ -95,7 +98,10 @@ const ofFollowed = (
   ]
 }
 
-/** Before its cursor expired, a follower saw events without gaps, and none that it had seen before another cursor expired. */
+/**
+ * Before its cursor expired, a follower saw events without gaps, and none that it had seen before an earlier cursor
+ * expired.
+ */
 const ofExpired = (
   name: WorkspaceName,
   lists: Ledger.Followed,
@@ -111,7 +117,7 @@ const ofExpired = (
   })
 }
 
-/** What was accepted is there, once for each key, and final. */
+/** Accepted starts exist, once for each key, and are final. */
 const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.Ledger): ReadonlyArray<string> => {
   const resets = ledger.begun.filter(({ about, deed }) => deed === "reset_sandbox" && about === name)
   const ids = new Set<string>(requests.map(({ quote_request }) => quote_request.id))
@@ -128,13 +134,13 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   return found
 }
 
-/** Whether a reset may have erased a start that was sent at a moment: it had not been answered itself by then. */
+/** Whether a reset may have erased a start that was sent at a moment: the reset had not been answered by then. */
 const mayHaveErased = (started: Ledger.Moment, { about, sent }: Ledger.Begun, { done }: Ledger.Ledger): boolean => {
   const reset = done.find((one) => one.about === about && one.sent.step === sent.step)
   return reset === undefined || isBefore(started, reset.answered)
 }
 
-/** No quote is available longer than it says. */
+/** No quote is available longer than it claims. */
 const ofQuotes = ({ requests, workspace_time }: Reading): ReadonlyArray<string> =>
   requests.flatMap(({ quotes }) =>
     quotes.flatMap(({ availability: { expires_at }, id, status }) =>
@@ -144,10 +150,10 @@ const ofQuotes = ({ requests, workspace_time }: Reading): ReadonlyArray<string> 
     )
   )
 
-/** How far clocks may be apart. */
+/** How far apart clocks may be. */
 const slackMs = 60_000
 
-/** A consumer gets every event, and those of a workspace for the first time in the order of its feed. */
+/** A consumer gets every event, and sees those of a workspace for the first time in feed order. */
 const ofConsumer = ({ feed }: Reading, ledger: Ledger.Ledger, workspaceId: string): ReadonlyArray<string> => {
   const handled = ledger.handled.filter((one) => one.workspace_id === workspaceId).map(({ event_id }) => event_id)
   const seen = new Set(handled)
@@ -161,7 +167,7 @@ const ofConsumer = ({ feed }: Reading, ledger: Ledger.Ledger, workspaceId: strin
   ]
 }
 
-/** A carrier that must not be asked twice is not, unless it has said that it did not take the ask; and limits hold. */
+/** A carrier that must not be asked twice is not, unless it said that it did not accept the ask; and limits hold. */
 const ofCarriers = ({ actions }: Story, { asks }: Ledger.Ledger): ReadonlyArray<string> => {
   const once = asks.filter(({ carrier_id }) => isOnce(carrier_id))
   const twice = [...Map.groupBy(once, ({ carrier_id, key }) => `${carrier_id} ${key}`).values()].flatMap((all) =>
@@ -169,9 +175,9 @@ const ofCarriers = ({ actions }: Story, { asks }: Ledger.Ledger): ReadonlyArray<
       ? [`${all[0]?.carrier_id} was asked ${all.length} times for request ${all[0]?.request}`]
       : []
   )
-  // With clocks apart, hosts do not agree on which calls of a dead one have ended.
+  // If clocks differ, hosts disagree on which calls of a dead one have ended.
   if (actions.some((action) => action.do === "set the clock")) return twice
-  // A call that hangs in a host that stands still goes on for longer than the host has a place for it.
+  // A call that hangs in a paused host continues for longer than the host reserves room for it.
   const mayHang = actions.some((action) => action.do === "pause")
   const narrow = asks.filter(({ carrier_id, hangs }) => carrier_id === "naic:90007" && !(hangs && mayHang))
   const crowded = [...Map.groupBy(narrow, ({ line }) => line).values()].flatMap((own) => {
@@ -181,7 +187,7 @@ const ofCarriers = ({ actions }: Story, { asks }: Ledger.Ledger): ReadonlyArray<
   return [...twice, ...crowded]
 }
 
-/** Whether a call was running when another began. */
+/** Whether a call was in progress when another began. */
 const overlaps = (began: Ledger.Ask, other: Ledger.Ask): boolean =>
   !isBefore(began, other) && other.ended_at !== null && began.at < other.ended_at
 
@@ -195,9 +201,9 @@ const erasedOf = ({ accepted, done }: Ledger.Ledger): ReadonlyArray<number> =>
       return request === undefined || !isOnly ? [] : [request]
     })
 
-/** Nothing that is stored in the end names a person whose data was erased. */
+/** No stored data names a person whose data was erased at the end. */
 export const ofStored = (story: Story, ledger: Ledger.Ledger, texts: ReadonlyArray<string>): ReadonlyArray<string> => {
-  // A start that is repeated behind a reset is a new request, of which its caller may not have been told.
+  // A start that is repeated after a reset is a new request that its caller may not have been told about.
   if (story.actions.some((action) => action.do === "reset")) return []
   const all = texts.join()
   return erasedOf(ledger).flatMap((request) =>
@@ -207,10 +213,10 @@ export const ofStored = (story: Story, ledger: Ledger.Ledger, texts: ReadonlyArr
   )
 }
 
-/** How long a host may remember a key that was revoked on another one. */
+/** How long a host may cache a key that was revoked on another one. */
 const knownMs = 1_000
 
-/** A key works until it is revoked, and a second later on no host. */
+/** A key works until it is revoked, and within a second of that on no host. */
 const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray<string> =>
   keyUses.flatMap(({ answered, sent, was_accepted, workspace }) => {
     const isRevocation = ({ about, deed }: Ledger.Begun) => deed === "revoke" && about === workspace
@@ -224,12 +230,12 @@ const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray
       : [`A key of ${workspace} was refused before it was revoked`]
   })
 
-/** An ask that has loaded its facts before an erasure was answered takes so long until it is made, if storage is quick. */
+/** An ask that loaded its facts before an erasure was answered takes this long to be made, if storage is quick. */
 const loadingMs = 1_000
 
-/** After an erasure was answered, no carrier is asked for its person. */
+/** After an erasure was answered, no carrier is asked about its person. */
 const ofErasures = ({ actions }: Story, { accepted, asks, done }: Ledger.Ledger): ReadonlyArray<string> => {
-  // A paused host, or one whose storage is slow, may hold an ask for longer.
+  // A paused host, or one with slow storage, may hold an ask for longer.
   if (actions.some((action) => action.do === "pause" || (action.do === "storage" && action.how === "is slow")))
     return []
   return done

@@ -5,31 +5,31 @@ import type { CarrierId } from "./Story.ts"
 import type { WorkspaceName } from "./World.ts"
 
 /*
- * What the world outside has seen of the service: the truth that the invariants are about.
+ * What the outside world has seen of the service: the facts that the invariants are about.
  */
 
-/** A moment: the virtual time, and how many steps had run by then, which orders what happens at the same time. */
+/** A moment: the virtual time, and how many steps had run by then, which orders simultaneous events. */
 export interface Moment {
   readonly at: number
   readonly step: number
 }
 
-/** An ask as its carrier has seen it. */
+/** An ask as its carrier saw it. */
 export interface Ask extends Moment {
   readonly carrier_id: CarrierId
   readonly request: number
   readonly key: string
   readonly line: string
   readonly attempt: number
-  /** Whether the carrier has said that it did not take the ask. */
+  /** Whether the carrier said that it did not accept the ask. */
   was_refused: boolean
   /** Whether the carrier never answers. */
   readonly hangs: boolean
-  /** When the carrier had answered, or the call had ended; null while it runs. */
+  /** When the carrier answered, or the call ended; null while it is running. */
   ended_at: number | null
 }
 
-/** A start that was accepted, as its caller knows it. */
+/** An accepted start, as its caller knows it. */
 export interface Accepted {
   readonly request: number
   readonly workspace: WorkspaceName
@@ -46,7 +46,9 @@ export interface Subscribed {
   readonly types: ReadonlyArray<string>
   /** The secrets that its owner was told. */
   readonly secrets: Array<string>
-  /** Whether it has a secret that its owner was not told: the answer was lost, and its repeat holds none. */
+  /**
+   * Whether it has a secret that its owner was not told: the answer was lost, and the replayed one contains no secret.
+   */
   has_unknown_secret: boolean
   readonly sent: Moment
   readonly answered: Moment
@@ -54,22 +56,22 @@ export interface Subscribed {
   disabled: Moment | null
 }
 
-/** A POST as a receiver has got it. */
+/** A POST as a receiver got it. */
 export interface Received extends Moment {
   readonly url: string
   readonly body: string
-  /** Whether the receiver has answered that it took it. */
+  /** Whether the receiver confirmed it. */
   readonly was_taken: boolean
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** An event that a change has stored, seen where it was stored. */
+/** An event stored by a change, as observed in storage. */
 export interface Committed extends Moment {
   readonly workspace_id: Ids.WorkspaceId
   readonly id: string
 }
 
-/** A control or a deed of an operator, what it is about, and when it was sent. */
+/** A control or an operator's deed, its subject, and when it was sent. */
 export interface Begun {
   readonly deed: string
   readonly about: string
@@ -89,7 +91,7 @@ export interface KeyUse {
   readonly was_accepted: boolean
 }
 
-/** An event that a consumer has handled without failure. */
+/** An event that a consumer handled successfully. */
 export interface Handled extends Moment {
   readonly workspace_id: string
   readonly event_id: string
@@ -98,7 +100,7 @@ export interface Handled extends Moment {
 /** An event as the feed shows it. */
 export type FeedEvent = Answer<"list_events">["events"][number]
 
-/** What a reader who follows a feed has seen, from one beginning to the next: it begins again if its cursor has expired. */
+/** What a reader that follows a feed has seen, split where it started over because its cursor had expired. */
 export type Followed = Array<Array<FeedEvent>>
 
 /** Everything that was seen. */
@@ -107,7 +109,7 @@ export interface Ledger {
   readonly accepted: Array<Accepted>
   readonly subscribed: Array<Subscribed>
   readonly received: Array<Received>
-  /** How often each event was sent to each address, also to a receiver that is gone. */
+  /** How often each event was sent to each address, including receivers that are gone. */
   readonly attempts: Map<string, number>
   readonly committed: Array<Committed>
   readonly begun: Array<Begun>
@@ -117,13 +119,13 @@ export interface Ledger {
   readonly followed: Map<WorkspaceName, Followed>
   /** When readers were told that the story is over. */
   ended_at: number
-  /** What is wrong at the moment at which it happens. */
+  /** Violations detected at the moment when they happen. */
   readonly wrong: Array<string>
   /** The states, transitions and faults that were reached. */
   readonly reached: Set<string>
 }
 
-/** Names an event that is sent to an address. */
+/** The key of an event sent to an address. */
 export const attemptOf = (url: string, eventId: string): string => `${url} ${eventId}`
 
 /** A ledger before a story. */
@@ -144,7 +146,7 @@ export const make = (): Ledger => ({
   reached: new Set()
 })
 
-/** The moment of a machine. */
+/** The current moment of a machine. */
 export const momentOf = (machine: Machine): Moment => ({ at: machine.now(), step: machine.steps() })
 
 /** Whether one moment was before another. */

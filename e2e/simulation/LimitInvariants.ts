@@ -5,14 +5,14 @@ import type { Story } from "./Story.ts"
 import { environmentOf } from "./World.ts"
 
 /*
- * What must hold in a story with limits, in which hosts and storage do not fail.
+ * What must hold in a story with limits, where hosts and storage do not fail.
  */
 
 const minuteMs = 60_000
 /** How much later than it was counted a call can reach its carrier, or its answer the caller. */
 const travelMs = 5_000
 
-/** Everything that went beyond a limit, in sentences. */
+/** Everything that exceeded a limit, in sentences. */
 export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): ReadonlyArray<string> => {
   const narrow = asks.filter(({ carrier_id }) => carrier_id === "naic:90007")
   const crowded = [...Map.groupBy(narrow, ({ line }) => line)].flatMap(([line, own]) => {
@@ -22,7 +22,8 @@ export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): R
     )
     return most > narrowRate ? [`A carrier was asked ${most} times in a minute for ${line}`] : []
   })
-  // Limits of callers hold for minutes of the clock, so a minute has parts of two. Counts of other hosts are up to a second old.
+  // Limits of callers apply to clock minutes, so a period of a minute spans two of them. Counts from other hosts are up
+  // to a second old.
   const allowed = 2 * startsPerMinute * hosts
   const organizationOf = ({ workspace }: Ledger.Accepted) => `${workspace.split(" ")[0]} ${environmentOf(workspace)}`
   const started = [...Map.groupBy(accepted, organizationOf)].flatMap(([name, own]) => {
@@ -35,6 +36,6 @@ export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): R
   return [...crowded, ...started]
 }
 
-/** The most of these times that are within a period. */
+/** The maximum number of these times within a period. */
 const mostWithin = (times: ReadonlyArray<number>, periodMs: number): number =>
   Math.max(0, ...times.map((from) => times.filter((at) => from <= at && at < from + periodMs).length))

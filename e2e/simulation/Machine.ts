@@ -2,39 +2,41 @@ import { Clock, Context, Duration, Effect, type Exit, Logger, Random, References
 import type { Chance } from "../chaos/Chance.ts"
 
 /*
- * One process of an operating system after another, all on one thread and in virtual time. The seed chooses which of the steps
- * that are ready comes next, so a run is the same each time, whatever runs in it.
+ * One process after another of a simulated operating system, all on one thread and in virtual time. The seed chooses
+ * which ready step runs next, so a run is reproducible, whatever runs in it.
  */
 
-/** A step that is ready: what runs next in a process. Steps of nobody are those of the network and of storage. */
+/**
+ * A step that is ready: what runs next in a process. Steps without a process are those of the network and of storage.
+ */
 interface Step {
   readonly of: Process | null
   readonly run: () => void
 }
 
-/** A step that becomes ready later. Equal times keep their order. */
+/** A step that becomes ready later. Steps with equal times keep their order. */
 interface Timer extends Step {
   readonly at: number
   readonly order: number
 }
 
-/** A simulated process: what runs in it stops at once if it is killed, without finalizers. */
+/** A simulated process: if it is killed, everything in it stops at once, without finalizers. */
 export interface Process {
   readonly name: string
   readonly isAlive: () => boolean
-  /** Runs an effect in this process, and calls back with the exit, unless the process dies before. */
+  /** Runs an effect in this process, and calls back with the exit, unless the process dies first. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>, then: (exit: Exit.Exit<A, E>) => void) => void
   /** Ends the process between two of its steps. */
   readonly kill: () => void
-  /** Calls back when it has run so many more steps, before anything else runs. */
+  /** Calls back after it has run this many more steps, before anything else runs. */
   readonly afterSteps: (steps: number, then: () => void) => void
   /** Runs none of its steps for a while, as if its machine were suspended. */
   readonly pause: (ms: number) => void
-  /** Whether it has stood still before. */
+  /** Whether it has ever been paused. */
   readonly wasPaused: () => boolean
-  /** Notes that one of its steps has run. */
+  /** Records that one of its steps has run. */
   readonly stepped: () => void
-  /** Sets its wall clock apart from the true time. */
+  /** Offsets its wall clock from the true time. */
   readonly setSkew: (ms: number) => void
 }
 
@@ -43,15 +45,15 @@ export interface Machine {
   /** The true time, in milliseconds. */
   readonly now: () => number
   readonly start: (name: string) => Process
-  /** Runs a step soon: in a process, or in nobody's. */
+  /** Runs a step soon: in a process, or outside of any. */
   readonly soon: (of: Process | null, run: () => void) => void
-  /** Runs a step after a time; returns how to cancel it. */
+  /** Runs a step after a time; returns a function that cancels it. */
   readonly later: (ms: number, of: Process | null, run: () => void) => () => void
-  /** Runs steps, and moves the time when none is ready, up to a time. */
+  /** Runs steps up to a time, and advances the time when none is ready. */
   readonly runUntil: (time: number) => void
-  /** Lets time pass during which nothing runs, as if all machines were suspended. */
+  /** Lets time pass without running anything, as if all machines were suspended. */
   readonly jump: (ms: number) => void
-  /** How many steps have run: orders what happens at the same time. */
+  /** How many steps have run: orders simultaneous events. */
   readonly steps: () => number
 }
 
@@ -140,7 +142,7 @@ export const make = (chance: Chance, startsAt: number): Machine => {
     return process
   }
 
-  /** A step that may run now, taken out of those that are ready; undefined if there is none. */
+  /** Removes a step that may run now from the ready ones; undefined if there is none. */
   const take = (): Step | undefined => {
     while (ready.length > 0) {
       const place = chance.below(ready.length)
@@ -184,7 +186,7 @@ export const make = (chance: Chance, startsAt: number): Machine => {
   return { now: () => now, start, soon, later, runUntil, jump, steps: () => steps }
 }
 
-/** Timers by time, the earliest first. */
+/** Timers by time, earliest first. */
 const makeHeap = () => {
   const heap: Array<Timer> = []
   const isBefore = (a: Timer, b: Timer) => a.at < b.at || (a.at === b.at && a.order < b.order)

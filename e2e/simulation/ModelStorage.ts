@@ -2,8 +2,8 @@ import { Change, Hints, type Ids, type Job, kinds, Page, Storage } from "@quotew
 import { Effect, Layer, Option } from "effect"
 
 /*
- * A storage as simple as it can be: plain lists, searched from one end to the other. It is written from the rules of the port, and
- * shares no code with the storages that ship.
+ * The simplest possible storage: plain lists with linear search. It is written from the rules of the port, and shares
+ * no code with the shipped storages.
  */
 
 interface StoredJob extends Job.NewJob {
@@ -11,11 +11,11 @@ interface StoredJob extends Job.NewJob {
   readonly number: number
   lease: number
   expired_leases: number
-  /** When its newest lease ends; null if it has none, or has released it. */
+  /** When its newest lease ends; null if it has none or released it. */
   leased_until: number | null
 }
 
-/** Everything of a workspace except its jobs. */
+/** Everything in a workspace except its jobs. */
 interface Workspace {
   readonly id: Ids.WorkspaceId
   /** All versions of each record, oldest first, by kind and id. */
@@ -56,7 +56,10 @@ const versionsOf = (workspace: Workspace, kind: string, id: string): ReadonlyArr
 const newestOf = (workspace: Workspace, kind: string): ReadonlyArray<Change.StoredRecord> =>
   [...(workspace.records.get(kind)?.values() ?? [])].flatMap((versions) => versions.at(-1) ?? [])
 
-/** Whether a lease is the newest of its job, and was not given back. It holds behind its end until another one is given. */
+/**
+ * Whether a lease is the newest of its job and was not released. It stays valid after its end until a new one is
+ * granted.
+ */
 const holds = (job: StoredJob, lease: Job.Lease) =>
   job.workspace_id === lease.workspace_id &&
   job.number === lease.number &&
@@ -146,7 +149,7 @@ const feed = (state: State, { after, limit, workspace_id }: Page.FeedQuery): Pag
 
 const isUrgent = ({ lane }: Job.NewJob) => lane?.urgent === true
 
-/** Whether two jobs of a workspace are in the same queue: both ordered, or in one lane. Others are in none. */
+/** Whether two jobs of a workspace are in the same queue: both ordered, or in the same lane. Other jobs are in none. */
 const isQueuedWith = (one: StoredJob, other: StoredJob) =>
   one.workspace_id === other.workspace_id &&
   (one.ordered ? other.ordered : one.lane !== undefined && one.lane.name === other.lane?.name)

@@ -5,12 +5,12 @@ import type { Service } from "./Service.ts"
 import { environmentOf, type Workspace, type WorkspaceName, type Workspaces, workspaceNames } from "./World.ts"
 
 /*
- * Readers: those who follow the feeds all the time, and those who read everything when it is quiet.
+ * Readers: those that follow the feeds all the time, and those that read everything once it is quiet.
  */
 
 /** A quote request with its quotes. */
 export type ReadRequest = Answer<"get_quote_request">
-/** A delivery of the log. */
+/** A delivery in the log. */
 export type ReadDelivery = Answer<"list_event_deliveries">["deliveries"][number]
 
 /** How long a follower waits at the end of a feed. */
@@ -25,7 +25,9 @@ const readFeed = (service: Service, key: string, cursor: string | null): Effect.
     Effect.orDie
   )
 
-/** Follows the feed of a workspace until it is told to stop and has read everything. It begins again if its cursor expires. */
+/**
+ * Follows the feed of a workspace until it is told to stop and has read everything. Starts over if its cursor expires.
+ */
 export const follow = Effect.fnUntraced(function* (
   service: Service,
   key: string,
@@ -76,17 +78,17 @@ const deliveriesOf = (service: Service, key: string, id: string) =>
     )
   )
 
-/** What is not finished yet, in words. */
+/** What is unfinished, in words. */
 export interface Open {
-  /** What hosts work on. */
+  /** What hosts are working on. */
   readonly soon: ReadonlyArray<string>
-  /** What waits for a later time: a person's answer, or the next attempt at a webhook. */
+  /** What waits for a later time: a person's answer, or the next attempt of a webhook. */
   readonly later: ReadonlyArray<string>
   /** Whether a webhook waits: its attempts are minutes and hours apart. */
   readonly isRetrying: boolean
 }
 
-/** What is not finished yet: nothing may be left after a quiet time. */
+/** What is unfinished: nothing may be left after a quiet time. */
 export const findOpen = Effect.fnUntraced(function* (service: Service, workspaces: Workspaces, ledger: Ledger.Ledger) {
   const soon: Array<string> = []
   const later: Array<string> = []
@@ -109,7 +111,7 @@ export const findOpen = Effect.fnUntraced(function* (service: Service, workspace
   return open
 })
 
-/** Everything that can be read of a workspace in the end. */
+/** Everything that can finally be read in a workspace. */
 export interface Reading {
   /** In milliseconds. */
   readonly workspace_time: number
@@ -129,10 +131,10 @@ const wholeFeed = Effect.fnUntraced(function* (service: Service, key: string) {
   return feed[0] ?? []
 })
 
-/** How often everything is read again because something has happened meanwhile, such as the refresh of an offer. */
+/** How often everything is read again because something changed in the meantime, such as a refreshed offer. */
 const mostReadings = 10
 
-/** The feed, and the requests as they were at its end. */
+/** The feed, and the requests as of its end. */
 const feedAndRequests = Effect.fnUntraced(function* (service: Service, key: string) {
   let feed = yield* wholeFeed(service, key)
   for (let reading = 1; ; reading++) {

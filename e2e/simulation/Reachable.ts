@@ -4,8 +4,8 @@ import type { Reason } from "../../packages/core/src/quoting/QuoteRequest.ts"
 import type { ReadDelivery, ReadRequest } from "./Observer.ts"
 
 /*
- * The states and transitions of requests, results of carriers, quotes and deliveries. The states follow from the lists of the
- * service: for each new reason the compiler asks here.
+ * The states and transitions of requests, carrier results, quotes and deliveries. The states follow from the service's
+ * lists: for each new reason, the compiler requires an entry here.
  */
 
 /** The status of a request for each of its reasons. */
@@ -61,7 +61,7 @@ const answered = [
   ...Carrier.noAnswerReasons.map((reason) => `no_answer ${reason}`)
 ]
 
-/** What no story reaches, and why. If one does, the reason is wrong. */
+/** What no story reaches, and why. If a story reaches it, the reason is wrong. */
 export const unreachable: { readonly [name: string]: string } = {
   "request: action_required facts_needed": "no code sets it",
   "request: action_required credit_disclosure_needed": "no code sets it",
@@ -76,7 +76,7 @@ export const unreachable: { readonly [name: string]: string } = {
 const reachable = (what: string, all: ReadonlyArray<string>): ReadonlyArray<string> =>
   all.filter((state) => unreachable[`${what}: ${state}`] === undefined)
 
-/** States, by what is in them. */
+/** States, by subject. */
 export const states: { readonly [what: string]: ReadonlyArray<string> } = {
   request: reachable(
     "request",
@@ -163,7 +163,7 @@ export const rare: ReadonlySet<string> = new Set([
   "result: not_asked circuit_open"
 ])
 
-/** Transitions that are possible, and too rare to be asked for. */
+/** Transitions that are possible but too rare to require. */
 const possible: ReadonlyArray<string> = [
   "quote: active price_updated → inactive consent_withdrawn",
   "quote: active price_updated → inactive expired",
@@ -179,6 +179,6 @@ const listed: ReadonlySet<string> = new Set([
   ...Object.keys(unreachable)
 ])
 
-/** Whether a state or transition is in one of these lists. Other names need not be. */
+/** Whether a state or transition is in one of these lists. Other names are not required. */
 export const isListed = (name: string): boolean =>
   !/^(?:request|result|quote|delivery): /.test(name) || listed.has(name)

@@ -6,10 +6,10 @@ import type { Machine } from "./Machine.ts"
 import type { ReceiverFault } from "./Story.ts"
 
 /*
- * Receivers of webhooks. Each has an address of its own, and notes every POST that reaches it.
+ * Webhook receivers. Each has its own address, and records every POST that reaches it.
  */
 
-/** What is wrong with receivers and name servers now. */
+/** The current faults of receivers and name servers. */
 export interface ReceiverWeather {
   readonly receiver: (receiver: number) => ReceiverFault | null
   readonly nameServersAreDown: () => boolean

@@ -6,7 +6,7 @@ import type { Ledger } from "./Ledger.ts"
 import type { Machine, Process } from "./Machine.ts"
 
 /*
- * The service as callers see it: they call one host after another until one has answered, as the guides tell them to.
+ * The service as callers see it: they call one host after another until one answers, as the guides tell them to.
  */
 
 /** How a caller calls. */
@@ -16,19 +16,19 @@ export interface CallOptions {
   readonly read_handle?: string
   /** The host to call first. */
   readonly first?: number
-  /** How many answers get lost on their way. */
+  /** How many answers are lost on the way. */
   readonly lost_answers?: number
 }
 
 /** What callers and operators can do. */
 export interface Service {
-  /** Calls an operation until it is answered or refused for good. */
+  /** Calls an operation until it is answered or permanently refused. */
   readonly call: <Output, R extends Quotewire.Services>(
     operation: Operation.Operation<string, unknown, Output, R>,
     input: unknown,
     options: CallOptions
   ) => Effect.Effect<Output, ApiError.ApiError>
-  /** Runs an effect in one host after another until one has done it. */
+  /** Runs an effect in one host after another until one completes it. */
   readonly command: <A, E extends { readonly _tag: string }>(
     name: string,
     effect: Effect.Effect<A, E, Quotewire.Services>,
@@ -38,7 +38,7 @@ export interface Service {
 
 /** How long a caller waits for an answer. */
 const patienceMs = 40_000
-/** How long a caller waits before it calls again. */
+/** How long a caller waits before it retries. */
 const pauseMs = 700
 
 /** Whether the same call may succeed later. */

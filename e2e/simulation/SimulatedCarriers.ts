@@ -11,7 +11,7 @@ import { type Behaviour, type CarrierId, carrierModes, lines, type Story } from 
 /** Sends a carrier's callback to one of the hosts. */
 export type SendCallback = (carrier_id: CarrierId, callback: Carrier.CarrierCallback) => void
 
-/** The name of a request's person. Carriers tell requests apart by it, as facts are all that they know. */
+/** The name of a request's person. Carriers identify requests by it, because they know only facts. */
 export const nameOf = (request: number): string =>
   `Person ${[...request.toString()].map((digit) => "abcdefghij"[Number(digit)]).join("")}`
 
@@ -39,10 +39,10 @@ const terms: Carrier.CarrierLine = {
   max_concurrent: 1_000
 }
 
-/** How many calls the carrier with little room takes at once. */
+/** How many calls the carrier with little room accepts at once. */
 export const narrowRoom = 2
 
-/** How often the carrier with little room may be asked in a minute, in a story with limits. */
+/** How often the carrier with little room may be asked per minute, in a story with limits. */
 export const narrowRate = 3
 
 const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {
@@ -58,7 +58,7 @@ const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {
 /** Whether a carrier must not be asked twice. */
 export const isOnce = (id: CarrierId): boolean => !termsOf[id].idempotent
 
-/** The carriers of each line: four or fewer, so that a story has many requests rather than many asks. */
+/** The carriers of each line: at most four, so that a story has many requests rather than many asks. */
 const carriersOf: { readonly [line in (typeof lines)[number]]: ReadonlyArray<CarrierId> } = {
   renters: ["naic:90001", "naic:90003", "naic:90004", "naic:90007"],
   pet: ["naic:90001", "naic:90005", "naic:90006"],
@@ -74,13 +74,13 @@ const linesOf = (id: CarrierId, hasLimits: boolean): Carrier.CarrierAdapter["lin
         hasLimits && id === "naic:90007" ? { ...termsOf[id], rate_per_minute: narrowRate } : termsOf[id]
       ])
   ),
-  // Lines for which carriers are never asked, each for another reason.
+  // Lines whose carriers are never asked, each for a different reason.
   ...(id === "naic:90001" && { personal_auto: { ...terms, states: ["WY"] } }),
   ...(id === "naic:90002" && { renters: { ...terms, needs: ["dwelling.year_built"] } }),
   ...(id === "naic:90003" && { pet: { ...terms, uses_credit: true } })
 })
 
-/** A carrier to which no organization is connected. */
+/** A carrier that no organization is connected to. */
 const unconnected: Carrier.CarrierAdapter = {
   carrier: { id: "naic:90008", name: "Carrier naic:90008", registry_ids: ["naic:90008"] },
   environments: ["sandbox", "live"],
@@ -115,7 +115,7 @@ const declineReasonOf = (place: number): Carrier.DeclineReason =>
 
 const silences = ["carrier_error", "rate_limited", "maintenance"] as const
 
-/** What a carrier answers in the end. The second time, a busy carrier takes the ask. */
+/** A carrier's final answer. A busy carrier accepts the second ask. */
 const replyOf = (
   { answer }: Behaviour,
   ask: Carrier.CarrierAsk,
@@ -152,7 +152,7 @@ const replyOf = (
     case "lies":
       return Effect.succeed(offersOf(offer(request, { premium: { amount_minor: -1, currency: "USD" } })))
     case "lies about its kind":
-      // What a carrier answers comes from outside, whatever its type says.
+      // A carrier's answer comes from outside, whatever its type says.
       return Effect.succeed(JSON.parse('{"kind":"quoted","offers":null}'))
   }
 }
@@ -178,7 +178,7 @@ export const make = (
       return all[request % all.length] ?? { answer: "offers", takes_ms: 0, times: 1 }
     }
 
-    /** Sends callbacks as often as the behaviour says. A carrier repeats a callback that nobody took. */
+    /** Sends callbacks as often as the behavior says. A carrier repeats a callback that nobody accepted. */
     const callBack = (request: number, ref: string, ask: Carrier.CarrierAsk) => {
       const behaviour = behaviourOf(request)
       if (behaviour.answer === "hangs" || behaviour.answer === "throws") return
@@ -221,7 +221,7 @@ export const make = (
       const end = () => {
         seen.ended_at ??= machine.now()
       }
-      // The carrier is done, even if its caller stands still.
+      // The carrier is done, even if its caller is paused.
       if (behaviour.answer !== "hangs") machine.later(behaviour.takes_ms, null, end)
       ledger.asks.push(seen)
       ledger.reached.add(`carrier: ${behaviour.answer}`).add(`mode: ${carrierModes[id]}`)

@@ -5,13 +5,14 @@ import { SecureRandom } from "effect/crypto"
 import type * as Chance from "../chaos/Chance.ts"
 
 /*
- * Cryptography of a story: synchronous, and its randomness follows from the seed. What is sealed can be read, so that states are seen
- * where they are stored, and because ciphers would take more time than the rest of a step. Webhooks are signed as always.
+ * The cryptography of a story: synchronous, with randomness derived from the seed. Sealed data stays readable, so that
+ * states can be observed in storage, and because ciphers would take more time than the rest of a step. Webhooks are
+ * signed as usual.
  */
 
 const divider = "\n"
 
-/** What a sealed text holds; null if it is not one of a story. */
+/** The content of a sealed text; null if it does not belong to a story. */
 export const opened = (sealed: string): string | null => {
   const at = sealed.indexOf(divider)
   return at === -1 ? null : sealed.slice(at + divider.length)
@@ -48,7 +49,7 @@ const plain: TextCrypto.TextCrypto["Service"] = {
   }
 }
 
-/** The cryptography of a story, with its chance. */
+/** The cryptography of a story, with its random generator. */
 export const layer = (chance: Chance.Chance): Layer.Layer<Quotewire.Cryptography> =>
   Layer.mergeAll(
     NodeCrypto.layer,

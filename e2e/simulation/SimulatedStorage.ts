@@ -6,36 +6,36 @@ import type { Machine, Process } from "./Machine.ts"
 import type { HintFault, StorageFault } from "./Story.ts"
 
 /*
- * What hosts see of the storage that they share. Each call travels to it, and its answer travels back, as steps of the machine:
- * a host can die or pause in between, and faults can lose either.
+ * The shared storage as hosts see it. Each call travels to it, and its answer travels back, as steps of the machine: a
+ * host can die or pause in between, and faults can lose either.
  */
 
-/** What is wrong with storage now. */
+/** The current faults of storage. */
 export interface StorageWeather {
-  /** The fault that strikes this host now; null if none does. */
+  /** The fault that affects this host now; null if none does. */
   readonly fault: (host: number) => StorageFault | null
   /** What happens to the hints for this host now. */
   readonly hints: (host: number) => HintFault | null
 }
 
-/** What a storage is opened with. */
+/** What is needed to open a storage. */
 export interface StorageParts {
   readonly chance: Chance.Chance
   readonly ledger: Ledger
   readonly machine: Machine
   readonly weather: StorageWeather
-  /** Sees every change at the moment when it has been stored. */
+  /** Called with every change at the moment when it is stored. */
   readonly see: (change: Stored) => void
 }
 
-/** What is seen of a change that has been stored. */
+/** What is observed of a stored change. */
 export interface Stored {
   readonly workspace_id: Change.Change["workspace_id"]
   readonly events: ReadonlyArray<Pick<Change.NewEvent, "id">>
   readonly writes: ReadonlyArray<Pick<Change.StoredRecord, "kind" | "id" | "body">>
 }
 
-/** The storage that the hosts of a story share. Each host opens it in its process. */
+/** The storage that the hosts of a story share. Each host opens it in its own process. */
 export type Shared = (process: Process, host: number) => Layer.Layer<Storage.Storage, Storage.StorageUnavailable>
 
 /** Opens a storage for one story. */
@@ -55,7 +55,7 @@ export type Operation =
   | "other"
 
 const writing: ReadonlySet<Operation> = new Set(["commit", "claim", "release", "erase", "rewrite", "addCounts"])
-/** A full disk takes no more rows. Claims only change some. */
+/** A full disk accepts no new rows. Claims only change existing ones. */
 const growing: ReadonlySet<Operation> = new Set(["commit", "addCounts"])
 
 const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 1 })
@@ -80,7 +80,7 @@ const lossOf = (fault: StorageFault | null, operation: Operation, chance: Chance
   }
 }
 
-/** Notes in the ledger what has been stored, at the moment when it has. */
+/** Records in the ledger what is stored, at the moment when it is. */
 export const witness = ({ ledger, machine, see }: StorageParts, stored: Stored): void => {
   for (const { id } of stored.events) {
     ledger.committed.push({ workspace_id: stored.workspace_id, id, at: machine.now(), step: machine.steps() })
@@ -88,7 +88,7 @@ export const witness = ({ ledger, machine, see }: StorageParts, stored: Stored):
   see(stored)
 }
 
-/** Notes why storage has refused a change, and what of the host was outdated. */
+/** Records why storage refused a change, and which of the host's data was outdated. */
 export const noteRefusal = (
   { reached }: Ledger,
   process: Process,
@@ -101,13 +101,16 @@ export const noteRefusal = (
   if (refusal._tag === "VersionConflict" && refusal.kind === "recipients") reached.add("outdated: cached subscriptions")
 }
 
-/** Sends a call to what hosts share, and waits for its answer. */
+/** Sends a call to the shared service, and waits for its answer. */
 export type Through = <A, E>(
   operation: Operation,
   call: Effect.Effect<A, E>
 ) => Effect.Effect<A, E | Storage.StorageUnavailable>
 
-/** The way of a host to what hosts share. A call that has no answer in time is given up by the host, and goes on there. */
+/**
+ * A host's connection to what hosts share. The host gives up on a call that gets no answer in time, but the call
+ * continues on the other side.
+ */
 export const wayOf =
   (
     process: Process,
@@ -148,14 +151,14 @@ export const passHint = (
   machine.later(fault === "late" ? chance.below(20_000) : chance.below(4), process, deliver)
 }
 
-/** Sees who holds which job: only the newest lease may finish it, and only once. */
+/** Checks who holds which job: only the newest lease may finish it, and only once. */
 export interface Fence {
   readonly claimed: (leases: ReadonlyArray<Job.Lease>) => void
   readonly released: (leases: ReadonlyArray<Job.Lease>) => void
   readonly finished: (leases: ReadonlyArray<Job.Lease>) => void
 }
 
-/** A fence that notes in the ledger what passes it wrongly. */
+/** A fence that records in the ledger what wrongly passes it. */
 export const makeFence = ({ ledger }: StorageParts): Fence => {
   const newest = new Map<string, number>()
   const nameOf = ({ number, workspace_id }: Job.Lease) => `${workspace_id} ${number}`

@@ -5,7 +5,7 @@ import * as SimulatedCryptography from "./SimulatedCryptography.ts"
 import type { Stored } from "./SimulatedStorage.ts"
 
 /*
- * The states that requests, results of carriers, quotes and deliveries pass through, seen where they are stored.
+ * The states that requests, carrier results, quotes and deliveries pass through, observed in storage.
  */
 
 const Details = { status: Schema.String, status_details: Schema.Struct({ reason: Schema.String }) }
@@ -20,7 +20,7 @@ const decodeRequest = Schema.decodeUnknownOption(Schema.fromJsonString(Request))
 const decodeQuote = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct(Details)))
 const decodeDelivery = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ status: Schema.String })))
 
-/** The states that a record holds, each with the name of what is in it. */
+/** The states in a record, each with the name of its subject. */
 const statesOf = ({
   body,
   id,
@@ -54,13 +54,13 @@ const statesOf = ({
   }
 }
 
-/** Sees every change of a story, and notes what it reaches. */
+/** Observes every change of a story, and records what it reaches. */
 export type Watch = (ledger: Ledger) => (change: Stored) => void
 
-/** Notes no states: a story is played faster without. */
+/** Records no states, so that a story plays faster. */
 export const unwatched: Watch = () => () => {}
 
-/** Notes which states and transitions the changes of one story reach. */
+/** Records which states and transitions the changes of one story reach. */
 export const watched: Watch = ({ reached }) => {
   const states = new Map<string, string>()
   return ({ writes }) => {
@@ -74,7 +74,7 @@ export const watched: Watch = ({ reached }) => {
   }
 }
 
-/** Notes the types of events. */
+/** Records the types of events. */
 export const noteReadings = ({ reached }: Ledger, readings: Readings): void => {
   for (const { feed } of readings.values()) for (const { type } of feed) reached.add(`event: ${type}`)
 }

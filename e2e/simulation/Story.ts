@@ -1,8 +1,8 @@
 import type { WorkspaceName } from "./World.ts"
 
 /*
- * A story is data: what callers and operators do, how carriers and receivers behave, and what fails. The seed chooses the story,
- * and the order of the steps in it. A story can be made smaller by leaving out actions.
+ * A story is data: what callers and operators do, how carriers and receivers behave, and what fails. The seed
+ * determines the story, and the order of its steps. A story can be shrunk by leaving out actions.
  */
 
 /** The carriers of a story, by how they are asked. */
@@ -17,7 +17,7 @@ export const carrierModes = {
 } as const
 export type CarrierId = keyof typeof carrierModes
 
-/** What a carrier answers in the end. */
+/** A carrier's final answer. */
 export const answers = [
   "offers",
   "two offers",
@@ -44,7 +44,7 @@ export interface Behaviour {
   readonly times: number
 }
 
-/** How a receiver of webhooks fails for a while. */
+/** How a webhook receiver fails for a while. */
 export const receiverFaults = ["answers 500", "hangs", "redirects", "is slow", "is gone", "fails for good"] as const
 export type ReceiverFault = (typeof receiverFaults)[number]
 
@@ -63,10 +63,10 @@ export type StorageFault = (typeof storageFaults)[number]
 export const hintFaults = ["late", "lost"] as const
 export type HintFault = (typeof hintFaults)[number]
 
-/** The lines of insurance of a story. */
+/** The insurance lines of a story. */
 export const lines = ["renters", "pet", "personal_auto"] as const
 
-/** One thing that happens. `request`, `subscription`, `receiver` and `host` are numbers in the story. */
+/** One action. `request`, `subscription`, `receiver` and `host` are numbers within the story. */
 export type Deed =
   | {
       readonly do: "start"
@@ -74,11 +74,11 @@ export type Deed =
       readonly workspace: WorkspaceName
       readonly line: (typeof lines)[number]
       readonly key: "server" | "platform" | "widget"
-      /** How many times the same start is sent at the same time. */
+      /** How many copies of the start are sent at the same time. */
       readonly copies: number
-      /** How many answers get lost on their way to the caller. */
+      /** How many answers are lost on the way to the caller. */
       readonly lost_answers: number
-      /** What is special about it. */
+      /** The special feature of the start. */
       readonly as?: "one that cannot start" | "one where no carrier is"
     }
   | { readonly do: "read"; readonly request: number; readonly wait_seconds: number }
@@ -95,7 +95,7 @@ export type Deed =
   | { readonly do: "disable"; readonly subscription: number }
   | { readonly do: "send a test"; readonly subscription: number }
   | { readonly do: "replay a delivery"; readonly subscription: number }
-  /** An operator makes a new key, and revokes the spare one. */
+  /** An operator creates a new key, and revokes the spare one. */
   | { readonly do: "rotate a key"; readonly workspace: WorkspaceName }
   | { readonly do: "use the spare key"; readonly workspace: WorkspaceName }
   | { readonly do: "advance"; readonly workspace: WorkspaceName; readonly seconds: number }
@@ -109,7 +109,7 @@ export type Deed =
   | {
       readonly do: "storage"
       readonly how: StorageFault
-      /** The host that suffers; null for all. */
+      /** The affected host; null for all. */
       readonly host: number | null
       readonly for_ms: number
     }
@@ -124,28 +124,31 @@ export type Deed =
   | { readonly do: "name servers are down"; readonly for_ms: number }
   | { readonly do: "consumers fail"; readonly for_ms: number }
 
-/** A deed, and when it happens: milliseconds after the beginning. */
+/** An action and its time: milliseconds after the beginning. */
 export type Action = Deed & { readonly at: number }
 
-/** All that happens. */
+/** All actions. */
 export interface Story {
-  /** Decides the order of steps, and how long messages take. */
+  /** Determines the order of steps, and how long messages take. */
   readonly seed: number
   readonly hosts: number
-  /** Whether the hosts consume events, too. */
+  /** Whether the hosts also consume events. */
   readonly consumes: boolean
-  /** Whether callers and one carrier have tight limits. Hosts and storage do not fail in such a story, so that it can be counted. */
+  /**
+   * Whether callers and one carrier have tight limits. Hosts and storage do not fail in such a story, so that calls can
+   * be counted.
+   */
   readonly has_limits: boolean
-  /** How long callers and faults go on, in milliseconds: then all heals, and the rest is quiet. */
+  /** How long callers and faults continue, in milliseconds. After that all faults heal, and the rest is quiet. */
   readonly busy_ms: number
   readonly actions: ReadonlyArray<Action>
-  /** How each carrier behaves: request n gets behaviour n, and the list is used again and again. */
+  /** How each carrier behaves: request n gets behavior n, and the list repeats. */
   readonly carriers: { readonly [id in CarrierId]: ReadonlyArray<Behaviour> }
 }
 
 const secondsOf = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 
-/** An action as one line that a person can read. */
+/** An action as one readable line. */
 export const lineOf = (action: Action): string => {
   const { at, do: deed, ...rest } = action
   const details = Object.entries(rest).map(([name, value]) =>
@@ -154,7 +157,7 @@ export const lineOf = (action: Action): string => {
   return `${secondsOf(at).padStart(8)}  ${deed}${details.length === 0 ? "" : `: ${details.join(", ")}`}`
 }
 
-/** A story as lines: its actions in order, and how its carriers behave in the requests that are left. */
+/** A story as lines: its actions in order, and how its carriers behave in the remaining requests. */
 export const linesOf = ({ actions, carriers, seed }: Story): ReadonlyArray<string> => {
   const requests = actions.flatMap((action) => (action.do === "start" ? [action.request] : []))
   const behaviours = Object.entries(carriers).flatMap(([id, all]) =>

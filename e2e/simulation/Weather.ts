@@ -2,12 +2,12 @@ import type { ReceiverWeather } from "./Receivers.ts"
 import type { StorageWeather } from "./SimulatedStorage.ts"
 import type { Action } from "./Story.ts"
 
-/** What is wrong with the surroundings of the hosts at any moment: it follows from the story alone. */
+/** The faults around the hosts at any moment, determined by the story alone. */
 export interface Weather extends ReceiverWeather, StorageWeather {
   readonly consumersFail: () => boolean
 }
 
-/** The weather of a story that began at a time. Faults end by themselves, at the latest when it gets quiet. */
+/** The weather of a story that began at a time. Faults end by themselves, at the latest when it becomes quiet. */
 export const make = (actions: ReadonlyArray<Action>, since: () => number, busyMs: number): Weather => {
   const isOn = ({ at, for_ms }: { readonly at: number; readonly for_ms: number }) => {
     const now = since()

@@ -7,7 +7,8 @@ import type { Story } from "./Story.ts"
 import type { WorkspaceName } from "./World.ts"
 
 /*
- * What must hold of webhooks: each event reaches whoever was subscribed when it was stored, nobody else, and with the same bytes.
+ * What must hold for webhooks: each event reaches everyone who was subscribed when it was stored, nobody else, and with
+ * the same bytes.
  */
 
 /** Attempts of a delivery until it is given up (api.md, Retry schedule). */
@@ -47,9 +48,9 @@ const ofSubscription = (
     const stored = committed.get(id)
     if (stored === undefined || !subscribed.types.includes(type)) continue
     const wasThere = isBefore(subscribed.answered, stored) && subscribed.disabling === null
-    // A receiver that fails for good need not get what is stored after its subscription was given up.
+    // A receiver that fails permanently need not get what is stored after its subscription was turned off.
     const wasTaken = byEvent.get(id)?.some(({ was_taken }) => was_taken) ?? false
-    // One advance can make all attempts while the receiver is down, because retries run on the workspace's time.
+    // One advance can make all attempts while the receiver is down, because retries follow the workspace's time.
     const wasGivenUp = (ledger.attempts.get(attemptOf(subscribed.url, id)) ?? 0) >= attemptsOfSchedule
     if (wasThere && !isDead && !wasTaken && !wasGivenUp) found.push(`${id} (${type}) did not reach ${subscribed.url}`)
   }
@@ -73,7 +74,7 @@ const ofSubscription = (
   return found
 }
 
-/** Whether one of the secrets has signed a POST (Standard Webhooks). */
+/** Whether one of the secrets signed a POST (Standard Webhooks). */
 const isSigned = ({ body, headers }: Ledger.Received, secrets: ReadonlyArray<string>): boolean => {
   const signatures = headers["webhook-signature"]?.split(" ") ?? []
   return secrets.some((secret) => {

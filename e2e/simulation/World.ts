@@ -6,7 +6,7 @@ import * as Machine from "./Machine.ts"
 import * as SimulatedCryptography from "./SimulatedCryptography.ts"
 
 /*
- * What is there before a story begins: two organizations, and their keys. It is the same for every seed.
+ * What exists before a story begins: two organizations, and their keys. It is the same for every seed.
  */
 
 /** When every story begins. */
@@ -30,7 +30,7 @@ export interface Workspace {
   readonly widget: string
 }
 
-/** Every workspace by its name. */
+/** Every workspace by name. */
 export type Workspaces = { readonly [name in WorkspaceName]: Workspace }
 
 /** The seal keys of all hosts. */
@@ -60,7 +60,7 @@ const organization = Effect.fnUntraced(function* (name: "acme" | "bolt") {
   return { sandbox: yield* workspace("sandbox"), live: yield* workspace("live") }
 })
 
-/** Creates the organizations in an empty storage, which is opened in a process of its own. */
+/** Creates the organizations in an empty storage, which is opened in a separate process. */
 export const create = (
   storage: Layer.Layer<Storage.Storage, unknown>,
   then: (exit: Exit.Exit<Workspaces, unknown>) => void

@@ -85,7 +85,7 @@ const startOf = (chance: Chance.Chance, request: number, busyMs: number): Start 
   return start
 }
 
-/** As many asks of a carrier fail before its circuit opens. */
+/** This many failed asks of a carrier open its circuit. */
 const circuitStarts = 24
 
 const crowdOfStarts = (chance: Chance.Chance, crowd: Crowd, from: number, busyMs: number): ReadonlyArray<Start> => {
@@ -140,7 +140,7 @@ const ofSandbox = (chance: Chance.Chance): Deed => {
   return { do: drawn < 0.85 ? "force expiry" : "replay events", workspace }
 }
 
-/** A key is replaced while it is used. */
+/** A key is replaced while it is in use. */
 const ofKeys = (chance: Chance.Chance, busyMs: number): ReadonlyArray<Action> => {
   if (chance.next() < 0.5) return []
   const workspace = chance.pick(workspaceNames)
@@ -152,7 +152,7 @@ const ofKeys = (chance: Chance.Chance, busyMs: number): ReadonlyArray<Action> =>
   return [{ at, do: "rotate a key", workspace }, ...uses]
 }
 
-/** A host stops for longer than a lease while it works on a request. */
+/** A host pauses for longer than a lease while it works on a request. */
 const ofLeases = (chance: Chance.Chance, hosts: number, starts: ReadonlyArray<Start>): ReadonlyArray<Action> => {
   const start = starts[chance.below(starts.length)]
   if (start === undefined || chance.next() < 0.6) return []
@@ -185,7 +185,9 @@ const ofSurroundings = (chance: Chance.Chance, hosts: number): Deed => {
   return drawn < 0.95 ? { do: "name servers are down", for_ms } : { do: "consumers fail", for_ms }
 }
 
-/** How all carriers feel in one story: mostly each as it likes, sometimes all alike, so that requests end in every way. */
+/**
+ * The mood of all carriers in one story: mostly each different, sometimes all alike, so that requests end in every way.
+ */
 const moodOf = (chance: Chance.Chance): readonly [Answer, ...ReadonlyArray<Answer>] | null =>
   chance.next() < 0.7
     ? null

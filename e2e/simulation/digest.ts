@@ -6,7 +6,7 @@ import * as Writer from "./Writer.ts"
 /*
  * node --import ./e2e/mutants/sources.ts e2e/simulation/digest.ts SEED...
  *
- * Prints a digest of each seed's story: of everything that happened, and of everything that is stored in the end.
+ * Prints a digest of each seed's story: of everything that happened, and of everything that is stored at the end.
  */
 
 const newGround = Grounds.inMemory()

@@ -9,7 +9,7 @@ import type { Story } from "./Story.ts"
 import * as Writer from "./Writer.ts"
 
 /*
- * The ledger of a true story, falsified in one place: the check of that promise must notice it.
+ * The ledger of a correct story, falsified in one place: the check of that promise must notice it.
  */
 
 const name = "acme sandbox"

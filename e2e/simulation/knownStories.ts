@@ -1,15 +1,15 @@
 import type { Answer, Behaviour, CarrierId, Story } from "./Story.ts"
 
 /*
- * Stories that have found a fault, made smaller. They are kept as data, because a change of the writer gives their seeds other
- * stories.
+ * Shrunk stories that found a fault. They are stored as data, because a change to the writer gives their seeds
+ * different stories.
  */
 
 const all = (answer: Answer, takes_ms: number): ReadonlyArray<Behaviour> => [{ answer, takes_ms, times: 1 }]
 
 const offering = all("offers", 500)
 
-/** Carriers that offer, but for some. */
+/** Carriers that offer, except for some. */
 const carriers = (others: { readonly [id in CarrierId]?: ReadonlyArray<Behaviour> } = {}): Story["carriers"] => ({
   "naic:90001": offering,
   "naic:90002": offering,
@@ -31,7 +31,7 @@ const story = (parts: Pick<Story, "seed" | "actions" | "busy_ms"> & Partial<Stor
 
 const start = { do: "start", line: "renters", key: "server", copies: 1, lost_answers: 0 } as const
 
-/** Each story with what it found. */
+/** Each story, and what it found. */
 export const knownStories: { readonly [found: string]: Story } = {
   "a test event that a host queued with the clock of before a reset": story({
     seed: 1,

@@ -11,7 +11,7 @@ import * as Writer from "./Writer.ts"
 /*
  * npm run simulate -- [--from N] [--seeds N] [--requests N] [--storage memory|pglite]
  *
- * Plays a story for each seed, and judges it. A story that fails is made smaller and printed, with the command that plays it again.
+ * Plays a story for each seed, and judges it. A failing story is shrunk and printed, with the command to replay it.
  */
 
 const { values } = parseArgs({

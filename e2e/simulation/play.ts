@@ -16,15 +16,15 @@ import { type Action, lineOf, type Story } from "./Story.ts"
 import * as Weather from "./Weather.ts"
 import { beginsAt, type Workspaces, workspaceNames } from "./World.ts"
 
-/** What has come of a story. */
+/** The outcome of a story. */
 export interface Played {
-  /** What is wrong, in sentences; nothing if every promise was kept. */
+  /** Everything that is wrong, in sentences; empty if every promise was kept. */
   readonly findings: ReadonlyArray<string>
   /** The states, transitions and faults that were reached. */
   readonly reached: ReadonlySet<string>
   /** A digest of everything that happened: the same for the same story. */
   readonly trace: string
-  /** What the outside has seen, and what could be read in the end; null if nothing could. */
+  /** What the outside saw, and what could finally be read; null if nothing could be. */
   readonly ledger: Ledger.Ledger
   readonly readings: Observer.Readings | null
 }
@@ -37,7 +37,7 @@ export interface Ground {
   readonly texts?: () => ReadonlyArray<string>
 }
 
-/** How often it is looked whether all is finished in the end, and how long limits, requests and leases may take. */
+/** How often to check at the end whether everything is finished, and how long limits, requests and leases may take. */
 const lookEveryMs = 15_000
 const settleMs = 600_000
 /** How far the time jumps while webhooks are retried. */
@@ -45,7 +45,10 @@ const retriesMs = [300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000
 /** How long a person may take to answer a question. */
 const questionMs = 100_000_000
 
-/** Lets time pass until nothing is open, and jumps over the hours in which everything waits. Returns what is open even then. */
+/**
+ * Lets time pass until nothing is open, and skips the hours in which everything waits. Returns what remains open even
+ * then.
+ */
 const comeToRest = (machine: Machine.Machine, look: () => Observer.Open): ReadonlyArray<string> => {
   const settle = () => {
     let open = look()
@@ -66,9 +69,9 @@ const comeToRest = (machine: Machine.Machine, look: () => Observer.Open): Readon
   return [...open.soon, ...open.later]
 }
 
-/** Plays a story to its end, and judges it. `watch` sees the states of what is stored. */
+/** Plays a story to its end, and judges it. `watch` observes the states of stored records. */
 export const play = (story: Story, ground: Ground, watch: States.Watch = States.unwatched): Played => {
-  // Errors are answers here, and most of their time is that of their stack.
+  // Errors are answers here, and most of their cost is the stack trace.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
@@ -90,7 +93,7 @@ const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watc
   const caller = machine.start("callers")
   const service = Service.make(machine, caller, hosts, { chance, ledger })
 
-  /** A carrier repeats a callback that nobody took. */
+  /** A carrier repeats a callback that nobody accepted. */
   const callBack: (...callback: [...Parameters<SimulatedCarriers.SendCallback>, tries: number]) => void = (
     id,
     callback,
@@ -173,10 +176,13 @@ const playUntraced = (story: Story, { storage, texts, workspaces }: Ground, watc
   return { findings, reached: ledger.reached, trace: traceOf(ledger, machine), ledger, readings }
 }
 
-/** A consumer goes on for a host that has died when the host's lease is over, by clocks that are up to 30 s apart. */
+/** A consumer takes over from a dead host when the host's lease ends, by clocks that are up to 30 s apart. */
 const longestLeaseMs = 100_000
 
-/** Lets time pass until consumers have handled every event, or could have: nobody handles those that were erased before. */
+/**
+ * Lets time pass until consumers have handled every event, or could have: events that were erased earlier are never
+ * handled.
+ */
 const waitForConsumers = (machine: Machine.Machine, { committed, handled }: Ledger.Ledger): void => {
   const isDone = () => {
     const seen = new Set<string>(handled.map(({ event_id }) => event_id))
@@ -187,7 +193,7 @@ const waitForConsumers = (machine: Machine.Machine, { committed, handled }: Ledg
   }
 }
 
-/** What strikes hosts. */
+/** The faults that strike hosts. */
 const strike = (action: Action, hosts: ReadonlyArray<Hosts.Host>) => {
   switch (action.do) {
     case "kill":

@@ -1,8 +1,8 @@
 import type { Story } from "./Story.ts"
 
 /**
- * The smallest story that still fails: no single action can be left out. Parts are left out first, and then smaller parts (delta
- * debugging).
+ * The smallest story that still fails: no single action can be left out. Leaves out large parts first, then smaller
+ * ones (delta debugging).
  */
 export const shrink = (story: Story, fails: (story: Story) => boolean): Story => {
   let { actions } = story
@@ -13,7 +13,7 @@ export const shrink = (story: Story, fails: (story: Story) => boolean): Story =>
       if (fails({ ...story, actions: fewer })) actions = fewer
       else from += size
     }
-    // Without one action, another one may not be needed either.
+    // Without one action, another one may no longer be needed either.
     if (size > 1) size = Math.ceil(size / 2)
     else if (actions.length === before) size = 0
   }

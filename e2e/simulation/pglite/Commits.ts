@@ -6,10 +6,11 @@ import type { Rows } from "../../../packages/storage-pg/src/connection/Send.ts"
 import type { Stored } from "../SimulatedStorage.ts"
 
 /*
- * What a statement has stored, read off the statement and its answer where it runs: a host may die before it hears of it.
+ * What a statement stored, derived from the statement and its result on the server: a host may die before it learns of
+ * it.
  */
 
-/** A column without a value that is not null is sent as null. */
+/** A column that is not null but has no value is sent as null. */
 const columnOf = <A>(item: Schema.Codec<A, A>) => Schema.NullOr(Schema.Array(item))
 
 const Columns = Schema.Struct({
@@ -27,13 +28,13 @@ const columnsOf = Schema.decodeUnknownSync(Columns)
 const workspaceId = Schema.decodeUnknownSync(Ids.WorkspaceId)
 const refusals = Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ change: Schema.Int })))
 
-/** The names of the parameters of a commit, in their order. */
+/** The names of a commit's parameters, in order. */
 const names = [...statement.matchAll(/(\w+) => \$\d+/g)].map(([, name = ""]) => name)
 
 const isParameter = (value: unknown): value is PgTypes.Parameter =>
   typeof value === "object" && value !== null && "oid" in value && "value" in value
 
-/** The values of the parameters of a commit, by their names. */
+/** The values of a commit's parameters, by name. */
 const namedOf = (params: ReadonlyArray<unknown>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     names.map((name, place) => {
@@ -42,7 +43,7 @@ const namedOf = (params: ReadonlyArray<unknown>): Readonly<Record<string, unknow
     })
   )
 
-/** The events and records of the changes that a statement has stored: none, unless it is a commit. */
+/** The events and records of the changes that a statement stored: none, unless it is a commit. */
 export const storedBy = (sql: string, params: ReadonlyArray<unknown>, rows: Rows): ReadonlyArray<Stored> => {
   if (sql !== statement) return []
   const sent = columnsOf(namedOf(params))

@@ -11,11 +11,11 @@ import { storedBy } from "./Commits.ts"
 import type { Server } from "./Server.ts"
 
 /*
- * The storage of PostgreSQL as a host of a story opens it: all of it runs in the host's process. Only its statements leave the
- * process. They travel to the one session of PGlite, and run there one after another.
+ * The storage of PostgreSQL as a host of a story opens it: all of it runs in the host's process. Only its statements
+ * leave the process. They travel to the single session of PGlite, and run there one after another.
  */
 
-/** The longest wait for the answer to a statement, as connections have it. */
+/** The longest wait for the answer to a statement, the same as for real connections. */
 const callMs = 10_000
 const writers = 2
 
@@ -24,9 +24,9 @@ type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, 
 interface Ways {
   readonly run: Run
   readonly listen: Means["listen"]
-  /** Whether the host uses the database's clock in place of its own. */
+  /** Whether the host uses the database's clock instead of its own. */
   readonly uses_database_clock: boolean
-  /** Told why a change was refused. */
+  /** Called with the reason why a change was refused. */
   readonly refused?: (refusal: Refusal) => void
 }
 
@@ -68,12 +68,12 @@ const operations: Readonly<Record<string, SimulatedStorage.Operation>> = {
   tally: "addCounts"
 }
 
-/** What a statement does. Hosts delete counts whose time is over without a function. */
+/** What a statement does. Hosts delete expired counts without a function. */
 const operationOf = (sql: string): SimulatedStorage.Operation =>
   operations[/^select \* from quotewire\.(\w+)_1\(/.exec(sql)?.[1] ?? ""] ??
   (sql.startsWith("delete ") ? "erase" : "other")
 
-/** Opens the storage without anything between it and the server, for what is there before every story. */
+/** Opens the storage directly on the server, to create what exists before every story. */
 export const direct = (server: Server, now: number): Layer.Layer<Storage.Storage, Storage.StorageUnavailable> =>
   layerOf({
     run: (sql, params) =>

@@ -6,12 +6,12 @@ import * as Server from "./Server.ts"
 
 /** A server on which one story after another can be played. */
 export interface Started {
-  /** Empties the storage for the next story. The one before must have ended. */
+  /** Empties the storage for the next story. The previous one must have ended. */
   readonly ground: () => Ground
   readonly close: () => Promise<void>
 }
 
-/** Starts PGlite, with the organizations that are there before every story. */
+/** Starts PGlite, with the organizations that exist before every story. */
 export const start = async (): Promise<Started> => {
   const database = await Server.start()
   const server = Server.make(database)

@@ -7,11 +7,11 @@ import { migrateOn } from "../../../packages/storage-pg/src/migrations/Schema.ts
 import * as Session from "./Session.ts"
 
 /*
- * A PostgreSQL server in this process, with the schema that ships. Its clock is the machine's, and all that it draws follows from
- * what has run before, so that a story is the same each time.
+ * A PostgreSQL server in this process, with the shipped schema. Its clock is the machine's, and its random values
+ * follow from what ran before, so that a story is reproducible.
  */
 
-/** Nothing is kept on a disk, so nothing has to reach one. */
+/** Nothing is stored on a disk, so nothing needs to be flushed. */
 const settings = [
   "fsync = off",
   "full_page_writes = off",
@@ -29,17 +29,17 @@ export const start = (): Promise<PGlite> => PGlite.create({ postgresqlconf: sett
 export interface Server {
   /** Runs a statement at once, at a time of the machine. */
   readonly run: (now: number, sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, SqlError>
-  /** The payloads that statements have announced to hosts, since this was called before. */
+  /** The payloads that statements have announced to hosts since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
-  /** Keeps what is stored now as the beginning of every story. */
+  /** Saves the current content as the beginning of every story. */
   readonly keep: () => void
-  /** The bodies of all that is stored, older versions and jobs among them. */
+  /** The bodies of everything stored, including older versions and jobs. */
   readonly texts: () => ReadonlyArray<string>
-  /** Goes back to the beginning. */
+  /** Resets to the beginning. */
   readonly restore: () => void
 }
 
-/** The functions of PostgreSQL whose results no seed would decide, as `search_path` finds them before PostgreSQL's own. */
+/** PostgreSQL functions whose results no seed could determine, as `search_path` finds them before PostgreSQL's own. */
 const simulated = [
   "create schema simulated",
   `create function simulated.clock_timestamp() returns timestamptz language sql volatile
@@ -59,11 +59,11 @@ const readsTime = /\b(?:clock_timestamp|now)\(\)/
 const tables = "select tablename as name from pg_tables where schemaname = 'quotewire' and tablename <> 'migration'"
 const texts = `select body from quotewire.record union all select body from quotewire.older_version
   union all select body from quotewire.event union all select payload from quotewire.job`
-/** The functions of the schema that would tell the true time or draw. */
+/** The functions of the schema that would return the true time or random values. */
 const inconstant = `select proname as name from pg_proc
   where pronamespace = 'quotewire'::regnamespace and prosrc ~ '(_timestamp|now|random\\w*)\\(\\)'`
 
-/** Makes the schema that ships, by the migrations that ship. */
+/** Creates the shipped schema with the shipped migrations. */
 export const make = (database: PGlite): Server => {
   const { run, takeNotifications } = Session.open(database)
   const now = (sql: string, params: ReadonlyArray<unknown> = []) => Effect.runSync(run(sql, params)).rows

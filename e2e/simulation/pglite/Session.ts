@@ -5,8 +5,8 @@ import { SqlError, UnknownError } from "effect/sql/SqlError"
 import { wireTypes } from "../../../packages/storage-pg/src/rows/wireTypes.ts"
 
 /*
- * The session of PGlite, which answers at once: statements and their answers are the bytes that PostgreSQL's clients and servers
- * exchange, and the codecs are those of the connections that ship.
+ * The session of PGlite, which answers at once: statements and their answers are the bytes that PostgreSQL clients and
+ * servers exchange, and the codecs are those of the shipped connections.
  */
 
 /** The only session of a database. */
@@ -17,11 +17,11 @@ export interface Session {
     params?: ReadonlyArray<unknown>,
     prepare?: boolean
   ) => Effect.Effect<PgConnection.Result, SqlError>
-  /** The payloads that were sent to channels to which the session listens, since this was called before. */
+  /** The payloads that were sent to the session's channels since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
 }
 
-/** Sends messages, and reads the answer: all of its bytes come before `execProtocolRawStream` returns. */
+/** Sends messages, and reads the answer: all of its bytes arrive before `execProtocolRawStream` returns. */
 const send = (database: PGlite, message: Uint8Array, onBytes: (bytes: Uint8Array) => void): void => {
   let isThere = false
   const onRawData = (bytes: Uint8Array) => {
@@ -32,7 +32,7 @@ const send = (database: PGlite, message: Uint8Array, onBytes: (bytes: Uint8Array
   if (!isThere) throw new Error("PGlite has not answered at once")
 }
 
-/** What is known of a statement that the server has prepared. */
+/** What is known about a statement that the server has prepared. */
 interface Prepared {
   readonly name: string
   readonly types: ReadonlyArray<number>
@@ -83,7 +83,7 @@ export const open = (database: PGlite): Session => {
   let count = 0
   let notifications: Array<string> = []
 
-  /** Sends messages, and calls back with each of the answer. */
+  /** Sends messages, and calls back with each message of the answer. */
   const exchange = (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {
     let error: PgProtocol.ErrorFields | null = null
     let fields: ReadonlyArray<PgProtocol.FieldDescription> = []
