@@ -3,13 +3,13 @@ import { at, entries, list, type Node, text } from "../../packages/http/src/docu
 import { type Known, known } from "./Known.ts"
 import { fitting, marker, unfitting, unsafe } from "./Values.ts"
 
-/** What an answer must be: a success, or a refusal with one of these codes that names the field. */
+/** The expected answer: a success, or a refusal with one of these codes that names the field. */
 export type Expectation =
   | { readonly tag: "accepted"; readonly besides: ReadonlyArray<number> }
   | { readonly tag: "refused"; readonly codes: ReadonlyArray<string>; readonly field?: string }
   | { readonly tag: "answered" }
 
-/** A request as plain data. What stands between `@@` becomes what the host knows when it is sent. */
+/** A request as plain data. Text between `@@` is replaced by what the host knows when the request is sent. */
 export interface Case {
   readonly what: string
   readonly operation: string
@@ -17,7 +17,7 @@ export interface Case {
   readonly path: string
   readonly query: ReadonlyArray<readonly [name: string, encoded: string]>
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
-  /** Members of the body as JSON texts, in their order, or a text that stands for the whole body; null for no body. */
+  /** Members of the body as JSON texts, in order, or a text for the whole body; null for no body. */
   readonly body: ReadonlyArray<readonly [name: string, json: string]> | string | null
   readonly expect: Expectation
 }
@@ -44,7 +44,7 @@ const describe = (document: Node): ReadonlyArray<Described> =>
       const parameters = list(document, call, "parameters")
       const content = at(document, at(document, call, "requestBody"), "content")
       const schema = at(document, at(document, content, "application/json"), "schema")
-      // Of a body with alternatives the first: they have the same fields.
+      // The first alternative of a body: all have the same fields.
       const [body = schema] = list(document, schema, "oneOf")
       const within = (place: string) => parameters.filter((parameter) => parameter.in === place)
       return {
@@ -63,7 +63,7 @@ const describe = (document: Node): ReadonlyArray<Described> =>
     })
   )
 
-/** Requests to every operation of a document: some that are right, more that are wrong in one way. */
+/** Requests to every operation of a document: some valid, more that are wrong in one way. */
 export const cases = (document: Node): fc.Arbitrary<Case> =>
   fc.oneof(
     ...describe(document).map((operation) => {
@@ -112,7 +112,7 @@ const queryOf = (document: Node, { query }: Described, it: Known) =>
     )
     .map((values) =>
       Object.entries(values)
-        // A cursor is given by the service, not made up.
+        // A cursor comes from the service and is never made up.
         .filter(([name]) => name !== "cursor")
         .map(([name, value]) => [name, encodeURIComponent(String(value))] as const)
     )
@@ -130,7 +130,7 @@ const bodyOf = (document: Node, { fields, required, takesBody }: Described, it: 
 
 type Change = (right: Case) => Case
 
-/** Changes a right case to one that is wrong in one way. */
+/** Changes a valid case to one that is wrong in one way. */
 const wrongly = (right: fc.Arbitrary<Case>, changes: fc.Arbitrary<Change>): fc.Arbitrary<Case> =>
   fc.tuple(right, changes).map(([one, change]) => change(one))
 
@@ -283,7 +283,7 @@ const wrongHeaders = ({ takesKey }: Described): ReadonlyArray<fc.Arbitrary<Chang
 
 const membersOf = (one: Case): ReadonlyArray<readonly [string, string]> => (Array.isArray(one.body) ? one.body : [])
 
-/** The case with a body, and with what says that it is JSON. */
+/** The case with a body, and a header that declares it as JSON. */
 const withBody = (one: Case, body: Case["body"], type = "application/json"): Case => ({
   ...one,
   body,
@@ -339,7 +339,7 @@ const wrongBodies = (document: Node, { fields, required }: Described): ReadonlyA
         ...withBody(one, instead(one, json)),
         ...refused(`${name} that does not fit`, ["invalid_input", "needs_information"], name)
       })),
-      // Of two members of one name the last one counts.
+      // Of two members with the same name, the last one wins.
       unfitting(document, schema).map((json) => (one) => ({
         ...withBody(one, [[name, json], ...membersOf(one)]),
         what: `${name} twice`,

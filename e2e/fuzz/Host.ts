@@ -1,4 +1,4 @@
-// As the command does where it begins.
+// As the command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
@@ -6,14 +6,14 @@ import { Http, NodeCrypto, OpenApi } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, Predicate } from "effect"
 
-/** A host that is asked, and what is known of it: keys and identifiers by the names that cases use. */
+/** The host under test, and what is known about it: keys and identifiers by the names that cases use. */
 export interface Target {
   readonly base_url: string
   readonly document: OpenApi.Document
   readonly known: Readonly<Record<string, string>>
 }
 
-/** Endpoints of subscribers that take everything, so that no request leaves this machine. */
+/** Subscriber endpoints that accept everything, so that no request leaves this machine. */
 const endpoints = Layer.succeed(WebhookSender.WebhookSender, {
   send: () => Effect.succeed({ response_status_code: 200, duration_ms: 1, failure: null }),
   lookUp: () => Effect.succeed("public")
@@ -38,7 +38,7 @@ const keysOf = Effect.fnUntraced(function* (access: Access.Access["Service"], na
   return { server: yield* keyOf("server"), widget: yield* keyOf("widget"), platform: yield* keyOf("platform") }
 })
 
-/** Starts a host in memory, without limits, with something of everything in it. It stops with the scope. */
+/** Starts a host in memory without limits, with at least one of everything in it. It stops with the scope. */
 export const start = Effect.gen(function* () {
   const context = yield* Layer.build(Layer.provideMerge(serve, core))
   const { base_url } = Context.get(context, Http.Host)
@@ -54,11 +54,11 @@ export const start = Effect.gen(function* () {
   return target
 })
 
-/** What stands at a path of names and numbers in an answer. */
+/** The value at a path of names and numbers in an answer. */
 const at = (value: unknown, ...path: ReadonlyArray<string | number>): string =>
   String(path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value))
 
-/** Makes a resource of each kind, and gives their identifiers. */
+/** Creates a resource of each kind, and returns their identifiers. */
 const furnish = async (baseUrl: string, key: string): Promise<Readonly<Record<string, string>>> => {
   let calls = 0
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
@@ -98,7 +98,7 @@ const furnish = async (baseUrl: string, key: string): Promise<Readonly<Record<st
   }
 }
 
-/** The identifier of a call in the request log, which is written at most a second late. */
+/** The identifier of a call in the request log, which is written with a delay of at most a second. */
 const logged = async (read: () => Promise<unknown>): Promise<string> => {
   for (let tries = 0; tries < 40; tries++) {
     const id = at(await read(), "requests", 0, "request_id")

@@ -8,9 +8,9 @@ import { marker } from "./Values.ts"
 
 /** Sends cases over one connection and judges their answers. */
 export interface Judge {
-  /** What is wrong with the answer to a case; nothing where all is well. */
+  /** The problems with the answer to a case; empty if there are none. */
   readonly problemsOf: (one: Case) => Promise<ReadonlyArray<string>>
-  /** How often which status was answered, by `operation status`. */
+  /** How often each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
   readonly close: () => Promise<void>
 }
@@ -40,7 +40,7 @@ export const make = (target: Target): Judge => {
       const answered = await send(client, one, path, fill)
       const row = `${one.operation} ${answered.status}`
       tally.set(row, (tally.get(row) ?? 0) + 1)
-      // Where the address or the method is wrong, the document has no entry: the envelope alone counts.
+      // If the address or the method is wrong, the document has no entry, so only the envelope is checked.
       const isAddressed = !(one.expect.tag === "refused" && one.expect.codes.includes("not_found"))
       return [
         ...(isAddressed ? conforms({ ...answered, method: one.method, path }) : []),

@@ -2,17 +2,17 @@ import { lineNames } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import fc from "fast-check"
 
-/** What the document alone does not tell of a call that is right: what exists, and what goes together. */
+/** What the document alone does not say about a valid call: what exists, and what belongs together. */
 export interface Known {
-  /** What stands in the place of `{id}`. */
+  /** The value for `{id}`. */
   readonly id?: string
-  /** The key to call with: `server`, or that of an organization whose sandbox may be turned over. */
+  /** The key to call with: `server`, or that of an organization whose sandbox may be modified freely. */
   readonly key: "server" | "scratch"
   /** Values of single fields. */
   readonly fields?: Readonly<Record<string, fc.Arbitrary<unknown>>>
-  /** The whole body, where its fields depend on one another. */
+  /** The whole body, if its fields depend on one another. */
   readonly body?: fc.Arbitrary<object>
-  /** Statuses that are right as well: limits and conflicts that earlier calls bring about. */
+  /** Additional valid statuses: limits and conflicts that earlier calls cause. */
   readonly besides: ReadonlyArray<number>
 }
 
@@ -73,7 +73,7 @@ const special: Readonly<Record<string, Partial<Known>>> = {
   reset_sandbox: { key: "scratch" }
 }
 
-/** What is known of an operation. */
+/** What is known about an operation. */
 export const known = (operation: string, path: string): Known => {
   const id = ids[path.split("/").slice(0, 3).join("/")]
   return { ...(id === undefined ? {} : { id }), key: "server", besides: [], ...special[operation] }

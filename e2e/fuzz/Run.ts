@@ -4,17 +4,17 @@ import { type Case, cases } from "./Cases.ts"
 import * as Host from "./Host.ts"
 import * as Judge from "./Judge.ts"
 
-/** What a run has found. */
+/** The findings of a run. */
 export interface Found {
   readonly seed: number
   readonly requests: number
-  /** How often which status was answered, by `operation status`. */
+  /** How often each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
-  /** The smallest case that failed, and what is wrong with its answer; null where none did. */
+  /** The smallest failing case, and what is wrong with its answer; null if none failed. */
   readonly failure: { readonly smallest: Case | undefined; readonly problems: string } | null
 }
 
-/** Asks a host of its own, over HTTP: so many requests, the same for the same seed. */
+/** Queries its own host over HTTP: this many requests, the same for the same seed. */
 export const run = (options: { readonly seed: number; readonly requests: number }): Effect.Effect<Found> =>
   Effect.gen(function* () {
     const target = yield* Host.start
@@ -37,7 +37,7 @@ export const run = (options: { readonly seed: number; readonly requests: number 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A failure as a person reads it: how to see it again, the smallest case, and what is wrong. */
+/** A failure for people: how to reproduce it, the smallest case, and what is wrong. */
 export const explain = ({ seed, failure }: Found): string =>
   failure === null
     ? ""

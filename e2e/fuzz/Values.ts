@@ -3,17 +3,17 @@ import addFormats from "ajv-formats"
 import fc from "fast-check"
 import { at, list, type Node, text } from "../../packages/http/src/documents/JsonNode.ts"
 
-/** What every refused text holds, so that an answer that repeats a refused value gives itself away. */
+/** A mark in every refused text, so that an answer that repeats a refused value gives itself away. */
 export const marker = "zq7marker"
 
 const ajv = new Ajv2020({ strict: false })
 addFormats.default(ajv)
 
-/** Tells whether a value fits a schema of the document. */
+/** Makes a check of whether a value matches a schema of the document. */
 export const validatorOf = (document: Node, schema: Node): ValidateFunction =>
   ajv.compile({ ...schema, components: document.components })
 
-/** Values that fit a schema of the document. */
+/** Values that match a schema of the document. */
 export const fitting = (document: Node, schema: Node): fc.Arbitrary<unknown> => {
   if ("$ref" in schema) return fitting(document, at(document, { schema }, "schema"))
   if ("const" in schema) return fc.constant(schema.const)
@@ -63,7 +63,9 @@ const textOf = (schema: Node): fc.Arbitrary<string> => {
     .map((parts) => parts.join("").slice(0, maxLength).toWellFormed())
 }
 
-/** JSON texts of values that do not fit a schema: wrong types, wrong bounds, broken and endless texts, deep nests. */
+/**
+ * JSON texts of values that do not match a schema: wrong types, wrong bounds, broken and endless texts, deep nesting.
+ */
 export const unfitting = (document: Node, schema: Node): fc.Arbitrary<string> => {
   const isFitting = validatorOf(document, schema)
   return fc
@@ -79,7 +81,7 @@ export const unfitting = (document: Node, schema: Node): fc.Arbitrary<string> =>
     .filter((json) => isFitting(JSON.parse(json)) !== true)
 }
 
-/** JSON texts that no field takes, whatever its schema: what no storage holds, and nesting without end. */
+/** JSON texts that no field accepts, whatever its schema: what no storage can hold, and endless nesting. */
 export const unsafe: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("\\u0000", "\\ud800", "\\udc00\\ud800").map((it) => `"${marker}${it}"`),
   fc.constantFrom(40, 400, 4_000).map((levels) => `${"[".repeat(levels)}${"]".repeat(levels)}`),
