@@ -11,12 +11,12 @@ import { applied, type Mutant } from "./Mutant.ts"
 /** A copy of the repository. */
 export interface Copy {
   readonly folder: string
-  /** Runs something on a mutant, and takes the mutant back afterwards. */
+  /** Runs something on a mutant, and reverts the mutant afterwards. */
   readonly broken: <A>(mutant: Mutant, use: () => Promise<A>) => Promise<A>
   readonly remove: () => void
 }
 
-/** Copies the files that Git knows or would add. Installed packages are linked. */
+/** Copies the files that Git tracks or would add. Installed packages are linked. */
 export const make = (root: string): Copy => {
   const folder = mkdtempSync(join(tmpdir(), "quotewire-mutants-"))
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {

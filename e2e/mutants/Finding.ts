@@ -15,7 +15,7 @@ export type Outcome =
   | { readonly is: "survived" }
   | { readonly is: "not run"; readonly why: string }
 
-/** A finder that takes longer than this is stopped, and has not run. */
+/** A finder that takes longer than this is stopped, and counts as not run. */
 const atMostMs = 600_000
 
 /** Runs a finder in a copy of the repository. */

@@ -1,14 +1,14 @@
 /*
- * What a mutant is: the service with one line broken on purpose, and what must notice it.
+ * A mutant: the service with one line broken on purpose, and what must detect it.
  */
 
-/** A way to break the service, and who finds it. */
+/** A way to break the service, and what finds it. */
 export interface Mutant {
   /** A short name, for `--only` and the tables. */
   readonly name: string
-  /** The file that is broken, from the root of the repository. */
+  /** The path of the broken file, from the root of the repository. */
   readonly file: string
-  /** The text that is replaced. The file holds it exactly once. */
+  /** The text to replace. It occurs in the file exactly once. */
   readonly from: string
   readonly to: string
   readonly found_by: Finder
@@ -34,10 +34,10 @@ export const requests = 4
 /** The simulator's first 200 stories, as many as `npm test` plays. */
 export const stories: Finder = { seeds: 200 }
 
-/** The tests of a file whose names end like this: one, or one for each line or environment. */
+/** The tests of a file whose names end with this text: one, or one for each line or environment. */
 export const test = (test: string, name: string): Finder => ({ test, name })
 
-/** The mutants of one package, from paths below its `src`. */
+/** The mutants of one package, given paths below its `src`. */
 export const inPackage =
   (name: string) =>
   (mutants: { readonly [file: string]: ReadonlyArray<Omit<Mutant, "file">> }): ReadonlyArray<Mutant> =>
@@ -45,9 +45,9 @@ export const inPackage =
       all.map((mutant) => ({ ...mutant, file: `packages/${name}/src/${file}` }))
     )
 
-/** How often the text that a mutant replaces is in its file. */
+/** How often the text that a mutant replaces occurs in its file. */
 export const matches = ({ from }: Mutant, text: string): number => text.split(from).length - 1
 
-/** The file of a mutant, broken. Null if the mutant is outdated, because its text is not there exactly once. */
+/** The broken file of a mutant. Null if the mutant is outdated, because its text does not occur exactly once. */
 export const applied = (mutant: Mutant, text: string): string | null =>
   matches(mutant, text) === 1 ? text.split(mutant.from).join(mutant.to) : null

@@ -8,8 +8,8 @@ import { mutants } from "./mutants.ts"
 /*
  * npm run mutants -- [--only NAME] [--jobs N]
  *
- * Breaks the service in every way that is listed, each in a copy of the repository, and runs who must find it. Fails if one
- * survives. `--only` takes the beginning of names, and can be repeated.
+ * Breaks the service in every listed way, each in a copy of the repository, and runs what must find it. Fails if a
+ * mutant survives. `--only` takes the beginning of names, and can be repeated.
  */
 
 const { values } = parseArgs({
@@ -40,7 +40,7 @@ const rowOf = ({ mutant, outcome, seconds }: Tried): ReadonlyArray<string> => [
   seconds.toFixed(0)
 ]
 
-/** Works through the mutants that nobody has taken yet. */
+/** Works through the mutants that no other worker has taken yet. */
 const work = async (left: Array<Mutant>, tried: Array<Tried>) => {
   const copy = Copy.make(root)
   process.once("exit", copy.remove)

@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module"
 
 /*
- * Preloaded into a simulator that plays on a mutant: packages resolve to their sources, so that no mutant is built.
+ * Preloaded into a simulator that plays on a mutant: packages resolve to their sources, so that mutants need no build.
  */
 
 const packages = new URL("../../packages/", import.meta.url)
