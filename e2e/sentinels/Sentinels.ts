@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer"
 /** A secret by its name. */
 export type Sentinels = Readonly<Record<string, string>>
 
-/** The part of a text's base64 that does not depend on what stands before and after it. */
+/** The part of a text's base64 that does not depend on the surrounding text. */
 const base64At = (bytes: Buffer, offset: number): string => {
   const padded = Buffer.concat([Buffer.alloc(offset), bytes])
   const from = Math.ceil((offset * 8) / 6)
@@ -18,7 +18,7 @@ const urlSafe = (text: string): string => text.replaceAll("+", "-").replaceAll("
 
 const percented = (bytes: Buffer): string => [...bytes].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")
 
-/** The forms of a secret that a search looks for, by their names. Letters of hex and of escapes are compared in lower case. */
+/** The forms of a secret that a search looks for, by name. Letters in hex and in escapes are compared in lower case. */
 export const formsOf = (secret: string): Readonly<Record<string, string>> => {
   const bytes = Buffer.from(secret)
   const base64 = [0, 1, 2].map((offset) => base64At(bytes, offset))
@@ -54,7 +54,7 @@ export class Places<Name extends string> {
     this.seen = new Map(names.map((name) => [name, []]))
   }
 
-  /** Notes a text that a place has shown. */
+  /** Records a text that a place has shown. */
   note(place: Name, ...texts: ReadonlyArray<unknown>): void {
     for (const text of texts) this.seen.get(place)?.push(typeof text === "string" ? text : JSON.stringify(text))
   }
@@ -73,7 +73,7 @@ export class Places<Name extends string> {
     return (this.seen.get(place) ?? []).join("\n")
   }
 
-  /** Where which secret was found. */
+  /** Where each secret was found. */
   findings(sentinels: Sentinels): ReadonlyArray<string> {
     return Array.from(this.seen.keys(), (place) =>
       findIn(sentinels, this.textOf(place)).map((found) => `${place}: ${found}`)

@@ -21,7 +21,7 @@ import { Cause, Effect, Exit, Layer, Logger, Metric, References, Schema, Tracer 
 import { loopback } from "../host.ts"
 import type { Places, Sentinels } from "./Sentinels.ts"
 
-/* A service that is given secrets everywhere, with something that goes wrong at each step, and everything that it shows. */
+/* A service that receives secrets everywhere, with a failure at each step, and everything that it reveals. */
 
 /** Where the story looks. */
 export const placeNames = [
@@ -61,7 +61,7 @@ export const facts: Sentinels = {
 export const credential = "Sentinel+cr3dential/Zq7x=="
 export const carrierId = "naic:12345"
 
-/** A server that notes its requests. */
+/** A server that records its requests. */
 export const server = (
   answer: (
     path: string,
@@ -127,7 +127,7 @@ const noting = (seen: Seen) =>
     if (cause.reasons.length > 0) seen.note("log causes", Cause.pretty(cause))
   })
 
-/** Notes what exporters send: names, attributes, events, links, and how a span has failed. */
+/** Records what exporters send: names, attributes, events, links, and how a span failed. */
 const tracing = (seen: Seen) =>
   Tracer.make({
     span: (options) => {
@@ -163,7 +163,7 @@ const safe = (value: unknown): string => {
   }
 }
 
-/** What a host needs to be watched in every way. */
+/** Everything that is needed to observe a host in every way. */
 export const watched = (seen: Seen) =>
   Layer.mergeAll(
     Layer.succeed(References.MinimumLogLevel, "All"),
@@ -174,7 +174,7 @@ export const watched = (seen: Seen) =>
 
 const address = { base_url: "" }
 
-/** The whole service with a host, and the service of its metrics. */
+/** The whole service with a host, and the service that serves its metrics. */
 export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, sealKey: string, carriersUrl: string) => {
   const key = Seal.readKey(sealKey)
   if (key === null) throw new Error("The seal key is wrong")
@@ -207,7 +207,10 @@ export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, sealKey: st
   )
 }
 
-/** Calls the host, and notes what it answers; `secretly` keeps the answers that show a secret once, as they must. */
+/**
+ * Calls the host and records its answers. `secretly` does not record an answer, for answers that must show a secret
+ * once.
+ */
 const makeCaller = (seen: Seen, baseUrl: string, key: string) => {
   let calls = 0
   const send = async (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
@@ -264,7 +267,7 @@ const keysOf = Effect.gen(function* () {
   }
 })
 
-/** Sends secrets to wherever somebody may put them by mistake. */
+/** Sends secrets to wherever someone may put them by mistake. */
 const misuse = async (caller: ReturnType<typeof makeCaller>, secrets: ReadonlyArray<string>) => {
   const { shown, tool } = caller
   for (const secret of secrets) {
