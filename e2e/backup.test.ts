@@ -24,17 +24,17 @@ import { off } from "./support/clocks.ts"
 
 const run = promisify(execFile)
 
-/** A database with the schema, and how it is backed up. */
+/** A database with the schema, and a way to back it up. */
 interface Source {
   readonly url: string
-  /** Takes a backup, and says how it is restored to a database that it answers the address of. */
+  /** Takes a backup, and returns an effect that restores it to a database and returns its address. */
   readonly backUp: () => Promise<Effect.Effect<string, never, Scope.Scope>>
 }
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => {
     const made = temporaryFolder()
-    // PostgreSQL may run as another user, and writes here.
+    // PostgreSQL may run as a different user, and writes here.
     chmodSync(made, 0o777)
     return made
   }),
@@ -46,7 +46,7 @@ const remove = (server: PostgresServer) => Effect.promise(() => server.remove())
 const isOpen = async (url: string): Promise<boolean> =>
   (await statements(url, "select pg_is_in_recovery() as is_recovering"))[0]?.is_recovering === false
 
-/** A copy of the data with the log that was written meanwhile, as pg_basebackup makes it. */
+/** A copy of the data with the log that was written in the meantime, like that of pg_basebackup. */
 const baseBackup = Effect.gen(function* () {
   const archive = `${yield* folder}/archive`
   const settings = { archive_mode: "on", archive_command: `mkdir -p "${archive}" && cp "%p" "${archive}/%f"` }
@@ -78,7 +78,7 @@ const baseBackup = Effect.gen(function* () {
   return { url, backUp } satisfies Source
 })
 
-/** What pg_dump writes of one database. */
+/** The output of pg_dump for one database. */
 const dump = Effect.gen(function* () {
   const { url } = yield* scopedDatabase
   const file = join(yield* folder, "quotewire.dump")
@@ -98,7 +98,7 @@ const dump = Effect.gen(function* () {
 
 const majorOf = (version: string | undefined): number => Number(version?.match(/\d+/)?.[0])
 
-/** Whether there is a pg_dump that is not older than the server of the tests. Whoever gives a server has one that fits. */
+/** Whether there is a pg_dump that is not older than the test server. A configured server comes with a suitable one. */
 const canDump = (): boolean => {
   try {
     const here = majorOf(execFileSync("pg_dump", ["--version"], { encoding: "utf8" }))
@@ -111,7 +111,7 @@ const canDump = (): boolean => {
 
 const hostOn = (url: string) => http(PgStorage.layer({ url: Redacted.make(url) }))
 
-/** Longer than a lease: so long a restore takes at least. */
+/** Longer than a lease, because a restore takes at least this long. */
 const restoreMs = 60_000
 
 const lost = {
@@ -124,7 +124,7 @@ const lost = {
   }
 } as const
 
-/** Backs up a database under load, loses it, and goes on with what was restored. */
+/** Backs up a database under load, loses it, and continues with the restored one. */
 const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
   const receiver = yield* Effect.acquireRelease(
     Effect.promise(() => Receiver.open()),
@@ -180,10 +180,10 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
   const { before, late, again, settled } = yield* play(source)
   assert.deepStrictEqual(Audit.findings(settled), [])
   assert.includeMembers([...settled.accepted], [...before.accepted])
-  // Webhooks that were sent later told of events that are lost. What happens again has other events.
+  // Webhooks that were sent after the backup reported events that are lost. Repeated work produces different events.
   const kept = new Set(settled.feed.map(({ id }) => id))
   assert.isTrue(settled.received.some(({ bodies }) => [...bodies.keys()].some((id) => !kept.has(id))))
-  // What was accepted later is lost, and the same call begins it anew.
+  // What was accepted after the backup is lost, and the same call starts it anew.
   assert.strictEqual(again.status, 202)
   assert.notStrictEqual(again.body.id, late)
 })

@@ -9,11 +9,11 @@ import { Host, http } from "./host.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /*
- * Four cells on two servers. The second and the fourth cell are on the second server, which fails. A host reaches that server
- * through a proxy (`Wire`).
+ * Four cells on two servers. The second and the fourth cell are on the second server, which fails. A host reaches that
+ * server through a proxy (`Wire`).
  */
 
-/** Short limits, so that a call to a server that hangs does not hang for long. */
+/** Short limits, so that a call to a hanging server does not hang for long. */
 const limits = { call_seconds: 1, statement_seconds: 1, connect_seconds: 1 }
 
 /** The second server: the proxy to it, and the address of its database without the proxy. */
@@ -44,7 +44,7 @@ class Second extends Context.Service<
   )
 }
 
-/** A trigger in both cells that fails every insert with the error of a full disk. */
+/** A trigger in both cells that fails every insert with a disk-full error. */
 const raiseFull = ["quotewire", "fourth_cell"].flatMap((schema) =>
   tables.map(
     (table) => `create trigger full_disk before insert on ${schema}.${table} execute function public.full_disk()`
@@ -103,7 +103,7 @@ const cellsOf = Effect.gen(function* () {
   return cells.map(({ ready }: { readonly ready: boolean }) => ready)
 })
 
-/** An organization with a request that waits, and whether it lives on the second server. */
+/** An organization with a waiting request, and whether it lives on the second server. */
 const newCaller = Effect.gen(function* () {
   const { newOrganization } = yield* Host
   const { url } = yield* Second
@@ -115,13 +115,13 @@ const newCaller = Effect.gen(function* () {
   const rows = yield* Effect.promise(() => statements(url, found.join(" union all ")))
   return { keys, subscription, id, isOnSecond: rows.length > 0 }
 }).pipe(
-  // A connection that died in the fault before is noticed by the next call.
+  // The next call notices a connection that died in the previous fault.
   Effect.sandbox,
   Effect.retry({ times: 5 }),
   Effect.orDie
 )
 
-/** A caller of each server, when the host can use both. */
+/** A caller for each server, once the host can use both. */
 const callers = Effect.gen(function* () {
   yield* askUntil(cellsOf, (ready) => ready.join() === "true,true,true,true")
   const newUntil = (isOnSecond: boolean) =>
@@ -129,7 +129,7 @@ const callers = Effect.gen(function* () {
   return { lost: yield* newUntil(true), other: yield* newUntil(false) }
 })
 
-/** A caller has all events of two requests behind those it had before, and its receiver has each event. */
+/** A caller gets all events of two requests after those that it had before, and its receiver has each event. */
 const hasTwo = Effect.fnUntraced(function* (
   { keys, subscription: { allAre, receiver } }: Effect.Success<typeof newCaller>,
   before: Effect.Success<ReturnType<typeof feed>>
@@ -168,7 +168,7 @@ layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "6
         const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "during" }
         const during = { ...start, application: Applications.smallest.renters }
         assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
-        // A server that answers and refuses to write is noticed by whoever writes.
+        // Writers notice a server that answers but refuses writes.
         yield* askUntil(cellsOf, (ready) => isAnswering || ready.join() === "true,false,true,false")
 
         const polled = yield* Effect.forkChild(

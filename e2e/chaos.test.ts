@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { play } from "./chaos/chaos.ts"
 import { allFaults, draw } from "./chaos/Plan.ts"
 
-// `npm run chaos` plays the others, too: those that outlast a lease, and moves of cells.
+// `npm run chaos` also plays the others: those that outlast a lease, and moves of cells.
 const faults = allFaults.filter(({ isLong }) => isLong !== true)
 const [round] = draw({ seed: 1, cycles: 20, cycles_per_round: 20, grounds: ["standby"], faults })
 
@@ -17,7 +17,7 @@ describe("hosts that share a database with a standby", () => {
         const told = yield* Effect.promise(() => play(round, { ends_at, say: () => undefined }))
         assert.deepStrictEqual(told.findings, [])
         assert.isAbove(told.accepted, 0)
-        // Without a fault that was felt nothing would have been shown.
+        // Without a noticeable fault, the test would prove nothing.
         assert.isAbove(told.repeated_calls, 0)
       }),
     480_000

@@ -10,16 +10,16 @@ import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const skewMs = 30_000
-/** Less than any of the clocks is off, and more than a busy machine takes. */
+/** Less than any clock is off, and more than a busy machine takes. */
 const lateMs = 10_000
 
-/** A host of a database that answers and works, whose own clock is as far off. */
+/** A host of a database that answers and works, whose own clock is off by this much. */
 const hostOf = ({ options }: TestDatabase, byMs: number) =>
   Layer.build(
     Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(byMs))))
   ).pipe(Effect.map(Context.get(Host)))
 
-/** One host that is ahead and one that is behind, and the keys of an organization. */
+/** A host that is ahead and one that is behind, and the keys of an organization. */
 const apart = Effect.gen(function* () {
   const database = yield* scopedDatabase
   const ahead = yield* hostOf(database, skewMs)
@@ -37,7 +37,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
         const { body } = yield* host.call(keys, "get_sandbox", {})
         assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), lateMs)
       }
-      // A delivery takes so long that both hosts look for work several times while one of them is at it.
+      // A delivery takes so long that both hosts look for work several times while one of them is delivering.
       const { allAre, receiver } = yield* on(ahead, subscribe(keys, { otherwise: Receiver.slowBody(5, 500) }))
       const ids = yield* Effect.forEach([ahead, behind, ahead, behind], (host) => on(host, startRequest(keys)))
       for (const [index, id] of ids.entries()) {
@@ -88,7 +88,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
   )
 })
 
-/** Makes the clock of the first cell's server run ahead, as far as a host sees it: its function is hidden by another. */
+/** Makes the clock of the first cell's server run ahead, as seen by a host: a replacement hides its function. */
 const ahead = `do $$ begin
   create function public.clock_timestamp() returns timestamptz language sql as
     $f$ select pg_catalog.clock_timestamp() + interval '${skewMs} milliseconds' $f$;

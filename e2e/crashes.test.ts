@@ -8,7 +8,7 @@ import { play } from "../packages/core/test/sandbox/crashes.ts"
 import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 /*
- * QUOTEWIRE_CRASH_SEEDS=1-300 npx vitest run e2e/crashes.test.ts plays so many.
+ * QUOTEWIRE_CRASH_SEEDS=1-300 npx vitest run e2e/crashes.test.ts plays these seeds.
  */
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)

@@ -35,21 +35,21 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
             [...receiver.ids()],
             events.map(({ id }) => id)
           )
-          // One attempt each: nothing was given up on the way.
+          // One attempt each: none was cut off.
           assert.lengthOf(receiver.arrivals(), events.length)
           assert.lengthOf(yield* attempts(events[0]?.id ?? ""), 1)
         }
         for (const { log, receiver, health } of hanging) {
           assert.isTrue((yield* log).every(({ status }) => status === "pending"))
-          // Sixteen at a time at the most, of which some places are kept for retries.
+          // At most sixteen at a time, some of which are reserved for retries.
           assert.isAtLeast(receiver.arrivals().length, 1)
           assert.isAtMost(receiver.arrivals().length, 16)
           assert.strictEqual((yield* health).state, "healthy")
         }
       }
-      // Before the first of the fifteen seconds was over, that is.
+      // That is, before the first of the fifteen seconds was over.
       assert.isBelow((yield* Clock.currentTimeMillis) - beganAt, 14_000)
-      // Whoever hangs need not be waited for, not even at the end.
+      // Nobody waits for hanging endpoints, not even at the end.
       for (const { hanging } of workspaces) {
         for (const { call } of hanging) yield* call("disable_event_subscription")
       }

@@ -12,7 +12,7 @@ import * as Follower from "./chaos/Follower.ts"
 import * as Receiver from "./chaos/Receiver.ts"
 import * as Service from "./chaos/Service.ts"
 
-/** Hosts as processes, and the key of an organization. */
+/** Hosts as processes, and an organization's key. */
 const served = Effect.fnUntraced(function* (hosts: 1 | 2) {
   const service = yield* Effect.acquireRelease(
     Effect.promise(() => Service.open({ hosts, durable: false })),
@@ -26,11 +26,11 @@ interface Sent {
   readonly method?: "GET" | "POST"
   readonly body?: object
   readonly agent?: Http.Agent
-  /** Is called when all of the request is on its way. */
+  /** Called when the whole request has been sent. */
   readonly onSent?: () => void
 }
 
-/** Sends a request once, whatever becomes of it. */
+/** Sends a request once, whatever the outcome. */
 const send = async (url: string, key: string, { agent, body, method = "GET", onSent }: Sent = {}) => {
   const response = await new Promise<Http.IncomingMessage>((resolve, reject) => {
     const headers = {
@@ -45,7 +45,7 @@ const send = async (url: string, key: string, { agent, body, method = "GET", onS
   return { status: response.statusCode, headers: response.headers, body: JSON.parse(await text(response)) }
 }
 
-/** What starts a quote request. */
+/** The request that starts a quote request. */
 const starting = (more: object = {}): Sent => ({
   method: "POST",
   body: {
@@ -59,7 +59,7 @@ const starting = (more: object = {}): Sent => ({
 
 const advance = (seconds: number): Sent => ({ method: "POST", body: { seconds } })
 
-/** Ends every session, so that those to come begin with what was set meanwhile. */
+/** Ends every session, so that new ones use the settings made in the meantime. */
 const endSessions =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quotewire' and pid <> pg_backend_pid()"
 
@@ -97,7 +97,7 @@ describe("a host whose database", () => {
           ({ close }) => Effect.sync(close)
         )
         const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
-        /** Reads until what is read has this status: new sessions take a moment. */
+        /** Reads until the result has this status: new sessions take a moment. */
         const reading = (path: string, status: number) =>
           Effect.repeat(call(path), { until: (answer) => answer.status === status, schedule: Schedule.spaced(50) })
         const subscribed = yield* call("/v1/event-subscriptions", {
@@ -179,7 +179,7 @@ describe("three hundred waiting reads", () => {
   )
 })
 
-/** Sends to one host, and to the other only where the first takes no connection: what was sent is never sent again. */
+/** Sends to one host, and to the other only if the first accepts no connection: a sent request is never sent again. */
 const sendToEither = async (baseUrls: ReadonlyArray<string>, path: string, key: string, sent: Sent) => {
   for (const baseUrl of baseUrls) {
     try {
@@ -191,7 +191,7 @@ const sendToEither = async (baseUrls: ReadonlyArray<string>, path: string, key: 
   throw new Error("No host takes connections")
 }
 
-/** Refused, or reset by a listener that closed before the connection was made: either way, nothing was sent. */
+/** Refused, or reset by a listener that closed before the connection was established: either way, nothing was sent. */
 const isUnconnected = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "connect"
 

@@ -9,7 +9,7 @@ import { underLoad } from "./support/underLoad.ts"
 
 const newHost = <E>(storage: Layer.Layer<Storage.Storage, E>) => start(http(storage, { drain_ms: 1_000 }))
 
-/** Two hosts that are replaced one by one. The rotation has those that get calls, as that of a load balancer. */
+/** Two hosts that are replaced one by one. `rotation` has those that receive calls, as in a load balancer. */
 const hostsOn = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
   let hosts = [yield* newHost(PgStorage.layer({ url })), yield* newHost(PgStorage.layer({ url }))] as const
   const rotation = hosts.map(({ base_url }) => base_url)

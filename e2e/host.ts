@@ -1,4 +1,4 @@
-// As the command does where it begins.
+// As the command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, Carrier, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
 import { CarrierTransports, Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
@@ -9,7 +9,7 @@ import * as AsClient from "./support/client.ts"
 import * as Rest from "./support/rest.ts"
 import * as AsTools from "./support/tools.ts"
 
-/** Something that answers operations: the journeys are written once, and run on every host. */
+/** Anything that answers operations: the journeys are written once, and run on every host. */
 export class Host extends Context.Service<
   Host,
   {
@@ -20,7 +20,7 @@ export class Host extends Context.Service<
 >()("e2e/Host") {}
 
 interface HostOptions {
-  /** How a host of a test ends: at once, unless it is given time for the connections that callers keep. */
+  /** How a test's host stops: at once, unless it is given time for the connections that callers keep open. */
   readonly drain_ms?: number
   /** Own carriers instead of the fictional ones. */
   readonly carriers?: ReadonlyArray<Carrier.CarrierAdapter>
@@ -38,7 +38,7 @@ const server = ({ drain_ms = 0 }: HostOptions) =>
     )
   )
 
-// The port is known only when the host listens, and links are written later.
+// The port is known only once the host listens, and links are written later.
 const address = { base_url: "" }
 
 const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Call) {
@@ -56,7 +56,7 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
   return Host.of({ base_url, call: callsOf(base_url), newOrganization })
 })
 
-// The same for every host of a process: some share a storage.
+// The same for every host of a process, because some share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, {
   keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.keyBytes)))]
 })
@@ -64,7 +64,7 @@ const sealKeys = Layer.succeed(Seal.SealKeys, {
 const carriersOf = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
   Layer.merge(Layer.succeed(Carrier.CarrierAdapters, carriers), CarrierTransports.layer())
 
-/** Recipients of the journeys listen on this machine. */
+/** The journeys' recipients listen on this machine. */
 export const loopback: WebhookAddress.Policy = {
   allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
   own_addresses: []
@@ -104,9 +104,9 @@ export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>
   return { base_url, newOrganization, stop: Scope.close(scope, Exit.void) }
 })
 
-/** The same host, whose operations are called by their tools where they have one. */
+/** The same host, called through its tools where an operation has one. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
   host(storage, (baseUrl) => AsTools.make(baseUrl, Rest.make(baseUrl)), options)
 
-/** The same host, whose operations are called by the client that programs use. */
+/** The same host, called through the client library. */
 export const connected = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, AsClient.make)

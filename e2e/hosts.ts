@@ -7,21 +7,21 @@ import { scopedDatabase } from "../test/support/TestDatabase.ts"
 import { connected, type Host, http, tools } from "./host.ts"
 import { inExpress, overWeb } from "./mounted.ts"
 
-/** PostgreSQL, with a database of one's own for as long as the layer lives. */
+/** PostgreSQL with its own database for the lifetime of the layer. */
 export const pgStorage = Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))
 
 /** A row of the table of hosts. */
 interface Row {
   readonly name: string
   readonly host: Layer.Layer<Host, unknown>
-  /** Whether long tables are gone through whole here; else a share that stands for them. */
+  /** Whether long tables are run in full here; otherwise a sample is run. */
   readonly whole: boolean
 }
 
 const overRest: ReadonlyArray<Row> = [
   { name: "over REST, in memory", host: http(MemoryStorage.layer), whole: true },
   { name: "over REST, in PostgreSQL", host: http(pgStorage), whole: false },
-  // Where there is a cluster: QUOTEWIRE_TEST_CITUS_URL.
+  // If there is a cluster: QUOTEWIRE_TEST_CITUS_URL.
   ...(citusUrl === undefined ? [] : [{ name: "over REST, on Citus", host: http(oneCell), whole: false }])
 ]
 const byTools: ReadonlyArray<Row> = [
@@ -37,7 +37,7 @@ const byClient: ReadonlyArray<Row> = [
   { name: "by the client, in memory", host: connected(MemoryStorage.layer), whole: false }
 ]
 
-/** What is written once and runs on every host of a table. */
+/** Tests that are written once and run on every host of a table. */
 type Journeys = (it: Vitest.MethodsNonLive<Host>, row: Pick<Row, "whole">) => void
 
 const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
@@ -45,11 +45,11 @@ const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
     layer(row.host, { excludeTestServices: true, timeout: "60 seconds" })((it) => journeys(it, row))
   )
 
-/** Journeys by operations' names: over REST and by tools on every storage, and by the client. */
+/** Journeys by operation name: over REST and through tools on every storage, and through the client. */
 export const onEveryHost = on([...overRest, ...byTools, ...byClient])
 
-/** Journeys by operations' names: on every host, and inside programs of somebody else. */
+/** Journeys by operation name: on every host, and inside programs of others. */
 export const everywhere = on([...overRest, ...byTools, ...byClient, ...inPrograms])
 
-/** Journeys over REST alone, on every storage. */
+/** Journeys over REST only, on every storage. */
 export const onEveryStorage = on(overRest)

@@ -1,4 +1,4 @@
-// As a program does where it begins.
+// As a program does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { createServer, type RequestListener } from "node:http"
 import { getRequestListener } from "@hono/node-server"
@@ -15,7 +15,7 @@ import * as Rest from "./support/rest.ts"
 const basePath = "/insurance"
 const options = { mcp, limits: Allowance.noLimits }
 
-/** An embedded service, served below a path by a server of somebody else's. */
+/** An embedded service, mounted below a path in another server. */
 const mounted = (listenerOf: (quotewire: Embedded) => RequestListener) =>
   Layer.effect(
     Host,

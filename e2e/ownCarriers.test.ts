@@ -14,17 +14,17 @@ import { type Do, type Story, stories, type Told, tell } from "./support/ownCarr
 import * as Rest from "./support/rest.ts"
 
 /*
- * Own carriers over real sockets, in sandboxes whose clocks are advanced: what the carriers' server says it has offered is
- * compared with the quotes. `OFFERS_MADE=1` prints how many offers each host has seen and lost.
+ * Own carriers over real sockets, in sandboxes whose clocks are advanced: the offers in the carriers' ledger are
+ * compared with the quotes. `OFFERS_MADE=1` prints how many offers each host saw and lost.
  */
 
-/** Something that answers: a sandbox of its own for each story, and what was logged. */
+/** The host under test: a separate sandbox for each story, and what was logged. */
 interface Surface {
   readonly newSandbox: Effect.Effect<Do>
   readonly log: () => string
 }
 
-/** Where a host takes the callbacks of a carrier. */
+/** Where a host accepts a carrier's callbacks. */
 const routeOf = (baseUrl: string) => (carrierId: string) =>
   `${baseUrl}/carriers/${encodeURIComponent(carrierId)}/callbacks`
 
@@ -122,7 +122,7 @@ const told = (name: string, carriers: CarrierLedger, all: ReadonlyArray<Told>, l
   assert.deepStrictEqual(silentOnes, ["silent", "declines"])
 }
 
-/** Plays stories at the same time, each in its own sandbox. */
+/** Plays stories concurrently, each in its own sandbox. */
 const playAll = Effect.fnUntraced(function* (
   name: string,
   open: (carriers: CarrierLedger) => Effect.Effect<Surface, unknown, Scope.Scope>,
@@ -157,7 +157,7 @@ const inOneSandbox: Story = {
   ]
 }
 
-// One host after another: a process that is short of time lets asks time out, which is no fault of the clock.
+// One host after another: on an overloaded machine asks would time out, which is not a fault of the clock.
 describe("each offer that an own carrier makes is a quote, however the clock is advanced", () => {
   it.live.each([
     ["over REST, in memory", asHost(http, MemoryStorage.layer), stories(drawn)],

@@ -4,7 +4,7 @@ import golden from "../packages/core/test/golden.json" with { type: "json" }
 import { Host } from "./host.ts"
 import { onEveryHost } from "./hosts.ts"
 
-/** Puts dates in the place of `AGE:35` and `MONTHS_AGO:6`, as seen from a day. */
+/** Replaces `AGE:35` and `MONTHS_AGO:6` with dates relative to a day. */
 const dated = (application: object, today: Date): object =>
   JSON.parse(JSON.stringify(application), (_, value) => {
     if (typeof value !== "string") return value

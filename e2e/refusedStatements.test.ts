@@ -7,11 +7,11 @@ import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /*
- * A PostgreSQL that answers and refuses to write, for every reason that passes: a trigger raises what the server would.
- * Each answer is checked against the OpenAPI document as well, which wants Retry-After of a 503.
+ * A PostgreSQL that answers but refuses writes, for every temporary reason: a trigger raises the server's error. Each
+ * answer is also checked against the OpenAPI document, which requires Retry-After with a 503.
  */
 
-/** What PostgreSQL raises, and of which statements. */
+/** The error that PostgreSQL raises, and for which statements. */
 const refusals = [
   { state: "53100", what: "a full disk", of: "all" },
   { state: "53100", what: "a disk without room for anything new", of: "insert" },
@@ -28,7 +28,7 @@ const refusals = [
   { state: "58030", what: "a disk that fails", of: "all" }
 ] as const
 
-/** Makes every write ask whether it is refused. */
+/** Makes every write check whether it is refused. */
 const refusable = (url: string) =>
   statements(
     url,

@@ -8,10 +8,10 @@ import { onEveryStorage } from "./hosts.ts"
 import type { Keys } from "./support/Call.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
-/** How many callers send the same at once. */
+/** How many callers send the same call at once. */
 const crowd = 100
 
-/** An answer to one of them: the effect's own, a replay of it, or word to wait. */
+/** An answer to one of them: the effect's own, a replay of it, or a refusal that says to wait. */
 interface Answered {
   readonly status: number
   readonly isReplay: boolean
@@ -49,7 +49,7 @@ const sendAtOnce = Effect.fnUntraced(function* (keys: Keys, path: string, body: 
 
 const withoutSecret = ({ signing_secret: _, ...rest }: Answered["body"]) => rest
 
-/** Exactly one has run; whoever came while it did was told to wait, whoever came later got its answer. */
+/** Exactly one ran; callers that came in the meantime were told to wait, and later ones got its answer. */
 const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce>>, status: number) => {
   const ran = answers.filter((answer) => answer.status === status && !answer.isReplay)
   assert.lengthOf(ran, 1, JSON.stringify(answers[0]))

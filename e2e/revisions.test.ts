@@ -24,7 +24,7 @@ const release =
       )
     )
 
-/** The release that knows one revision, and the next, which brings a newer one. */
+/** The release that knows one revision, and the next, which adds a newer one. */
 const before = release([{ date: older, differences: [] }])
 const after = release(two)
 
@@ -69,7 +69,10 @@ const starting = {
   application: Applications.smallest.renters
 }
 
-/** What a request without the header is status_and_revision in after the release, where the very first was made before it. */
+/**
+ * The status and revision of a request without the header after the release, depending on where the very first request
+ * was made before it.
+ */
 const toldAfter = Effect.fnUntraced(function* (target: string, sending: (keys: Keys) => Sending) {
   const keys = yield* before(
     Effect.tap(newOrganization, (keys) =>
@@ -134,7 +137,7 @@ describe("a caller from before a newer revision", () => {
           receiver.trust(subscribed.body.secret)
           const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
           assert.strictEqual(refused.status_and_revision, `422 ${older}`)
-          // Consents come first: `paper` is what the older revision calls the receipt.
+          // Consents come first: `paper` is the older revision's name for the receipt.
           assert.deepStrictEqual(
             refused.body.error.field_errors.map(({ path }: { path: string }) => path),
             ["paper", "consent_receipt_id"]

@@ -11,10 +11,10 @@ type Scenario = keyof typeof timelines.scenarios
 
 const scenarios = Object.keys(timelines.scenarios).filter((name): name is Scenario => name in timelines.scenarios)
 
-/** The line that stands for all of them where a table is not gone through whole. */
+/** The line that represents all lines if a table is not run in full. */
 const one: ReadonlyArray<StandardLineName> = ["renters"]
 
-/** The feed as the catalogue writes it: seconds since the start, and each event with the version that it names. */
+/** The feed as the catalogue writes it: seconds since the start, and each event with its version. */
 const timelineOf = Effect.fnUntraced(function* (keys: Keys, createdAt: string) {
   const host = yield* Host
   const feed = yield* host.call(keys, "list_events", { limit: 100 })
@@ -50,7 +50,7 @@ onEveryHost("each scenario", (it, { whole }) => {
           reached = row.t
           const read = yield* host.call(keys, "get_quote_request", { id: started.body.id, wait_seconds: 0 })
           const { version, status, status_details } = read.body.quote_request
-          // Real time passes too, so a slow machine may read what comes later.
+          // Real time passes too, so a slow machine may read later events.
           const shown = expected.find(({ t, request_version }) => t >= row.t && request_version === version) ?? row
           assert.deepStrictEqual(
             { t: row.t, version, status, reason: status_details.reason },

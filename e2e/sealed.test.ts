@@ -20,7 +20,7 @@ const dumpOf = async (url: string) => {
     .join("\n")
 }
 
-/** What the run's own server has logged; null where the server is somebody else's. */
+/** The log of the run's own server; null if the server is not ours. */
 const serverLog = (): string | null => {
   const folder = process.env[folderVariable]
   if (process.env.QUOTEWIRE_TEST_DATABASE_URL !== undefined || folder === undefined) return null

@@ -10,11 +10,11 @@ import { findIn, formsOf, Places, type Sentinels } from "./sentinels/Sentinels.t
 import { credential, facts, type Place, placeNames, play, server, service, watched } from "./sentinels/Story.ts"
 
 /*
- * Recognizable facts, keys, secrets, handles and credentials go through everything, with something that goes wrong at each step.
- * They must be in no place that the story looks at, in any form. A place that has shown nothing fails, too.
+ * Recognizable facts, keys, secrets, handles and credentials go through everything, with a failure at each step. They
+ * must not appear, in any form, in any place that the story looks at. A place that has shown nothing also fails.
  */
 
-/** What each place must have shown, so that the search has looked at the right thing. */
+/** What each place must have shown, so that the search is known to have looked at the right thing. */
 const witnesses: Readonly<Record<Place, RegExp>> = {
   "log levels": /^(?=[\s\S]*Info)(?=[\s\S]*Warn)/,
   "log messages": /adapter|carrier/i,
@@ -37,7 +37,7 @@ const witnesses: Readonly<Record<Place, RegExp>> = {
   "CLI output": /quoted/
 }
 
-/** Every table of the database, also those of later migrations. */
+/** Every table of the database, including those of later migrations. */
 const allTables = `select format('%I.%I', schemaname, tablename) as table from pg_tables
   where schemaname not in ('pg_catalog', 'information_schema')`
 
@@ -53,7 +53,7 @@ const story = Effect.fnUntraced(function* <E>(
 ) {
   const acme = yield* server((path, body, headers) => {
     seen.note("URLs requested of carriers", path)
-    // A carrier that fails repeats everything that it was sent.
+    // A failing carrier repeats everything that it was sent.
     const isFailure = body.includes("three")
     return isFailure
       ? { status: 400, body: JSON.stringify({ headers, body }) }

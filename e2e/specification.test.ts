@@ -6,15 +6,15 @@ import type { Answer, Keys } from "./support/Call.ts"
 import { advance, askUntil, startRequest } from "./support/subscriber.ts"
 
 /*
- * What the specification tells chapter by chapter, and no other journey goes through: a client that follows it literally
- * comes to its end on every host.
+ * What the specification describes chapter by chapter and no other journey covers: a client that follows it literally
+ * reaches its end on every host.
  */
 
 const newKeys = Effect.flatMap(Host, (host) => host.newOrganization)
 const call = (keys: Keys, operation: string, input: object = {}, options = {}) =>
   Effect.flatMap(Host, (host) => host.call(keys, operation, input, options))
 
-/** Reads a list to its end by `next_cursor`, so many at a time. */
+/** Reads a list to its end by `next_cursor`, this many items at a time. */
 const readAll = Effect.fnUntraced(function* (keys: Keys, operation: string, field: string, input: object) {
   const pages: Array<number> = []
   const all: Array<Answer["body"]> = []
@@ -29,7 +29,7 @@ const readAll = Effect.fnUntraced(function* (keys: Keys, operation: string, fiel
   return { all, pages }
 })
 
-/** Reads the feed until a page is empty; its cursor is the place to go on from. */
+/** Reads the feed until a page is empty; its cursor is where to continue. */
 const readFeed = Effect.fnUntraced(function* (keys: Keys, limit: number) {
   const all: Array<Answer["body"]> = []
   let cursor: string | null = null

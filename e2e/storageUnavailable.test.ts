@@ -8,11 +8,11 @@ import type { Keys } from "./support/Call.ts"
 import { advance, startRequest } from "./support/subscriber.ts"
 
 /*
- * Storage that goes away in the middle of a call, whichever of its steps that is. Each answer is checked against the
- * OpenAPI document as well, which wants Retry-After of a 503.
+ * Storage that becomes unavailable in the middle of a call, at each of its steps. Each answer is also checked against
+ * the OpenAPI document, which requires Retry-After with a 503.
  */
 
-/** After how many more questions storage goes away; none while it is null. */
+/** After how many more calls storage becomes unavailable; null for never. */
 const state: { left: number | null; isShort: boolean } = { left: null, isShort: false }
 
 const failing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Storage.StorageUnavailable, R> =>
@@ -22,7 +22,7 @@ const failing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | 
       state.left--
       return effect
     }
-    // Away for one question, or until it is told otherwise.
+    // Unavailable for one call, or until told otherwise.
     if (state.isShort) state.left = null
     return Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 7 }))
   })
@@ -42,7 +42,7 @@ const storage = Layer.effect(
   }))
 ).pipe(Layer.provide(MemoryStorage.layer))
 
-/** Something of everything, and the input of each operation that leads to it. */
+/** At least one of everything, and the input of each operation that leads to it. */
 const furnished = Effect.fnUntraced(function* (keys: Keys) {
   const { call } = yield* Host
   const url = "http://127.0.0.1:4711/hook"

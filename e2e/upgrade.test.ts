@@ -6,7 +6,7 @@ import { scopedDatabase, statements, type TestDatabase, tables } from "../test/s
 import { http, start } from "./host.ts"
 import { underLoad } from "./support/underLoad.ts"
 
-/** What the next release knows: a migration that only adds, to every table. */
+/** What the next release knows: a purely additive migration that changes every table. */
 const newer = (...more: ReadonlyArray<string>): ReadonlyArray<Migration> => [
   ...migrations,
   {
@@ -36,7 +36,7 @@ describe("a release with a migration that only adds", () => {
       Effect.gen(function* () {
         const database = yield* scopedDatabase
         const older = [yield* startHost(database, migrations), yield* startHost(database, migrations)] as const
-        // What a load balancer does: a host that leaves gets no more calls, then it is stopped.
+        // Acts like a load balancer: a host that leaves gets no more calls, then it is stopped.
         const rotation = older.map(({ base_url }) => base_url)
         const { server } = yield* older[0].newOrganization
         const { more, findings } = yield* underLoad(rotation, server)

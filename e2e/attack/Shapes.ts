@@ -19,7 +19,7 @@ const post = (path: string, body: string, headers = "") =>
 
 const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} })
 
-/** A body that a keyless caller of the agent endpoint may send, up to the largest that is read. */
+/** The largest body that a keyless caller of the agent endpoint may send. */
 const largeMessage = (bytes: number) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { filler: "x".repeat(bytes) } })
 

@@ -10,8 +10,8 @@ import { shapes } from "./Shapes.ts"
 /*
  * npm run attack -- [--connections N] [--seconds N] [--shape TEXT] [--heap MB]
  *
- * Attacks a host without a key, in every shape, and prints what it costs the host and callers with a key. Fails where an
- * attack takes more than 400 MB, or calls with a key take longer than two seconds (p99). Linux only.
+ * Attacks a host without a key, in every shape, and prints the cost for the host and for callers with a key. Fails if
+ * an attack takes more than 400 MB, or if calls with a key take longer than two seconds (p99). Linux only.
  */
 
 const { values } = parseArgs({
