@@ -1,18 +1,10 @@
-import { Effect, Result, Schema } from "effect"
-import { type BrokenRule, fromFieldError } from "../../wire/BrokenRule.ts"
-import { isForeignSchema, otherCopy } from "../../wire/EffectCopy.ts"
-import * as Input from "../../wire/Input.ts"
+import { Effect, Result } from "effect"
+import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import * as Xml from "../../wire/Xml.ts"
 import * as SecretForms from "../secrets/SecretForms.ts"
 import * as SentSecrets from "../secrets/SentSecrets.ts"
-import {
-  type CarrierHttpError,
-  CarrierHttpMistake,
-  mismatch,
-  notJson,
-  notXml,
-  type Target
-} from "./CarrierHttpError.ts"
+import { type AnswerSchema, checkOf, shapeOf } from "./AnswerSchema.ts"
+import { type CarrierHttpError, mismatch, notJson, notXml, type Target } from "./CarrierHttpError.ts"
 import { decoderOf } from "./Charset.ts"
 import { valueOf } from "./XmlBody.ts"
 
@@ -34,7 +26,7 @@ export interface CarrierResponse extends CarrierAnswer {
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not JSON or does not match.
    */
   json(): unknown
-  json<A>(schema: Schema.Decoder<A>): A
+  json<A>(schema: AnswerSchema<A>): A
   /**
    * The body as XML: an object with the outermost element, checked and typed if you pass a schema. An element becomes a
    * field named without its prefix, an attribute a field such as `@code`, and text beside attributes the field `#text`.
@@ -44,15 +36,15 @@ export interface CarrierResponse extends CarrierAnswer {
    * match.
    */
   xml(): unknown
-  xml<A>(schema: Schema.Decoder<A>): A
+  xml<A>(schema: AnswerSchema<A>): A
 }
 
 /** A carrier's answer for adapters written with Effect: `json` and `xml` fail instead of throwing. */
 export interface EffectCarrierResponse extends CarrierAnswer {
   json(): Effect.Effect<unknown, CarrierHttpError>
-  json<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
+  json<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
   xml(): Effect.Effect<unknown, CarrierHttpError>
-  xml<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
+  xml<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
 }
 
 /** An answer as it was received. */
@@ -84,21 +76,17 @@ class Answer implements CarrierAnswer {
     return decoderOf(this.headers["content-type"], this.bytes).decode(this.bytes)
   }
 
-  protected read(format: Format, schema?: Schema.Decoder<unknown>): Result.Result<unknown, CarrierHttpError> {
-    if (isForeignSchema(schema)) {
-      throw new CarrierHttpMistake({ message: `${format}(schema): ${otherCopy}`, in_answer: true })
-    }
+  protected read(format: Format, schema?: AnswerSchema<unknown>): Result.Result<unknown, CarrierHttpError> {
+    const check = schema === undefined ? Result.succeed : checkOf(schema, format)
     return Result.flatMap(this.#parsed(format, schema), (value) =>
-      Result.mapError(Input.valueDecoder(schema ?? Schema.Unknown)(value), (wrong) =>
-        mismatch(this.#target, this.status, rulesOf(wrong.map(fromFieldError), this.#sent))
-      )
+      Result.mapError(check(value), (wrong) => mismatch(this.#target, this.status, rulesOf(wrong, this.#sent)))
     )
   }
 
-  #parsed(format: Format, schema: Schema.Decoder<unknown> | undefined): Result.Result<unknown, CarrierHttpError> {
+  #parsed(format: Format, schema: AnswerSchema<unknown> | undefined): Result.Result<unknown, CarrierHttpError> {
     if (format === "xml") {
       return Xml.parse(this.text).pipe(
-        Result.map((root) => valueOf(root, schema)),
+        Result.map((root) => valueOf(root, schema && shapeOf(schema))),
         Result.mapError(({ message }) => notXml(this.#target, this.status, message))
       )
     }
@@ -115,14 +103,14 @@ type Format = "json" | "xml"
 /** An answer whose `json` and `xml` throw. */
 export class ThrowingAnswer extends Answer implements CarrierResponse {
   json(): unknown
-  json<A>(schema: Schema.Decoder<A>): A
-  json(schema?: Schema.Decoder<unknown>): unknown {
+  json<A>(schema: AnswerSchema<A>): A
+  json(schema?: AnswerSchema<unknown>): unknown {
     return Result.getOrThrow(this.read("json", schema))
   }
 
   xml(): unknown
-  xml<A>(schema: Schema.Decoder<A>): A
-  xml(schema?: Schema.Decoder<unknown>): unknown {
+  xml<A>(schema: AnswerSchema<A>): A
+  xml(schema?: AnswerSchema<unknown>): unknown {
     return Result.getOrThrow(this.read("xml", schema))
   }
 }
@@ -130,14 +118,14 @@ export class ThrowingAnswer extends Answer implements CarrierResponse {
 /** An answer whose `json` and `xml` fail. */
 export class FailingAnswer extends Answer implements EffectCarrierResponse {
   json(): Effect.Effect<unknown, CarrierHttpError>
-  json<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
-  json(schema?: Schema.Decoder<unknown>): Effect.Effect<unknown, CarrierHttpError> {
+  json<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
+  json(schema?: AnswerSchema<unknown>): Effect.Effect<unknown, CarrierHttpError> {
     return Effect.suspend(() => Effect.fromResult(this.read("json", schema)))
   }
 
   xml(): Effect.Effect<unknown, CarrierHttpError>
-  xml<A>(schema: Schema.Decoder<A>): Effect.Effect<A, CarrierHttpError>
-  xml(schema?: Schema.Decoder<unknown>): Effect.Effect<unknown, CarrierHttpError> {
+  xml<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
+  xml(schema?: AnswerSchema<unknown>): Effect.Effect<unknown, CarrierHttpError> {
     return Effect.suspend(() => Effect.fromResult(this.read("xml", schema)))
   }
 }

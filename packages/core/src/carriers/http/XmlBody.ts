@@ -1,4 +1,4 @@
-import { Predicate, type Schema, SchemaAST } from "effect"
+import { Predicate, SchemaAST } from "effect"
 import * as Xml from "../../wire/Xml.ts"
 
 /*
@@ -68,11 +68,11 @@ const scalar = (name: string, value: XmlValue): string => {
 
 /**
  * The value of a document in the shape that a schema expects: text, lists and fields where the schema has them. Names
- * match with or without their namespace prefix. Without a schema, an element is text or fields, and repeated elements
+ * match with or without their namespace prefix. Without a shape, an element is text or fields, and repeated elements
  * are a list.
  */
-export const valueOf = (root: Xml.XmlElement, schema: Schema.Decoder<unknown> | undefined): unknown =>
-  valueIn({ name: "", attributes: {}, children: [root] }, schema === undefined ? [] : shapesOf(schema.ast))
+export const valueOf = (root: Xml.XmlElement, shape: SchemaAST.AST | undefined): unknown =>
+  valueIn({ name: "", attributes: {}, children: [root] }, shape === undefined ? [] : shapesOf(shape))
 
 /** What a value may be: the members of a union. */
 type Shapes = ReadonlyArray<SchemaAST.AST>

@@ -1,0 +1,84 @@
+import { Predicate, Result, Schema, type SchemaAST } from "effect"
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
+import { type BrokenRule, fromFieldError } from "../../wire/BrokenRule.ts"
+import { isForeignSchema, otherCopy } from "../../wire/EffectCopy.ts"
+import * as Input from "../../wire/Input.ts"
+import { CarrierHttpMistake } from "./CarrierHttpError.ts"
+
+/**
+ * A schema that checks a carrier's answer and gives it a type: a schema of Effect, or a [Standard
+ * Schema](https://standardschema.dev), as Zod, Valibot and ArkType make them. It must check synchronously.
+ */
+export type AnswerSchema<A> = Schema.Decoder<A> | StandardSchemaV1<unknown, A>
+
+/** Checks a value. A wrong one is described by the rules that it breaks, never by its values. */
+export type Check = (value: unknown) => Result.Result<unknown, ReadonlyArray<BrokenRule>>
+
+/** The check of a schema that was passed to `json` or `xml`. A schema that cannot be used is a mistake in the adapter. */
+export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): Check => {
+  const mistake = (what: string) => new CarrierHttpMistake({ message: `${method}(schema): ${what}`, in_answer: true })
+  if (isForeignSchema(schema)) throw mistake(otherCopy)
+  if (Schema.isSchema(schema)) {
+    const decode = Input.valueDecoder(schema)
+    return (value) => Result.mapError(decode(value), (wrong) => wrong.map(fromFieldError))
+  }
+  if (!isStandard(schema)) throw mistake("Pass a schema of Effect, or a Standard Schema such as one of Zod.")
+  return (value) => {
+    const result = schema["~standard"].validate(value)
+    if (result instanceof Promise) {
+      result.catch(() => {})
+      throw mistake("The schema has asynchronous rules. Use one without.")
+    }
+    return result.issues === undefined ? Result.succeed(result.value) : Result.fail(result.issues.map(ruleOf))
+  }
+}
+
+const isStandard = (schema: unknown): schema is StandardSchemaV1<unknown, unknown> =>
+  Predicate.hasProperty(schema, "~standard") &&
+  Predicate.hasProperty(schema["~standard"], "validate") &&
+  typeof schema["~standard"].validate === "function"
+
+/** The messages of other libraries can repeat values, so they are left out. */
+const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
+  path: path.map((part) => String(Predicate.isObject(part) ? part.key : part)).join("."),
+  message: "Does not match the schema."
+})
+
+/**
+ * What a schema says about the shape of a value, which decides what is a list in XML. Undefined if it says nothing: then
+ * an element that appears once is no list.
+ */
+export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {
+  if (Schema.isSchema(schema)) return schema.ast
+  if (!hasJsonSchema(schema)) return undefined
+  const json = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" })
+  return shapeIn(json, json).ast
+}
+
+const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>
+  Predicate.hasProperty(schema, "~standard") && Predicate.hasProperty(schema["~standard"], "jsonSchema")
+
+/** Objects and lists of a JSON Schema as a schema of Effect; everything else is anything. */
+const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
+  if (!Predicate.isObject(json)) return Schema.Unknown
+  if (typeof json.$ref === "string") return Schema.suspend(() => shapeIn(target(root, json.$ref), root))
+  const options = Array.isArray(json.anyOf) ? json.anyOf : json.oneOf
+  if (Array.isArray(options)) return Schema.Union(options.map((option) => shapeIn(option, root)))
+  if (json.type === "array") return Schema.Array(shapeIn(json.items, root))
+  if (Predicate.isObject(json.properties)) {
+    const required = Array.isArray(json.required) ? json.required : []
+    const fields = Object.entries(json.properties).map(([name, member]) => {
+      const shape = shapeIn(member, root)
+      return [name, required.includes(name) ? shape : Schema.optionalKey(shape)] as const
+    })
+    return Schema.Struct(Object.fromEntries(fields))
+  }
+  return json.type === "null" ? Schema.Null : json.type === undefined ? Schema.Unknown : Schema.String
+}
+
+/** What a reference such as `#/$defs/Driver` stands for. */
+const target = (root: unknown, reference: unknown): unknown =>
+  String(reference)
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((at, name) => (Predicate.hasProperty(at, name) ? at[name] : undefined), root)
