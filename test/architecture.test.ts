@@ -167,7 +167,9 @@ describe("modules of the core", () => {
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Kind storage/Page"
+    "storage/Change storage/Job storage/Kind storage/Page",
+    "webhooks/records/Delivery webhooks/records/Endpoint webhooks/records/EventSubscription",
+    "webhooks/records/SubscriptionHealth"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */

@@ -99,15 +99,21 @@ export const events = inPackage("core")({
       )
     }
   ],
-  "webhooks/records/EndpointHealth.ts": [
+  "webhooks/records/Endpoint.ts": [
     {
       name: "delivery turns off one attempt late",
-      from: "at - health.failing_since >= shutOffAfterMs",
-      to: "at - health.failing_since > shutOffAfterMs",
+      from: "at - health.failing_since >= Delivery.shutOffAfterMs",
+      to: "at - health.failing_since > Delivery.shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
         "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on"
       )
+    },
+    {
+      name: "a secret signs at the moment it expires",
+      from: "expires_at === null || at < expires_at)",
+      to: "expires_at === null || at <= expires_at)",
+      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
     }
   ],
   "webhooks/WebhookSender.ts": [
@@ -121,16 +127,8 @@ export const events = inPackage("core")({
   "webhooks/records/SubscriptionStore.ts": [
     {
       name: "only the newest secret signs",
-      from: "EventSubscription.validSecrets(subscription, at)) {",
-      to: "EventSubscription.validSecrets(subscription, at).slice(0, 1)) {",
-      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
-    }
-  ],
-  "webhooks/records/EventSubscription.ts": [
-    {
-      name: "a secret signs at the moment it expires",
-      from: "expires_at === null || at < expires_at)",
-      to: "expires_at === null || at <= expires_at)",
+      from: "Endpoint.validSecrets(subscription, at)) {",
+      to: "Endpoint.validSecrets(subscription, at).slice(0, 1)) {",
       found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
     }
   ],

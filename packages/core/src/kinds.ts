@@ -27,8 +27,7 @@ import * as Kind from "./storage/Kind.ts"
 import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
 import * as StoredAnswers from "./webhooks/deliveries/StoredAnswers.ts"
 import * as Delivery from "./webhooks/records/Delivery.ts"
-import * as EndpointHealth from "./webhooks/records/EndpointHealth.ts"
-import * as EventSubscription from "./webhooks/records/EventSubscription.ts"
+import * as Endpoint from "./webhooks/records/Endpoint.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
@@ -65,9 +64,9 @@ export const kinds: Kind.Kinds = Kind.registry([
   Consumer.kind,
   Consumer.startKind,
   ParkedEvent.kind,
-  EventSubscription.kind,
+  Endpoint.subscriptionKind,
   Recipients.kind,
-  EndpointHealth.kind,
+  Endpoint.healthKind,
   Delivery.kind,
   TwoStepCalls.kind,
   StoredAnswers.tests,

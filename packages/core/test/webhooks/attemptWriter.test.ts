@@ -8,7 +8,8 @@ import { World } from "../../src/testing/World.ts"
 import * as Attempts from "../../src/webhooks/deliveries/Attempts.ts"
 import * as Delivery from "../../src/webhooks/records/Delivery.ts"
 import { manualJob } from "../../src/webhooks/records/Delivery.ts"
-import * as Subscription from "../../src/webhooks/records/EventSubscription.ts"
+import * as Endpoint from "../../src/webhooks/records/Endpoint.ts"
+import { createUnfinished } from "../../src/webhooks/records/EventSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
 import { pass, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, health, kept, log, sendTest, testWebhooks } from "./support.ts"
@@ -211,9 +212,9 @@ describe("the endpoint of a result", () => {
         }
         // Another host has died before it could cancel what was to come.
         const stored = (yield* kept("active"))[0] ?? assert.fail("no subscription")
-        const disabled = Subscription.change(Subscription.kind.value(stored), { status: "disabled" }, 0)
+        const disabled = Endpoint.changed(Endpoint.subscriptionKind.value(stored), { status: "disabled" }, 0)
         const { organization } = yield* World
-        const change = Change.make(organization.workspaces.live, { writes: [Subscription.toStored(disabled)] })
+        const change = Change.make(organization.workspaces.live, { writes: [Endpoint.subscriptionToStored(disabled)] })
         yield* storage.commit(change)
         yield* pass(1_000)
         const [last, ...others] = yield* log(id, live)
@@ -228,7 +229,7 @@ const workspaceId = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
 const subscriptionId = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
 const eventOf = (place: number) => `evt_${`${place}`.padStart(26, "0")}`
 
-const subscription = Subscription.createUnfinished({
+const subscription = createUnfinished({
   id: subscriptionId,
   environment: "live",
   url: "https://hooks.acme.dev/",
@@ -260,7 +261,10 @@ const deliveryOf = (place: number) =>
 const three = Effect.gen(function* () {
   const storage = yield* Storage
   const deliveries = [1, 2, 3].map(deliveryOf)
-  const writes = [Subscription.toStored(subscription), ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))]
+  const writes = [
+    Endpoint.subscriptionToStored(subscription),
+    ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
+  ]
   yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))
   const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
   const gate = yield* Latch.make()
@@ -305,7 +309,7 @@ describe("two hosts that commit results of one endpoint in turn", () => {
       const places = [1, 2, 3, 4, 5, 6]
       const deliveries = places.map(deliveryOf)
       const writes = [
-        Subscription.toStored(subscription),
+        Endpoint.subscriptionToStored(subscription),
         ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
       ]
       yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type AttemptOutcome, shutOffAfterMs } from "../../src/webhooks/records/Delivery.ts"
-import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/records/EndpointHealth.ts"
+import { attemptedHealth, isShutOff, type KeptHealth, unknownHealth } from "../../src/webhooks/records/Endpoint.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 import { pass, refusal, runDue, start, work } from "../quoting/support.ts"
@@ -96,9 +96,9 @@ describe("the health of a subscription", () => {
             hung: false,
             trigger: "scheduled"
           }
-          return attempted(health, outcome)
+          return attemptedHealth(health, outcome)
         },
-        unknown(SubscriptionId.make(`sub_${"0".repeat(26)}`))
+        unknownHealth(SubscriptionId.make(`sub_${"0".repeat(26)}`))
       )
     const inOrder = after([0, 1, 2, 3])
     assert.deepStrictEqual([inOrder.failing_since, inOrder.succeeded_at], [20, 10])

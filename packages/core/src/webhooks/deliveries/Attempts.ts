@@ -17,12 +17,11 @@ import {
 import type { SubscriptionId } from "../../wire/Ids.ts"
 import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as Subscription from "../records/EventSubscription.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import { loadDelivery, loadHealth, loadSubscription, noneOpened, openSecrets } from "../records/SubscriptionStore.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
-import * as AttemptRules from "./AttemptRules.ts"
 
 /*
  * Attempts to deliver: each is made, and its result is committed together with the end of its job.
@@ -35,7 +34,7 @@ interface Due {
   /** The step of the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   readonly delivery: Delivery.KeptDelivery
-  readonly subscription: Subscription.KeptSubscription
+  readonly subscription: Endpoint.KeptSubscription
 }
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
@@ -60,7 +59,7 @@ export const make = Effect.gen(function* () {
     const { delivery, schedule_step, subscription, trigger } = due
     // In a sandbox an attempt happens at its due time, so that one jump of the clock looks like many small steps.
     const at = subscription.environment === "sandbox" ? job.due_at : now
-    if (!Subscription.receives(subscription)) {
+    if (!Endpoint.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
       return yield* storage.commit(Change.make(workspace_id, { writes, finishes: [job] }))
     }
@@ -183,7 +182,7 @@ const abandoning = (storage: Storage["Service"]) =>
 type StorageService = Storage["Service"]
 
 /** The result of an attempt, to be committed together with the end of its job. */
-export interface AttemptResult extends AttemptRules.EndedAttempt {
+export interface AttemptResult extends Endpoint.EndedAttempt {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
 }
@@ -258,7 +257,7 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
 
 /** An endpoint as this process last wrote it. */
 interface Written {
-  readonly endpoint: AttemptRules.Endpoint
+  readonly endpoint: Endpoint.Endpoint
   /** How many commits in a row no other process came between. */
   readonly uncontended: number
 }
@@ -286,7 +285,7 @@ const makeCommit = (storage: StorageService) => {
       [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
       { concurrency: 2 }
     )
-    const endpoint: AttemptRules.Endpoint | null = subscription === null ? null : { subscription, health }
+    const endpoint: Endpoint.Endpoint | null = subscription === null ? null : { subscription, health }
     return endpoint
   })
 
@@ -299,9 +298,9 @@ const makeCommit = (storage: StorageService) => {
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
-    const { endpoint, writes, jobs } = AttemptRules.applyAttempts(before, results)
+    const { endpoint, writes, jobs } = Endpoint.applyAttempts(before, results)
     const { id, version } = before.subscription
-    const expects = [{ kind: Subscription.kind.name, id, version }]
+    const expects = [{ kind: Endpoint.subscriptionKind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return

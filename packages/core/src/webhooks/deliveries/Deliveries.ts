@@ -12,7 +12,7 @@ import type * as ApiError from "../../wire/ApiError.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import type * as Json from "../../wire/Json.ts"
 import type * as Delivery from "../records/Delivery.ts"
-import type * as EndpointHealth from "../records/EndpointHealth.ts"
+import type { SubscriptionHealth } from "../records/SubscriptionHealth.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 import * as Attempts from "./Attempts.ts"
 import * as DeliveryLog from "./DeliveryLog.ts"
@@ -36,10 +36,7 @@ export class Deliveries extends Context.Service<
       call: Call,
       input: DeliveryInput
     ) => Effect.Effect<Json.Json<Delivery.Delivery>, Refused<"not_found">>
-    readonly health: (
-      call: Call,
-      id: string
-    ) => Effect.Effect<Json.Json<EndpointHealth.SubscriptionHealth>, Refused<"not_found">>
+    readonly health: (call: Call, id: string) => Effect.Effect<Json.Json<SubscriptionHealth>, Refused<"not_found">>
     /** Queues a test event for delivery; at most ten a minute for each subscription. */
     readonly test: (
       call: Call,

@@ -7,7 +7,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as SubscriptionHealth from "../records/SubscriptionHealth.ts"
 import { findSubscription, loadDelivery, loadHealth } from "../records/SubscriptionStore.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
 
@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
   const health = Effect.fnUntraced(function* (call: Call, id: string) {
     const subscription = yield* findSubscription(storage, call.caller.workspace_id, id)
     const kept = yield* loadHealth(storage, call.caller.workspace_id, subscription.id)
-    return Json.encode(EndpointHealth.viewOf(subscription, kept))
+    return Json.encode(SubscriptionHealth.viewOf(subscription, kept))
   })
 
   return { list, get, health }

@@ -9,7 +9,7 @@ import { type Storage, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as EventSubscription from "../records/EventSubscription.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 
 type StorageService = Storage["Service"]
@@ -63,7 +63,7 @@ export const withDeliveries = (
   return {
     ...storage,
     commit: (change) => {
-      const subscription = change.writes.find(({ kind }) => kind === EventSubscription.kind.name)
+      const subscription = change.writes.find(({ kind }) => kind === Endpoint.subscriptionKind.name)
       if (subscription === undefined) return commit(change)
       const committing = commitWithNewRecipients(change, subscription.updated_at)
       const committed = Recipients.writesRecipients(change)
@@ -132,10 +132,10 @@ interface Wanted {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
   readonly type: string
-  readonly subscriptions: ReadonlyArray<EventSubscription.KeptSubscription>
+  readonly subscriptions: ReadonlyArray<Endpoint.KeptSubscription>
 }
 
-const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSubscription>): ReadonlyArray<Wanted> => {
+const wantedBy = (stored: NewEvent, all: ReadonlyArray<Endpoint.KeptSubscription>): ReadonlyArray<Wanted> => {
   if (all.length === 0) return []
   const json = Json.fromText<Event>(stored.body)
   const { type } = Json.decode(json)
@@ -145,7 +145,7 @@ const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSub
 
 interface Queued {
   readonly delivery: Delivery.KeptDelivery
-  readonly subscription: EventSubscription.KeptSubscription
+  readonly subscription: Endpoint.KeptSubscription
 }
 
 const enqueueFor = (

@@ -7,7 +7,7 @@ import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { fromMillis, minuteMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import { findSubscription, loadHealth } from "../records/SubscriptionStore.ts"
 import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
     yield* manual.checkReceives(subscription)
     const kept = yield* loadHealth(storage, workspace.id, subscription.id)
     const realNow = yield* Clock.currentTimeMillis
-    const recent = EndpointHealth.recentTests(kept, realNow)
+    const recent = Endpoint.recentTests(kept, realNow)
     if (recent.length >= maxTests) {
       const leftMs = (recent[0] ?? 0) + minuteMs - realNow
       return yield* ManualDelivery.limited(`${maxTests} tests of a subscription a minute`, leftMs)
@@ -53,8 +53,8 @@ export const make = Effect.gen(function* () {
       payload: Revision.event(revision, Json.encode(event)).text,
       at: now
     })
-    const tested = EndpointHealth.tested(kept, realNow)
-    const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
+    const tested = Endpoint.testedHealth(kept, realNow)
+    const writes = [Delivery.toStored(delivery, now), Endpoint.healthToStored(tested, subscription, now)]
     const result: TestResult = { subscription_id: subscription.id, event }
     return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answerId, result })
   })

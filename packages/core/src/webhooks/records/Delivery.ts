@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { Environment } from "../../access/Caller.ts"
 import { TypeName } from "../../events/Event.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
@@ -6,7 +7,6 @@ import type { ClaimedJob, JobLane, NewJob } from "../../storage/Job.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { dayMs, fromMillis, hourMs, minuteMs, secondMs, Timestamp } from "../../wire/Timestamp.ts"
-import type { KeptSubscription } from "./EventSubscription.ts"
 
 /** The states of a delivery (api.md, Deliveries). */
 export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelled"] as const
@@ -242,7 +242,10 @@ const lanes = {
 } as const satisfies { readonly [name: string]: JobLane }
 
 /** The parts of a subscription that decide the lane. */
-type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
+interface Recipient {
+  readonly hangs: boolean
+  readonly environment: Environment
+}
 
 /** An attempt in a sandbox that is overdue by more than this was jumped over by the clock. */
 const jumpedMs = 5 * minuteMs
@@ -252,7 +255,7 @@ const jumpedMs = 5 * minuteMs
  *
  * While a sandbox's clock advances, `now` is its target: attempts that are due before it count as jumped over.
  */
-export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
+export const attemptJob = (delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob =>
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
 /** The attempt of a test or a manual replay. It goes with the fresh events, because someone is waiting for it. */
@@ -260,7 +263,11 @@ export const manualJob = (delivery: KeptDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
 /** The lane of an attempt at a time that the clock has reached or will jump to. */
-const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
+const laneOf = (
+  { retries, next_attempt_at }: KeptDelivery,
+  { hangs, environment }: Recipient,
+  now: number
+): JobLane => {
   const isJumped = environment === "sandbox" && next_attempt_at !== null && next_attempt_at < now
   if (isJumped || (hangs && retries > 0)) return lanes.one_by_one
   if (hangs) return lanes.trials
@@ -273,7 +280,7 @@ const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment
  *
  * An attempt that is only some minutes late was not jumped over. In a sandbox, one-by-one attempts keep their lane.
  */
-export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob | null => {
+export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob | null => {
   const { subscription_id } = delivery
   const oneByOne = laneFor(subscription_id, lanes.one_by_one)
   if (endpoint.environment === "sandbox" && job.lane?.name === oneByOne.name) return null

@@ -1,11 +1,10 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
 import { choosable, TypeName } from "../../events/Event.ts"
-import type { StoredRecord } from "../../storage/Change.ts"
-import * as Kind from "../../storage/Kind.ts"
 import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
-import { SubscriptionId, type WorkspaceId } from "../../wire/Ids.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
 import { dayMs, fromMillis, minuteMs, Timestamp } from "../../wire/Timestamp.ts"
+import { changed, type KeptSecret, type KeptSubscription, validSecrets } from "./Endpoint.ts"
 
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({
@@ -35,75 +34,6 @@ const overlapMs = dayMs
 /** An unfinished create or rotation is dropped after this time (api.md, Fixed limits). */
 export const unfinishedMs = 10 * minuteMs
 
-/** A signing secret at rest. */
-export const KeptSecret = Schema.Struct({
-  sealed: Schema.String,
-  /** When it stops signing, in milliseconds of workspace time; null for the newest. */
-  expires_at: Schema.NullOr(Schema.Int),
-  /** The `Idempotency-Key` of the rotation that made it. If its answer was lost, a retry shows the same secret. */
-  key: Schema.NullOr(Schema.String)
-})
-export type KeptSecret = typeof KeptSecret.Type
-
-/** A subscription as stored. Times are milliseconds of workspace time. */
-export const KeptSubscription = Schema.Struct({
-  id: SubscriptionId,
-  version: Schema.Int,
-  environment: Environment,
-  url: Schema.String,
-  /** `unfinished` until its host has been looked up; `dropped` if it was not finished in time or has no public host. */
-  status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
-  event_types: Schema.Array(Schema.String),
-  delivery_enabled: Schema.Boolean,
-  /** Whether its endpoint hangs: it accepts attempts and lets them time out. Then only a few run at a time. */
-  hangs: Schema.Boolean,
-  /** Newest first. */
-  secrets: Schema.Array(KeptSecret),
-  /** A rotation that has begun: its secret, and the deadline to finish it. */
-  rotation: Schema.NullOr(
-    Schema.Struct({ key: Schema.NullOr(Schema.String), sealed: Schema.String, until: Schema.Int })
-  ),
-  created_at: Schema.Int,
-  updated_at: Schema.Int
-})
-export type KeptSubscription = typeof KeptSubscription.Type
-
-/** Subscriptions in storage, by id. Lists find the active ones, and those that their owner sees. */
-export const kind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
-  name: "subscription",
-  schema: KeptSubscription,
-  survives_reset: true,
-  sealed_texts: (workspaceId, record) => secretsIn(workspaceId, kind.value(record)),
-  listing: (subscription) => ({
-    parent: subscription.status === "active" ? activeParent : null,
-    status: subscription.status,
-    labels: isListed(subscription) ? [listedLabel] : []
-  })
-})
-
-/** The purpose of the secrets of a subscription, which are sealed for it alone. */
-export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
-  `signing secret ${workspaceId} ${id}`
-
-const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Kind.SealedTexts => {
-  const { id, rotation, secrets, updated_at } = subscription
-  return {
-    purpose: purposeOfSecrets(workspaceId, id),
-    texts: [...secrets, ...(rotation === null ? [] : [rotation])].map(({ sealed }) => sealed),
-    resealed: (reseal) =>
-      toStored(
-        change(
-          subscription,
-          {
-            secrets: secrets.map((secret) => ({ ...secret, sealed: reseal(secret.sealed) })),
-            rotation: rotation === null ? null : { ...rotation, sealed: reseal(rotation.sealed) }
-          },
-          updated_at
-        )
-      )
-  }
-}
-
 /** A new, unfinished subscription. It receives nothing until it is active. */
 export const createUnfinished = (options: {
   readonly id: SubscriptionId
@@ -127,28 +57,6 @@ export const createUnfinished = (options: {
   updated_at: options.at
 })
 
-/**
- * The next version, with these changes. After a reset the clock is back, so `updated_at` is never before `created_at`.
- */
-export const change = (
-  subscription: KeptSubscription,
-  changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
-  at: number
-): KeptSubscription => ({
-  ...subscription,
-  ...changes,
-  version: subscription.version + 1,
-  updated_at: Math.max(at, subscription.created_at)
-})
-
-/** Whether events are delivered to this subscription. */
-export const receives = (subscription: KeptSubscription): boolean =>
-  subscription.status === "active" && subscription.delivery_enabled
-
-/** The next version after the endpoint starts or stops hanging. The owner sees no difference. */
-export const withHangs = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
-  change(subscription, { hangs }, subscription.updated_at)
-
 /** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
 export const maxSecrets = 10
 
@@ -160,25 +68,21 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
   )
   const { sealed, key } = subscription.rotation
   const newest: KeptSecret = { sealed, expires_at: null, key }
-  return change(subscription, { secrets: [newest, ...older], rotation: null }, at)
+  return changed(subscription, { secrets: [newest, ...older], rotation: null }, at)
 }
 
 /** The rotation that is open at a moment. No other rotation can begin before it has finished or expired. */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
 
-/** The secrets that are valid at a moment, newest first. */
-export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
-  subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
-
 /**
  * A subscription after a reset of its sandbox. The clock is back at real time, so pending deadlines have no meaning: an
  * unfinished subscription is dropped, a rotation and older secrets end, and delivery is on.
  */
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
-  if (subscription.status === "unfinished") return change(subscription, { status: "dropped" }, at)
+  if (subscription.status === "unfinished") return changed(subscription, { status: "dropped" }, at)
   const secrets = subscription.secrets.slice(0, 1)
-  return change(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
+  return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
 /** The subscription as its owner sees it. Only the answer that makes a secret shows it. */
@@ -220,17 +124,3 @@ export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields
   }
   return wrong.all()
 }
-
-/** The stored record. */
-export const toStored = (subscription: KeptSubscription): StoredRecord => {
-  const { id, version, created_at, updated_at } = subscription
-  return kind.record(subscription, { id, version, created_at, updated_at })
-}
-
-/** The parent of active subscriptions, so that they can be listed without reading the others. */
-export const activeParent = "active"
-
-/** The status label of subscriptions that their owner sees. */
-export const listedLabel = "listed"
-
-const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"

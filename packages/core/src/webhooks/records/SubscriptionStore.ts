@@ -8,8 +8,8 @@ import * as ApiError from "../../wire/ApiError.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import * as Signature from "../Signature.ts"
 import * as Delivery from "./Delivery.ts"
-import * as EndpointHealth from "./EndpointHealth.ts"
-import * as EventSubscription from "./EventSubscription.ts"
+import * as Endpoint from "./Endpoint.ts"
+import { maxActive } from "./EventSubscription.ts"
 
 /*
  * Reads of what a delivery needs: subscriptions, the health of their endpoints, deliveries, and opened signing secrets.
@@ -20,9 +20,9 @@ type StorageService = Storage["Service"]
 /** Reads a subscription of a workspace in any status; null if there is none. */
 export const loadSubscription = (storage: StorageService, workspace_id: WorkspaceId, id: string) =>
   Effect.map(
-    storage.get({ workspace_id, kind: EventSubscription.kind.name, id }),
-    (stored): EventSubscription.KeptSubscription | null =>
-      Option.isNone(stored) ? null : EventSubscription.kind.value(stored.value)
+    storage.get({ workspace_id, kind: Endpoint.subscriptionKind.name, id }),
+    (stored): Endpoint.KeptSubscription | null =>
+      Option.isNone(stored) ? null : Endpoint.subscriptionKind.value(stored.value)
   )
 
 /** Reads a subscription that its owner can see, or fails with `not_found`. */
@@ -43,28 +43,28 @@ export const findSubscription = Effect.fnUntraced(function* (
  * recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
-  const active: Array<EventSubscription.KeptSubscription> = []
+  const active: Array<Endpoint.KeptSubscription> = []
   let after: string | null = null
   do {
     // A page may be short, but it skips nothing.
     const page: RecordPage = yield* storage.page({
       workspace_id,
-      kind: EventSubscription.kind.name,
-      parent: EventSubscription.activeParent,
+      kind: Endpoint.subscriptionKind.name,
+      parent: Endpoint.activeParent,
       order: "oldest",
       after,
-      limit: EventSubscription.maxActive
+      limit: maxActive
     })
-    active.push(...page.records.map(EventSubscription.kind.value))
-    after = active.length < EventSubscription.maxActive ? page.next : null
+    active.push(...page.records.map(Endpoint.subscriptionKind.value))
+    after = active.length < maxActive ? page.next : null
   } while (after !== null)
   return active
 })
 
 /** Reads the health of an endpoint. */
 export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, id: SubscriptionId) =>
-  Effect.map(storage.get({ workspace_id, kind: EndpointHealth.kind.name, id }), (stored) =>
-    Option.isNone(stored) ? EndpointHealth.unknown(id) : EndpointHealth.kind.value(stored.value)
+  Effect.map(storage.get({ workspace_id, kind: Endpoint.healthKind.name, id }), (stored) =>
+    Option.isNone(stored) ? Endpoint.unknownHealth(id) : Endpoint.healthKind.value(stored.value)
   )
 
 /** Reads a delivery; null if the event was not queued for this subscription. */
@@ -90,7 +90,7 @@ export const makeSecret = Effect.fnUntraced(function* (
   id: SubscriptionId
 ) {
   return yield* seal.seal(
-    EventSubscription.purposeOfSecrets(workspaceId, id),
+    Endpoint.purposeOfSecrets(workspaceId, id),
     Signature.makeSecret(yield* random.randomBytes(Signature.secretBytes))
   )
 })
@@ -99,9 +99,9 @@ export const makeSecret = Effect.fnUntraced(function* (
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
-  { id, secrets }: EventSubscription.KeptSubscription
+  { id, secrets }: Endpoint.KeptSubscription
 ) {
-  const secret = yield* seal.open(EventSubscription.purposeOfSecrets(workspaceId, id), secrets[0]?.sealed ?? "")
+  const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspaceId, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })
 
@@ -115,13 +115,13 @@ export const noneOpened = (): OpenedSecrets => new BoundedMap(10_000)
 export const openSecrets = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
-  subscription: EventSubscription.KeptSubscription,
+  subscription: Endpoint.KeptSubscription,
   at: number,
   opened: OpenedSecrets
 ) {
-  const purpose = EventSubscription.purposeOfSecrets(workspaceId, subscription.id)
+  const purpose = Endpoint.purposeOfSecrets(workspaceId, subscription.id)
   const secrets: Array<string> = []
-  for (const { sealed } of EventSubscription.validSecrets(subscription, at)) {
+  for (const { sealed } of Endpoint.validSecrets(subscription, at)) {
     const name = `${purpose} ${sealed}`
     const known = opened.get(name)
     const secret = known ?? (yield* seal.open(purpose, sealed))

@@ -15,7 +15,7 @@ import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
 import { cancelJob } from "../records/Delivery.ts"
-import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import { findSubscription, loadHealth, loadSubscription } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
@@ -124,15 +124,15 @@ const makeList = Effect.gen(function* () {
     const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({
       workspace_id: workspace.id,
-      kind: Subscription.kind.name,
-      labels: [Subscription.listedLabel],
+      kind: Endpoint.subscriptionKind.name,
+      labels: [Endpoint.listedLabel],
       order: "newest",
       after,
       limit
     })
     return Json.encode<SubscriptionPage>({
       event_subscriptions: page.records.map((record) =>
-        Subscription.viewOf(Subscription.kind.value(record), null, now)
+        Subscription.viewOf(Endpoint.subscriptionKind.value(record), null, now)
       ),
       next_cursor: page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
     })
@@ -158,7 +158,7 @@ const makeChanges = Effect.gen(function* () {
     if (input.url !== undefined) yield* Refusals.requireSender(sender)
     yield* check(sender, input)
     const turnsOn = input.url !== undefined && !subscription.delivery_enabled
-    const changed = Subscription.change(
+    const changed = Endpoint.changed(
       subscription,
       {
         ...(input.url !== undefined && {
@@ -171,8 +171,10 @@ const makeChanges = Effect.gen(function* () {
       now
     )
     const health = yield* loadHealth(storage, workspace.id, subscription.id)
-    const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.reset(health), changed, now)] : []
-    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(changed), ...writes] })
+    const writes = turnsOn ? [Endpoint.healthToStored(Endpoint.resetHealth(health), changed, now)] : []
+    yield* commitAt({ storage, workspaces }, call.moment, {
+      writes: [Endpoint.subscriptionToStored(changed), ...writes]
+    })
     return Json.encode(Subscription.viewOf(changed, null, now))
   })
 
@@ -180,10 +182,10 @@ const makeChanges = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
-    const disabled = Subscription.change(subscription, { status: "disabled", rotation: null }, now)
+    const disabled = Endpoint.changed(subscription, { status: "disabled", rotation: null }, now)
     // If this host dies, the job finishes the cancelling. Otherwise the answer waits until everything is cancelled.
     const jobs = [cancelJob(subscription.id, now)]
-    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(disabled)], jobs })
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
     yield* cancelOpen(storage, workspace.id, subscription.id, now)
     return Json.encode(Subscription.viewOf(disabled, null, now))
   })
@@ -197,7 +199,7 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   const subscription = yield* loadSubscription(storage, job.workspace_id, subscription_id)
   const writes =
     subscription?.status === "unfinished"
-      ? [Subscription.toStored(Subscription.change(subscription, { status: "dropped" }, at))]
+      ? [Endpoint.subscriptionToStored(Endpoint.changed(subscription, { status: "dropped" }, at))]
       : []
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })

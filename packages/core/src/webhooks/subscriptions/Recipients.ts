@@ -3,7 +3,7 @@ import type * as Change from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import type { Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { type KeptSubscription, receives } from "../records/EventSubscription.ts"
+import { type KeptSubscription, receives } from "../records/Endpoint.ts"
 import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]

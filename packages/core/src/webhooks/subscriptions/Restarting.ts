@@ -2,7 +2,8 @@ import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
 import { commit, eachPage, type Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import * as Subscription from "../records/EventSubscription.ts"
+import { subscriptionKind, subscriptionToStored } from "../records/Endpoint.ts"
+import { restarted } from "../records/EventSubscription.ts"
 import { loadSubscription } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
@@ -21,7 +22,7 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
       storage,
-      { workspace_id, kind: Subscription.kind.name, status, order: "oldest", limit: 100 },
+      { workspace_id, kind: subscriptionKind.name, status, order: "oldest", limit: 100 },
       (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, at, expects), { discard: true })
     )
   }
@@ -36,6 +37,6 @@ const restart = Effect.fnUntraced(function* (
 ) {
   const subscription = yield* loadSubscription(storage, workspaceId, id)
   if (subscription === null) return
-  const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
+  const writes = [subscriptionToStored(restarted(subscription, at))]
   yield* commit(storage, Change.make(workspaceId, { writes, expects }))
 })

@@ -5,6 +5,7 @@ import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
 import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import * as SubscriptionStore from "../records/SubscriptionStore.ts"
 import { WebhookSender } from "../WebhookSender.ts"
@@ -20,7 +21,7 @@ export const make = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const begin = yield* makeBegin
 
-  return Effect.fnUntraced(function* (call: Call, subscription: Subscription.KeptSubscription) {
+  return Effect.fnUntraced(function* (call: Call, subscription: Endpoint.KeptSubscription) {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
@@ -32,16 +33,18 @@ export const make = Effect.gen(function* () {
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
-    if (Subscription.validSecrets(subscription, now).length >= Subscription.maxSecrets)
+    if (Endpoint.validSecrets(subscription, now).length >= Subscription.maxSecrets)
       return yield* Refusals.tooManySecrets
     const { begun, beginning } =
       open === null ? yield* begin(call, subscription, known) : { begun: subscription, beginning: known }
     const found = yield* sender.lookUp(begun.url)
     if (found === "unavailable") return yield* Refusals.nameServerDown
     const isRefused = found === "refused"
-    const ended = isRefused ? Subscription.change(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
+    const ended = isRefused ? Endpoint.changed(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
     const extraWrites = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)] : []
-    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(ended), ...extraWrites] })
+    yield* commitAt({ storage, workspaces }, call.moment, {
+      writes: [Endpoint.subscriptionToStored(ended), ...extraWrites]
+    })
     if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
     return yield* withSecret(seal, workspace.id, ended, now)
   })
@@ -56,16 +59,16 @@ const makeBegin = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     call: Call,
-    subscription: Subscription.KeptSubscription,
+    subscription: Endpoint.KeptSubscription,
     before: TwoStepCalls.TwoStepCall
   ) {
     const { workspace, now } = call.moment
     const { id } = subscription
     const until = now + Subscription.unfinishedMs
     const sealed = yield* SubscriptionStore.makeSecret(random, seal, workspace.id, id)
-    const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
+    const begun = Endpoint.changed(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
-    const writes = [Subscription.toStored(begun), TwoStepCalls.toStored(beginning, now)]
+    const writes = [Endpoint.subscriptionToStored(begun), TwoStepCalls.toStored(beginning, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes })
     return { begun, beginning }
   })

@@ -9,6 +9,7 @@ import { countOf } from "../../wire/FieldError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { dropJob } from "../records/Delivery.ts"
+import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
@@ -47,12 +48,14 @@ export const make = Effect.gen(function* () {
     // Look up the caller's own text: normalization could hide the reason to refuse it.
     const found = yield* sender.lookUp(input.url)
     if (found === "unavailable") return yield* Refusals.nameServerDown
-    const finished = Subscription.change(subscription, { status: found === "refused" ? "dropped" : "active" }, now)
+    const finished = Endpoint.changed(subscription, { status: found === "refused" ? "dropped" : "active" }, now)
     const extraWrite =
       found === "refused"
         ? TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)
         : yield* reservePlace(storage, workspace.id, now)
-    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Subscription.toStored(finished), extraWrite] })
+    yield* commitAt({ storage, workspaces }, call.moment, {
+      writes: [Endpoint.subscriptionToStored(finished), extraWrite]
+    })
     if (found === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
     return yield* withSecret(seal, workspace.id, finished, now)
   })
@@ -81,7 +84,7 @@ const makeBegin = Effect.gen(function* () {
     const until = now + Subscription.unfinishedMs
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
     yield* commitAt({ storage, workspaces }, call.moment, {
-      writes: [Subscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
+      writes: [Endpoint.subscriptionToStored(subscription), TwoStepCalls.toStored(beginning, now)],
       jobs: [dropJob(id, until, workspace.environment === "sandbox")]
     })
     return beginning
@@ -92,7 +95,7 @@ const makeBegin = Effect.gen(function* () {
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
-  subscription: Subscription.KeptSubscription,
+  subscription: Endpoint.KeptSubscription,
   now: number
 ) {
   return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspaceId, subscription), now))

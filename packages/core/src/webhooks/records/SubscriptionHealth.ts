@@ -1,0 +1,52 @@
+import { Schema } from "effect"
+import { SubscriptionId } from "../../wire/Ids.ts"
+import { type KeptHealth, type KeptSubscription, LastAttempt } from "./Endpoint.ts"
+
+/** The health of a subscription, with the reason for it (api.md, Subscription health). */
+export const SubscriptionHealth = Schema.Struct({
+  subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
+  state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]).annotateKey({
+    description: "Whether its endpoint takes events"
+  }),
+  reason: Schema.String.annotate({ description: "Sentence for a person: why the state is what it is" }),
+  last_attempt: Schema.NullOr(LastAttempt).annotateKey({ description: "The newest attempt; null if there was none" })
+}).annotate({ identifier: "SubscriptionHealth" })
+export type SubscriptionHealth = typeof SubscriptionHealth.Type
+
+/** The health as the subscription's owner sees it. */
+export const viewOf = (subscription: KeptSubscription, health: KeptHealth): SubscriptionHealth => ({
+  subscription_id: subscription.id,
+  ...stateOf(subscription, health),
+  last_attempt: health.last_attempt
+})
+
+const stateOf = (
+  subscription: KeptSubscription,
+  { last_attempt }: KeptHealth
+): Pick<SubscriptionHealth, "state" | "reason"> => {
+  if (subscription.status === "unfinished" || subscription.status === "dropped") {
+    return {
+      state: "no_endpoint",
+      reason: "The subscription was not finished, so there is nowhere to send its events."
+    }
+  }
+  if (subscription.status === "disabled") return { state: "disabled", reason: "The subscription is disabled." }
+  if (!subscription.delivery_enabled) {
+    return {
+      state: "disabled",
+      reason: "Every delivery failed for five days, so delivery is off. Send a PATCH with the url to turn it back on."
+    }
+  }
+  if (last_attempt === null) return { state: "healthy", reason: "Nothing has been sent yet." }
+  if (last_attempt.status === "succeeded") return { state: "healthy", reason: "The newest attempt succeeded." }
+  return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
+}
+
+/** Why an attempt failed, judged by the status of the endpoint's answer. */
+const reasonOf = (responseStatusCode: number | null): string => {
+  if (responseStatusCode === null) return "The newest attempt got no HTTP answer."
+  const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300
+  return isSuccess
+    ? `The newest attempt was answered with ${responseStatusCode}, but the complete answer did not arrive within 15 seconds.`
+    : `The newest attempt was answered with ${responseStatusCode}.`
+}
