@@ -69,6 +69,12 @@ export const events = inPackage("core")({
         "packages/core/test/webhooks/testsAndReplays.test.ts",
         "restarts the schedule of a failed delivery, and of one that is being retried"
       )
+    },
+    {
+      name: "only the newest secret signs",
+      from: "Endpoint.validSecrets(subscription, at)) {",
+      to: "Endpoint.validSecrets(subscription, at).slice(0, 1)) {",
+      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
     }
   ],
   "consuming/Dispatcher.ts": [
@@ -122,14 +128,6 @@ export const events = inPackage("core")({
       from: "status >= 200 && status < 300",
       to: "status >= 200 && status < 400",
       found_by: test(delivering, "is a failure, whose code is on record")
-    }
-  ],
-  "webhooks/records/SubscriptionStore.ts": [
-    {
-      name: "only the newest secret signs",
-      from: "Endpoint.validSecrets(subscription, at)) {",
-      to: "Endpoint.validSecrets(subscription, at).slice(0, 1)) {",
-      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
     }
   ],
   "webhooks/Signature.ts": [

@@ -1,8 +1,8 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
-import { directoryWorkspace, readAll, type Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, readAll, readOne, type Storage } from "../storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 
@@ -118,15 +118,10 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.
 
 /** The organization with this id; null if there is none. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
-  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: organizationKind.name, id }), (stored) =>
-    Option.isNone(stored) ? null : organizationKind.value(stored.value)
-  )
+  readOne(storage, organizationKind, directoryWorkspace, id)
 
 /** The key with this hash; null if there is none. */
-export const findKey = (storage: StorageService, hash: string) =>
-  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: keyKind.name, id: hash }), (stored) =>
-    Option.isNone(stored) ? null : keyKind.value(stored.value)
-  )
+export const findKey = (storage: StorageService, hash: string) => readOne(storage, keyKind, directoryWorkspace, hash)
 
 /** A key by its id, with the hash and the version under which it is stored; null if there is none. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>

@@ -1,10 +1,10 @@
-import { Context, Effect, Latch, Layer, Option } from "effect"
+import { Context, Effect, Latch, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
 import * as Signal from "../concurrency/Signal.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -191,9 +191,9 @@ const list = Effect.fnUntraced(function* (
 })
 
 const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: { workspace_id } }: Call, id: string) {
-  const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
-  if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-  const { agent: _, ...entry } = kind.value(stored.value)
+  const found = yield* readOne(storage, kind, workspace_id, id)
+  if (found === null) return yield* ApiError.make("not_found")
+  const { agent: _, ...entry } = found
   return Json.encode<RequestLogEntry>(entry)
 })
 

@@ -1,8 +1,8 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { changeOf, expectationsOf, type Moment, type Workspace, type Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { Kind } from "../storage/Kind.ts"
-import { commit, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, readOne, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** The decision about a call. */
@@ -29,8 +29,8 @@ export const acceptOnce = <A, R>(
 ): Effect.Effect<A, StorageUnavailable, R> =>
   retryOnConflict(
     Effect.gen(function* () {
-      const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
-      if (Option.isSome(stored)) return kind.value(stored.value)
+      const accepted = yield* readOne(storage, kind, workspace_id, id)
+      if (accepted !== null) return accepted
       const moment = yield* workspaces.moment(workspace_id)
       const { value, workspace, at } = yield* decide(moment)
       const record = kind.record(value, { id, version: 1, created_at: at, updated_at: at })

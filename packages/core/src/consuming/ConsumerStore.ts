@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { directoryWorkspace, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, readOne, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { EventId, WorkspaceId } from "../wire/Ids.ts"
 import * as Consumer from "./Consumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
@@ -11,10 +11,7 @@ export const loadConsumer = (
   storage: StorageService,
   workspace_id: WorkspaceId,
   name: string
-): Effect.Effect<Consumer.Consumer | null, StorageUnavailable> =>
-  Effect.map(storage.get({ workspace_id, kind: Consumer.kind.name, id: name }), (stored) =>
-    Option.isNone(stored) ? null : Consumer.kind.value(stored.value)
-  )
+): Effect.Effect<Consumer.Consumer | null, StorageUnavailable> => readOne(storage, Consumer.kind, workspace_id, name)
 
 /** When a name was first consumed, with the version of that record; null if it never was. */
 export const loadStart = (storage: StorageService, name: string) =>

@@ -1,8 +1,8 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { commitAt, type Moment, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { decideAtMoment } from "../calls/decideAtMoment.ts"
-import { retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { readOne, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -75,8 +75,7 @@ export class Feedback extends Context.Service<
         })
 
       const find = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
-        const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
-        return Option.isNone(stored) ? yield* ApiError.make("not_found") : kind.value(stored.value)
+        return (yield* readOne(storage, kind, workspace_id, id)) ?? (yield* ApiError.make("not_found"))
       })
 
       const send = Effect.fnUntraced(function* ({ caller, moment }: Call, input: SendInput) {

@@ -1,10 +1,10 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { CarrierName } from "../carriers/Carrier.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import * as ClockHold from "../runner/ClockHold.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
-import { type LaneJob, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type LaneJob, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** How far the clock of a sandbox may be moved, and what holds it. Times in milliseconds of workspace time. */
@@ -41,9 +41,8 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<AwaitedCall | null, StorageUnavailable> {
     const of = JobPayload.carrierOf(job)
     if (of === null) return { job, carrier: null }
-    const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id: of.quote_request_id })
-    if (Option.isNone(stored)) return null
-    const request = QuoteRequest.kind.value(stored.value)
+    const request = yield* readOne(storage, QuoteRequest.kind, workspace_id, of.quote_request_id)
+    if (request === null) return null
     const result = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)
     return result !== undefined && QuoteRequest.isPending(request, of.carrier_id)
       ? { job, carrier: result.carrier }

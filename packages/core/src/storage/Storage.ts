@@ -1,7 +1,8 @@
-import { Context, Data, Effect, type Option, type Scope } from "effect"
+import { Context, Data, Effect, Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Expectation, Hint, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease, NewJob } from "./Job.ts"
+import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
 /** The workspace of organizations and keys, which must be found before a caller's workspace is known. */
@@ -250,6 +251,17 @@ const onConflict = <A, E, R>(
   then: (conflict: VersionConflict) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.catch(decision, (error) => (error instanceof VersionConflict ? then(error) : Effect.fail(error)))
+
+/** Reads the newest value of a record; null if there is none. */
+export const readOne = <A>(
+  storage: Pick<Storage["Service"], "get">,
+  kind: Pick<Kind<string, A>, "name" | "value">,
+  workspace_id: WorkspaceId,
+  id: string
+): Effect.Effect<A | null, StorageUnavailable> =>
+  Effect.map(storage.get({ workspace_id, kind: kind.name, id }), (stored) =>
+    Option.isNone(stored) ? null : kind.value(stored.value)
+  )
 
 /** Reads a list to its end, and handles the records of each page before it reads the next. */
 export const eachPage = Effect.fnUntraced(function* <E, R>(

@@ -9,16 +9,16 @@ import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import {
   type LeaseLost,
+  readOne,
   retryOnConflict,
   Storage,
   StorageUnavailable,
   type VersionConflict
 } from "../../storage/Storage.ts"
-import type { SubscriptionId } from "../../wire/Ids.ts"
+import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as Endpoint from "../records/Endpoint.ts"
-import { loadDelivery, loadHealth, loadSubscription, noneOpened, openSecrets } from "../records/SubscriptionStore.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
@@ -91,7 +91,7 @@ const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   const [delivery, subscription] = yield* Effect.all(
     [
       loadDelivery(storage, job.workspace_id, subscription_id, event_id),
-      loadSubscription(storage, job.workspace_id, subscription_id)
+      readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
     ],
     { concurrency: 2 }
   )
@@ -101,17 +101,45 @@ const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   return due
 })
 
+/** Reads a delivery; null if it was erased. */
+const loadDelivery = (
+  storage: Storage["Service"],
+  workspaceId: WorkspaceId,
+  subscriptionId: SubscriptionId,
+  eventId: string
+) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
+
+/** How many opened secrets are cached: every attempt needs them, and opening costs more than signing. */
+const maxOpened = 10_000
+
+/** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
+const openingSecrets = (seal: Seal["Service"]) => {
+  const opened = new BoundedMap<string, string>(maxOpened)
+  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, at: number) {
+    const purpose = Endpoint.purposeOfSecrets(workspaceId, subscription.id)
+    const secrets: Array<string> = []
+    for (const { sealed } of Endpoint.validSecrets(subscription, at)) {
+      const name = `${purpose} ${sealed}`
+      const known = opened.get(name)
+      const secret = known ?? (yield* seal.open(purpose, sealed))
+      if (secret === null) continue
+      if (known === undefined) opened.set(name, secret)
+      secrets.push(secret)
+    }
+    return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
+  })
+}
+
 /** Signs and sends. */
 const makeSend = Effect.gen(function* () {
-  const seal = yield* Seal
+  const openSecrets = openingSecrets(yield* Seal)
   const mac = yield* Mac.Mac
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
   const keys = Signature.noKeys()
-  const opened = noneOpened()
 
   return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
-    const secrets = yield* openSecrets(seal, job.workspace_id, subscription, at, opened)
+    const secrets = yield* openSecrets(job.workspace_id, subscription, at)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
@@ -282,10 +310,14 @@ const makeCommit = (storage: StorageService) => {
 
   const loadEndpoint = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(
-      [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
+      [
+        readOne(storage, Endpoint.subscriptionKind, workspace_id, id),
+        readOne(storage, Endpoint.healthKind, workspace_id, id)
+      ],
       { concurrency: 2 }
     )
-    const endpoint: Endpoint.Endpoint | null = subscription === null ? null : { subscription, health }
+    const endpoint: Endpoint.Endpoint | null =
+      subscription === null ? null : { subscription, health: health ?? Endpoint.unknownHealth(id) }
     return endpoint
   })
 

@@ -2,21 +2,24 @@ import { Effect } from "effect"
 import * as Cursor from "../../access/Cursor.ts"
 import { Seal } from "../../access/Seal.ts"
 import type { Call } from "../../calls/Call.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { readOne, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
 import * as Delivery from "../records/Delivery.ts"
+import { healthKind, unknownHealth } from "../records/Endpoint.ts"
 import * as SubscriptionHealth from "../records/SubscriptionHealth.ts"
-import { findSubscription, loadDelivery, loadHealth } from "../records/SubscriptionStore.ts"
+import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
 
 /** Finds a delivery of the caller's workspace, with its subscription, or fails with `not_found`. */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
   const workspaceId = call.caller.workspace_id
   const subscription = yield* findSubscription(storage, workspaceId, input.id)
-  const delivery = yield* loadDelivery(storage, workspaceId, subscription.id, input.event_id)
-  if (delivery === null) return yield* ApiError.make("not_found")
+  const id = Delivery.idOf(subscription.id, input.event_id)
+  const delivery = yield* readOne(storage, Delivery.kind, workspaceId, id)
+  // Its id has only a part of the event's.
+  if (delivery === null || delivery.event_id !== input.event_id) return yield* ApiError.make("not_found")
   return { subscription, delivery }
 })
 
@@ -51,8 +54,8 @@ export const make = Effect.gen(function* () {
 
   const health = Effect.fnUntraced(function* (call: Call, id: string) {
     const subscription = yield* findSubscription(storage, call.caller.workspace_id, id)
-    const kept = yield* loadHealth(storage, call.caller.workspace_id, subscription.id)
-    return Json.encode(SubscriptionHealth.viewOf(subscription, kept))
+    const kept = yield* readOne(storage, healthKind, call.caller.workspace_id, subscription.id)
+    return Json.encode(SubscriptionHealth.viewOf(subscription, kept ?? unknownHealth(subscription.id)))
   })
 
   return { list, get, health }

@@ -5,12 +5,12 @@ import { Revisions } from "../../calls/Revision.ts"
 import type { Event } from "../../events/Event.ts"
 import type { StoredEvent } from "../../storage/Change.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
+import { commit, readOne, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
 import { type KeptSubscription, receives } from "../records/Endpoint.ts"
-import { activeSubscriptions, loadDelivery } from "../records/SubscriptionStore.ts"
+import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
@@ -146,7 +146,7 @@ const makeSendAgain = Effect.gen(function* () {
     { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
-    const known = yield* loadDelivery(storage, workspaceId, subscription_id, event.id)
+    const known = yield* readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscription_id, event.id))
     if (known !== null) return { writes: [], jobs: [Delivery.replayJob(known, null, due_at)] }
     const first = Delivery.make({
       subscription_id,

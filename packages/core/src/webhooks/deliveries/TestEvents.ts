@@ -2,13 +2,13 @@ import { Clock, Effect } from "effect"
 import type { Call } from "../../calls/Call.ts"
 import * as Revision from "../../calls/Revision.ts"
 import { Revisions } from "../../calls/Revision.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { readOne, Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { fromMillis, minuteMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
 import * as Endpoint from "../records/Endpoint.ts"
-import { findSubscription, loadHealth } from "../records/SubscriptionStore.ts"
+import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
@@ -30,7 +30,8 @@ export const make = Effect.gen(function* () {
     const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answerId)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
-    const kept = yield* loadHealth(storage, workspace.id, subscription.id)
+    const found = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
+    const kept = found ?? Endpoint.unknownHealth(subscription.id)
     const realNow = yield* Clock.currentTimeMillis
     const recent = Endpoint.recentTests(kept, realNow)
     if (recent.length >= maxTests) {

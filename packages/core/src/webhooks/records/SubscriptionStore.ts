@@ -1,29 +1,19 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import type { Seal } from "../../access/Seal.ts"
-import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import type { RecordPage } from "../../storage/Page.ts"
-import type { Storage } from "../../storage/Storage.ts"
+import { readOne, type Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import * as Signature from "../Signature.ts"
-import * as Delivery from "./Delivery.ts"
 import * as Endpoint from "./Endpoint.ts"
 import { maxActive } from "./EventSubscription.ts"
 
 /*
- * Reads of what a delivery needs: subscriptions, the health of their endpoints, deliveries, and opened signing secrets.
+ * The subscriptions of a workspace, and their signing secrets as their owners get them.
  */
 
 type StorageService = Storage["Service"]
-
-/** Reads a subscription of a workspace in any status; null if there is none. */
-export const loadSubscription = (storage: StorageService, workspace_id: WorkspaceId, id: string) =>
-  Effect.map(
-    storage.get({ workspace_id, kind: Endpoint.subscriptionKind.name, id }),
-    (stored): Endpoint.KeptSubscription | null =>
-      Option.isNone(stored) ? null : Endpoint.subscriptionKind.value(stored.value)
-  )
 
 /** Reads a subscription that its owner can see, or fails with `not_found`. */
 export const findSubscription = Effect.fnUntraced(function* (
@@ -31,7 +21,7 @@ export const findSubscription = Effect.fnUntraced(function* (
   workspaceId: WorkspaceId,
   id: string
 ) {
-  const subscription = yield* loadSubscription(storage, workspaceId, id)
+  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspaceId, id)
   if (subscription === null || subscription.status === "dropped") return yield* ApiError.make("not_found")
   return subscription
 })
@@ -61,27 +51,6 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
   return active
 })
 
-/** Reads the health of an endpoint. */
-export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, id: SubscriptionId) =>
-  Effect.map(storage.get({ workspace_id, kind: Endpoint.healthKind.name, id }), (stored) =>
-    Option.isNone(stored) ? Endpoint.unknownHealth(id) : Endpoint.healthKind.value(stored.value)
-  )
-
-/** Reads a delivery; null if the event was not queued for this subscription. */
-export const loadDelivery = (
-  storage: StorageService,
-  workspace_id: WorkspaceId,
-  subscriptionId: SubscriptionId,
-  eventId: string
-) =>
-  Effect.map(
-    storage.get({ workspace_id, kind: Delivery.kind.name, id: Delivery.idOf(subscriptionId, eventId) }),
-    (stored): Delivery.KeptDelivery | null => {
-      const delivery = Option.isNone(stored) ? null : Delivery.kind.value(stored.value)
-      return delivery?.event_id === eventId ? delivery : null
-    }
-  )
-
 /** Makes a secret, sealed for its subscription in this workspace. */
 export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
@@ -103,31 +72,4 @@ export const openNewestSecret = Effect.fnUntraced(function* (
 ) {
   const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspaceId, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
-})
-
-/** A cache of opened secrets: every attempt needs them, and opening costs more than signing. */
-export type OpenedSecrets = BoundedMap<string, string>
-
-/** An empty cache. It holds 10,000 secrets. */
-export const noneOpened = (): OpenedSecrets => new BoundedMap(10_000)
-
-/** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
-export const openSecrets = Effect.fnUntraced(function* (
-  seal: Seal["Service"],
-  workspaceId: WorkspaceId,
-  subscription: Endpoint.KeptSubscription,
-  at: number,
-  opened: OpenedSecrets
-) {
-  const purpose = Endpoint.purposeOfSecrets(workspaceId, subscription.id)
-  const secrets: Array<string> = []
-  for (const { sealed } of Endpoint.validSecrets(subscription, at)) {
-    const name = `${purpose} ${sealed}`
-    const known = opened.get(name)
-    const secret = known ?? (yield* seal.open(purpose, sealed))
-    if (secret === null) continue
-    if (known === undefined) opened.set(name, secret)
-    secrets.push(secret)
-  }
-  return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
 })

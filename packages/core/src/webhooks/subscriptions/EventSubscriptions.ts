@@ -9,7 +9,7 @@ import type { JobHandlers } from "../../runner/JobHandler.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import { readOne, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
@@ -17,7 +17,7 @@ import { defaultLimit } from "../../wire/Pagination.ts"
 import { cancelJob } from "../records/Delivery.ts"
 import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
-import { findSubscription, loadHealth, loadSubscription } from "../records/SubscriptionStore.ts"
+import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import { cancelOpen } from "./Cancelling.ts"
@@ -170,8 +170,9 @@ const makeChanges = Effect.gen(function* () {
       },
       now
     )
-    const health = yield* loadHealth(storage, workspace.id, subscription.id)
-    const writes = turnsOn ? [Endpoint.healthToStored(Endpoint.resetHealth(health), changed, now)] : []
+    const health = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
+    const reset = Endpoint.resetHealth(health ?? Endpoint.unknownHealth(subscription.id))
+    const writes = turnsOn ? [Endpoint.healthToStored(reset, changed, now)] : []
     yield* commitAt({ storage, workspaces }, call.moment, {
       writes: [Endpoint.subscriptionToStored(changed), ...writes]
     })
@@ -196,7 +197,7 @@ const makeChanges = Effect.gen(function* () {
 /** Drops a subscription that is still unfinished after its ten minutes. */
 const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
-  const subscription = yield* loadSubscription(storage, job.workspace_id, subscription_id)
+  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
   const writes =
     subscription?.status === "unfinished"
       ? [Endpoint.subscriptionToStored(Endpoint.changed(subscription, { status: "dropped" }, at))]

@@ -1,10 +1,9 @@
 import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
-import { commit, eachPage, type Storage } from "../../storage/Storage.ts"
+import { commit, eachPage, readOne, type Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { subscriptionKind, subscriptionToStored } from "../records/Endpoint.ts"
 import { restarted } from "../records/EventSubscription.ts"
-import { loadSubscription } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
@@ -35,7 +34,7 @@ const restart = Effect.fnUntraced(function* (
   at: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
-  const subscription = yield* loadSubscription(storage, workspaceId, id)
+  const subscription = yield* readOne(storage, subscriptionKind, workspaceId, id)
   if (subscription === null) return
   const writes = [subscriptionToStored(restarted(subscription, at))]
   yield* commit(storage, Change.make(workspaceId, { writes, expects }))

@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
 import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { readOne, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { countOf } from "../../wire/FieldError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
@@ -11,7 +11,7 @@ import * as Json from "../../wire/Json.ts"
 import { dropJob } from "../records/Delivery.ts"
 import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
-import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "../records/SubscriptionStore.ts"
+import { activeSubscriptions, makeSecret, openNewestSecret } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import * as Recipients from "./Recipients.ts"
@@ -34,7 +34,7 @@ export const make = Effect.gen(function* () {
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.creationId(call.idempotency_key))
     const beginning = known.begun.subscription_id === null ? yield* begin(call, input, known) : known
     const { begun } = beginning
-    const subscription = yield* loadSubscription(storage, workspace.id, begun.subscription_id ?? "")
+    const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspace.id, begun.subscription_id ?? "")
     if (subscription === null) return yield* Refusals.tooLate
     if (
       subscription.url !== WebhookAddress.normalize(input.url) ||
