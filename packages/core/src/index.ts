@@ -78,6 +78,7 @@ export type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./embedding/
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"
+export type { OpenTelemetry } from "./embedding/Telemetry.ts"
 export type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./embedding/views.ts"
 export { whenClosing } from "./embedding/whenClosing.ts"
 export * as Event from "./events/Event.ts"

@@ -5,6 +5,7 @@ import * as Input from "../wire/Input.ts"
 import { hourMs } from "../wire/Timestamp.ts"
 import type { EmbedOptions } from "./Embedded.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 /*
  * Checks the types of the options of `embed`: a program in JavaScript can pass anything.
@@ -27,6 +28,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   carriers: (value, options) =>
     Layer.isLayer(value) ? layer("one with CarrierAdapters")(value, options) : configRules.carriers(value, options),
   logger: must("Must have the functions debug, info, warn and error, as the console object does.", isLogger),
+  telemetry: must('Must be the module "@opentelemetry/api".', Telemetry.isOpenTelemetry),
   cryptography: layer("NodeCrypto.layer of @quotewire/http"),
   limits: must(
     "Must have every limit of Allowance.standardLimits, each a whole number of at least 1, or null.",

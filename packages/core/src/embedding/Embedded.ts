@@ -23,6 +23,7 @@ import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 import type { GivenSealKeys } from "./sealKeys.ts"
+import type { OpenTelemetry } from "./Telemetry.ts"
 import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./views.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
@@ -44,6 +45,11 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly seal_keys?: GivenSealKeys
   /** Where the log goes, such as `console` or a pino logger; by default to standard output, from level info on. */
   readonly logger?: ProgramLogger
+  /**
+   * Where spans and metrics go: `import * as telemetry from "@opentelemetry/api"`, set up as for your program. Each call
+   * of a client is a span below the active one. Neither spans nor metrics hold facts about a person, keys or secrets.
+   */
+  readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /**

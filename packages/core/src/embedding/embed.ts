@@ -28,6 +28,7 @@ import * as Lifetime from "./Lifetime.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
 import { snapshot } from "./snapshot.ts"
+import { traced } from "./Telemetry.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -43,7 +44,11 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   const runtime = ManagedRuntime.make(
     refusal === null ? serviceLayer(options) : Layer.effectContext(Effect.fail(refusal))
   )
-  const { grace_ms = 8_000, limits }: Pick<EmbedOptions, "grace_ms" | "limits"> = refusal === null ? options : {}
+  const {
+    grace_ms = 8_000,
+    limits,
+    telemetry
+  }: Pick<EmbedOptions, "grace_ms" | "limits" | "telemetry"> = refusal === null ? options : {}
   const { call: run, close, run: runScoped, sleep } = Lifetime.begin(runtime, grace_ms)
   const { consume, stopAll } = makeConsume((name, handler, consumer) =>
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
@@ -62,7 +67,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
         )
       }
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
-      return run(limits === undefined ? withoutLimits(call) : call, signal)
+      return run(traced(telemetry, name)(limits === undefined ? withoutLimits(call) : call), signal)
     }
   return {
     ready,

@@ -15,6 +15,7 @@ import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { EmbedOptions } from "./Embedded.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import * as sealKeys from "./sealKeys.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 /** Makes every service of the core, and the worker, from the options of `embed`. */
 export const serviceLayer = <OwnLine extends Line>({
@@ -24,6 +25,7 @@ export const serviceLayer = <OwnLine extends Line>({
   cryptography = webCryptography,
   limits = standardLimits,
   logger,
+  telemetry,
   webhooks = WebhookSender.layerOff,
   public_url,
   request_log = true,
@@ -46,7 +48,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provide(exchanges(config)),
     Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
     seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
-    Layer.provideMerge(ProgramLogger.layer(logger))
+    Layer.provideMerge(Layer.merge(ProgramLogger.layer(logger), Telemetry.layer(telemetry)))
   )
 
 const isLayer = (given: EmbedOptions["carriers"]): given is Layer.Layer<CarrierAdapters> => Layer.isLayer(given)
