@@ -17,20 +17,33 @@ export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   })
 
 /**
- * Packs all packages as built, and installs them into a new folder as a program would: without anything that only the
- * repository needs. Calls `use` with the folder, and removes it afterwards.
+ * Installs tarballs into a new folder as a program would: without anything that only the repository needs. Calls `use` with the
+ * folder, and removes it afterwards.
  */
-export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
+export const withInstalled = async (
+  tarballs: ReadonlyArray<string>,
+  use: (folder: string) => void | Promise<void>
+): Promise<void> => {
   const temporary = mkdtempSync(join(tmpdir(), "quotewire-install-"))
+  try {
+    writeFileSync(join(temporary, "package.json"), JSON.stringify({ private: true, type: "module" }))
+    npm(temporary, "install", "--omit=dev", "--prefer-offline", ...tarballs)
+    await use(temporary)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+/** Packs all packages as they are built, and installs them into a new folder. Calls `use` with it, and removes it afterwards. */
+export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
+  const temporary = mkdtempSync(join(tmpdir(), "quotewire-tarballs-"))
   try {
     const tarballs = packages.map((name) => {
       const folder = join(root, "packages", name)
       const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", temporary))
       return join(temporary, packed.filename)
     })
-    writeFileSync(join(temporary, "package.json"), JSON.stringify({ private: true, type: "module" }))
-    npm(temporary, "install", "--omit=dev", ...tarballs)
-    await use(temporary)
+    await withInstalled(tarballs, use)
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }

@@ -14,11 +14,10 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { publint } from "publint"
-import { formatMessage } from "publint/utils"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
+import { publintFindings, typeFindings } from "../scripts/release/lint.ts"
+import { installedFor, type Locked } from "../scripts/release/lockedTree.ts"
 import { entryPoints, manifest, packages, read, root, sources } from "./support/sources.ts"
 import { emptyDatabase } from "./support/TestDatabase.ts"
 
@@ -179,27 +178,15 @@ describe("a published package", () => {
 
 describe("the manifest of a package", () => {
   it.each(packages)("%s: publint finds nothing", async (name) => {
-    const { messages, pkg } = await publint({ pack: { tarball: tarball(name).buffer } })
-    assert.deepStrictEqual(
-      messages.map((message) => formatMessage(message, pkg)),
-      []
-    )
+    assert.deepStrictEqual(await publintFindings(tarball(name)), [])
   })
 
-  // Two findings are expected: all packages are ES modules, which every supported Node can require, and `node10`, a
-  // module resolution without `exports`, is not supported.
   it.each(packages)("%s: its types are found as its code is", async (name) => {
-    const found = await checkPackage(createPackageFromTarballData(tarball(name)))
-    const problems = found.types === false ? [] : found.problems
-    assert.deepStrictEqual(
-      problems.filter(
-        (problem) =>
-          problem.kind !== "CJSResolvesToESM" && !("resolutionKind" in problem && problem.resolutionKind === "node10")
-      ),
-      []
-    )
-    const checked = found.types === false ? [] : Object.keys(found.entrypoints)
-    for (const specifier of entryPoints(name)) assert.include(checked, specifier.replace(`@quotewire/${name}`, "."))
+    const found = await typeFindings(tarball(name))
+    assert.deepStrictEqual(found.problems, [])
+    for (const specifier of entryPoints(name)) {
+      assert.include(found.entryPoints, specifier.replace(`@quotewire/${name}`, "."))
+    }
   })
 })
 
@@ -228,34 +215,8 @@ describe("the build", () => {
 })
 
 /** What npm would install for a package of this repository, by its place in the lockfile. */
-const installedFor = (name: string): ReadonlyMap<string, Locked> => {
-  const locked: Readonly<Record<string, Locked>> = JSON.parse(read("package-lock.json").text).packages
-  const found = new Map<string, Locked>()
-  const visit = (place: string): void => {
-    const entry = locked[place]
-    if (entry === undefined || found.has(place)) return
-    found.set(place, entry)
-    if (entry.resolved !== undefined && entry.link === true) visit(entry.resolved)
-    const optional = Object.keys(entry.peerDependenciesMeta ?? {})
-    const peers = Object.keys(entry.peerDependencies ?? {}).filter((peer) => !optional.includes(peer))
-    for (const needed of [...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }), ...peers]) {
-      visit(placeOf(locked, place, needed))
-    }
-  }
-  visit(`packages/${name}`)
-  return found
-}
-
-/** Where Node resolves a package from another one: in the nearest `node_modules`. */
-const placeOf = (locked: Readonly<Record<string, Locked>>, from: string, name: string): string => {
-  const nested = `${from}/node_modules/${name}`
-  if (from === "" || nested in locked) return nested.replace(/^\//, "")
-  return placeOf(
-    locked,
-    from.includes("/node_modules/") ? from.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "") : "",
-    name
-  )
-}
+const installed = (name: string): ReadonlyMap<string, Locked> =>
+  installedFor(JSON.parse(read("package-lock.json").text).packages, name)
 
 /** The bytes that a package takes on the disk, without the packages inside it. */
 const diskOf = (path: string): number => {
@@ -264,33 +225,23 @@ const diskOf = (path: string): number => {
   return inside.reduce((sum, name) => sum + diskOf(join(path, name)), about.blocks * 512)
 }
 
-interface Locked {
-  readonly resolved?: string
-  readonly link?: boolean
-  readonly hasInstallScript?: boolean
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly optionalDependencies?: Readonly<Record<string, string>>
-  readonly peerDependencies?: Readonly<Record<string, string>>
-  readonly peerDependenciesMeta?: Readonly<Record<string, unknown>>
-}
-
 describe("the dependencies of a package", () => {
   it.each(packages)("%s: include none with install scripts", (name) => {
-    const installed = installedFor(name)
-    assert.isTrue(installed.has("node_modules/effect"))
-    const running = [...installed].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
+    const all = installed(name)
+    assert.isTrue(all.has("node_modules/effect"))
+    const running = [...all].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
     assert.deepStrictEqual(running, [])
   })
 
   it("are few: what is needed to run, without what only renders a page", () => {
-    const others = [...installedFor("cli").keys()].filter(
+    const others = [...installed("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
   })
 
   it("take less than 150 MB on the disk, with the command", () => {
-    const places = [...installedFor("cli").keys()].filter((place) => place.startsWith("node_modules/"))
+    const places = [...installed("cli").keys()].filter((place) => place.startsWith("node_modules/"))
     const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
     const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
     assert.isBelow(total_MB, 150, sizes.map(([bytes, place]) => `${(bytes / 1e6).toFixed(1)} ${place}`).join("\n"))

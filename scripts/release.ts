@@ -1,0 +1,198 @@
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { read, root } from "../test/support/sources.ts"
+import { npm, withInstalled } from "./installPackages.ts"
+import { newestSection, type Section, sectionFailures } from "./release/changelog.ts"
+import {
+  type Budget,
+  dependencyFailures,
+  descriptionFailures,
+  fileFailures,
+  licenseFailures,
+  publishFailures,
+  repeatedVersionFailures,
+  scriptFailures,
+  sizeFailures,
+  versionFailures
+} from "./release/checks.ts"
+import { publintFindings, typeFindings } from "./release/lint.ts"
+import { inDependencyOrder, type Packed, packAll, repositoryOf } from "./release/packing.ts"
+import { environmentFailures, npmRegistry, publishAll } from "./release/publishing.ts"
+import { cycloneDx, spdx } from "./release/sbom.ts"
+import { type Component, shippedComponents } from "./release/shipped.ts"
+
+/*
+ * Releases the packages. `npm run release -- --dry-run` packs and checks all of them as they are built, and describes them in the
+ * folder that `--out` names: tarballs, `release.json`, notes and SBOMs. Without `--dry-run`, it then publishes them; only the
+ * release workflow in CI can. `--no-install` leaves out the one check that needs the registry, and is for rehearsals.
+ */
+
+const readJson = (path: string) => JSON.parse(read(path).text)
+
+/** All checks of what was packed that need nothing but its description. */
+const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: string | null): ReadonlyArray<string> => {
+  const budgets: Readonly<Record<string, Budget>> = readJson("scripts/release/budget.json")
+  const [first] = all
+  return first === undefined
+    ? ["There are no packages."]
+    : [
+        ...versionFailures(all, version),
+        ...repeatedVersionFailures((path) => read(path).text, version),
+        ...all.flatMap((packed) => [
+          ...fileFailures(packed),
+          ...scriptFailures(packed),
+          ...publishFailures(packed),
+          ...descriptionFailures(packed, first.manifest, repository),
+          ...dependencyFailures(packed, all),
+          ...sizeFailures(packed, budgets)
+        ])
+      ]
+}
+
+/** What the linters of packages find in the tarballs. */
+const lintFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
+  const failures: Array<string> = []
+  for (const { manifest, tarball } of all) {
+    const bytes = new Uint8Array(readFileSync(join(out, tarball)))
+    const found = await publintFindings(bytes)
+    const { problems } = await typeFindings(bytes)
+    failures.push(...found.map((finding) => `${manifest.name}: mend what publint finds: ${finding}.`))
+    failures.push(...problems.map((problem) => `${manifest.name}: mend where its types are found: ${problem}.`))
+  }
+  return failures
+}
+
+/** Installs the tarballs into a new folder, as a user would, and starts the command. */
+const installFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
+  const failures: Array<string> = []
+  const { name, version } = all.find(({ manifest }) => manifest.name === "quotewire")?.manifest ?? {}
+  try {
+    await withInstalled(
+      all.map(({ tarball }) => join(out, tarball)),
+      (folder) => {
+        const program = join(folder, "node_modules/quotewire/bin/quotewire.js")
+        const printed = execFileSync(process.execPath, [program, "--version"], { cwd: folder, encoding: "utf8" })
+        if (!printed.includes(version ?? "no version"))
+          failures.push(`${name}: quotewire --version prints ${printed.trim()}: make it print ${version}.`)
+      }
+    )
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    failures.push(`quotewire: the packages cannot be installed and started: ${reason}`)
+  }
+  return failures
+}
+
+/** The license in the manifest of an installed package. */
+const installedLicense = (place: string): string | null => {
+  const path = join(place, "package.json")
+  if (!existsSync(join(root, path))) return null
+  const { license } = readJson(path)
+  return typeof license === "string" ? license : null
+}
+
+/** When what is released was committed: lists made from one commit are equal. */
+const commitTime = (): string => {
+  try {
+    const printed = execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8", stdio: "pipe" })
+    return new Date(Number(printed) * 1_000).toISOString().replace(".000Z", "Z")
+  } catch {
+    return new Date().toISOString().replace(/\.\d+Z$/, "Z")
+  }
+}
+
+/** Writes what describes the release beside the tarballs. */
+const describe = (all: ReadonlyArray<Packed>, components: ReadonlyArray<Component>, section: Section, out: string) => {
+  const write = (name: string, value: unknown) =>
+    writeFileSync(join(out, name), typeof value === "string" ? value : `${JSON.stringify(value, null, 2)}\n`)
+  const packages = all.map(({ files, integrity, manifest, size, tarball, unpackedSize }) => ({
+    package: manifest.name,
+    version: manifest.version,
+    tarball,
+    integrity,
+    size,
+    unpacked_size: unpackedSize,
+    files: files.size
+  }))
+  write("release.json", { version: section.version, packages })
+  write("notes.md", `${section.notes}\n`)
+  const subject = components.find(({ name }) => name === "quotewire")
+  if (subject !== undefined) {
+    const about = { subject, created: commitTime() }
+    write("quotewire.cdx.json", cycloneDx(components, about))
+    write("quotewire.spdx.json", spdx(components, about))
+  }
+  console.log(`${section.notes}\n`)
+  console.table(packages.map(({ files, package: name, size, unpacked_size }) => ({ name, files, size, unpacked_size })))
+}
+
+/** Packs, checks and describes a release. Gives the packages and what is wrong with them. */
+const prepare = async (
+  section: Section,
+  out: string,
+  isInstalled: boolean
+): Promise<{ readonly packed: ReadonlyArray<Packed>; readonly failures: ReadonlyArray<string> }> => {
+  const repository = repositoryOf(process.env)
+  const work = mkdtempSync(join(tmpdir(), "quotewire-release-work-"))
+  try {
+    const packed = inDependencyOrder(packAll(work, out, repository))
+    const components = shippedComponents(packed, readJson("package-lock.json").packages, installedLicense)
+    describe(packed, components, section, out)
+    if (repository === null)
+      console.log("The manifests name no repository, because GITHUB_REPOSITORY is not set. A release takes it from CI.")
+    return {
+      packed,
+      failures: [
+        ...failuresOf(packed, section.version, repository),
+        ...licenseFailures(components),
+        ...(await lintFailures(packed, out)),
+        ...(isInstalled ? await installFailures(packed, out) : [])
+      ]
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+/** The folder for the results: a new one, or an empty one that is named. */
+const outFolder = (named: string | undefined): string => {
+  if (named === undefined) return mkdtempSync(join(tmpdir(), "quotewire-release-"))
+  const out = resolve(named)
+  mkdirSync(out, { recursive: true })
+  if (readdirSync(out).length > 0) throw new Error(`${out} is not empty: name another folder with --out.`)
+  return out
+}
+
+interface Options {
+  readonly "dry-run": boolean
+  readonly "no-install": boolean
+  readonly out?: string
+}
+
+/** Gives what is wrong, as sentences. */
+const release = async (options: Options): Promise<ReadonlyArray<string>> => {
+  const isRehearsal = options["dry-run"]
+  const section = newestSection(read("CHANGELOG.md").text)
+  const early = [
+    ...sectionFailures(section, isRehearsal),
+    ...(isRehearsal || section === null
+      ? []
+      : environmentFailures(process.env, section.version, npm(root, "--version").trim()))
+  ]
+  if (section === null || (early.length > 0 && !isRehearsal)) return early
+  const out = outFolder(options.out)
+  const { failures, packed } = await prepare(section, out, !(isRehearsal && options["no-install"]))
+  console.log(`Everything is in ${out}.`)
+  if (isRehearsal || failures.length > 0) return [...early, ...failures]
+  const stopped = publishAll(packed, npmRegistry(out), console.log)
+  return stopped === null ? [] : [stopped]
+}
+
+const flag = { type: "boolean", default: false } as const
+const { values } = parseArgs({ options: { "dry-run": flag, "no-install": flag, out: { type: "string" } } })
+const failures = await release(values)
+for (const failure of failures) console.error(failure)
+if (failures.length > 0) process.exitCode = 1

@@ -1,0 +1,182 @@
+import { posix } from "node:path"
+import type { Packed, ReleasedManifest } from "./packing.ts"
+import type { Component } from "./shipped.ts"
+
+/*
+ * What must be true of packages before they are published. Each failure is a sentence that names the package and says what to do.
+ */
+
+/** The most bytes that a package may have. */
+export interface Budget {
+  readonly tarball: number
+  readonly unpacked: number
+}
+
+const exact = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
+
+/** All packages must have one version, which is that of the changelog. */
+export const versionFailures = (all: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
+  all
+    .filter(({ manifest }) => manifest.version !== version)
+    .map(
+      ({ manifest }) =>
+        `${manifest.name} has version ${manifest.version}, but the changelog begins with ${version}: make them equal.`
+    )
+
+const isOfTests = (path: string): boolean =>
+  /(?:^|\/)(?:tests?|__tests__)\//.test(path) || /\.(?:test|spec)\.[cm]?[jt]sx?$/.test(path.replace(".d.", "."))
+
+/**
+ * The paths that a file of a package names and that the package lacks: its map, or the sources of a map. What is in `vendor` is
+ * passed on as others have published it.
+ */
+const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: string): ReadonlyArray<string> => {
+  const inPackage = (name: string) => posix.join(posix.dirname(path), name)
+  if (path.endsWith(".map")) {
+    const { sources = [], sourcesContent } = JSON.parse(text)
+    if (Array.isArray(sourcesContent)) return []
+    return sources.map(inPackage).filter((source: string) => !files.has(source))
+  }
+  if (path.startsWith("vendor/") || !/\.[cm]?js$/.test(path)) return []
+  const [, map] = /^\/\/# sourceMappingURL=(?!data:)(\S+)\s*$/m.exec(text) ?? []
+  return map === undefined || files.has(inPackage(map)) ? [] : [inPackage(map)]
+}
+
+/** What a package holds. */
+export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArray<string> => [
+  ...["LICENSE", "README.md"]
+    .filter((path) => (files.get(path) ?? "").trim() === "")
+    .map((path) => `${name} has no ${path}: add it to its folder and to "files".`),
+  ...[...files.keys()].filter(isOfTests).map((path) => `${name} holds the test ${path}: exclude it with "files".`),
+  ...Array.from(files).flatMap(([path, text]) =>
+    absentFrom(files, path, text).map(
+      (absent) => `${name} names ${absent} in ${path}, but does not hold it: pack it, or build without maps.`
+    )
+  )
+]
+
+const runAtConsumers = ["preinstall", "install", "postinstall", "prepare", "prepublish", "preprepare", "postprepare"]
+
+/** Nothing may run when somebody installs a package. npm compiles a package with a `binding.gyp`, without a script. */
+export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<string> => [
+  ...runAtConsumers
+    .filter((script) => manifest.scripts?.[script] !== undefined)
+    .map((script) => `${manifest.name} has the script "${script}", which runs when it is installed: remove it.`),
+  ...(files.has("binding.gyp") ? [`${manifest.name} holds binding.gyp, which npm compiles: remove it.`] : [])
+]
+
+/** How a package is published. */
+export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): ReadonlyArray<string> => [
+  ...(publishConfig?.access === "public" ? [] : [`${name} is not public: set publishConfig.access to "public".`]),
+  ...(publishConfig?.provenance === true ? [] : [`${name} has no provenance: set publishConfig.provenance to true.`])
+]
+
+/**
+ * What a manifest says about a package: equal to the first package where all must be equal. Without a repository, none of them
+ * may name one.
+ */
+export const descriptionFailures = (
+  { manifest }: Packed,
+  first: ReleasedManifest,
+  repository: string | null
+): ReadonlyArray<string> => {
+  const { name, bugs, description = "", engines, homepage, keywords = [], license } = manifest
+  const origin = repository === null ? undefined : `git+${repository}.git`
+  const says = (field: string, isRight: boolean, what: string) => (isRight ? [] : [`${name}: ${field} ${what}.`])
+  return [
+    ...says("description", description !== "", "is missing: say in a sentence what the package is"),
+    ...says("keywords", keywords.length > 0, "is missing: name what people search for"),
+    ...says("license", license === first.license, `must be ${first.license}, as in ${first.name}`),
+    ...says("engines", JSON.stringify(engines) === JSON.stringify(first.engines), `must equal those of ${first.name}`),
+    ...says("repository", manifest.repository?.url === origin, `must be ${origin ?? "left to the release"}`),
+    ...says("homepage", homepage?.startsWith(`${repository}/`) ?? repository === null, "must be in the repository"),
+    ...says("bugs", bugs?.url.startsWith(`${repository}/`) ?? repository === null, "must be in the repository")
+  ]
+}
+
+/** What a package depends on. A peer is a range, since the program brings it; all packages must ask for the same one. */
+export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Packed>): ReadonlyArray<string> => {
+  const own = new Map(all.map((packed) => [packed.manifest.name, packed.manifest.version]))
+  const { name } = manifest
+  const pinned = Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }).flatMap(
+    ([needed, asked]) => {
+      const version = own.get(needed)
+      if (version !== undefined && asked !== version)
+        return [`${name} depends on ${needed} ${asked}: make it ${version}, the version of this release.`]
+      if (needed.startsWith("@quotewire/") && version === undefined)
+        return [`${name} depends on ${needed}, which is not released: remove it.`]
+      return exact.test(asked) ? [] : [`${name} depends on ${needed} ${asked}: name one exact version.`]
+    }
+  )
+  const peers = Object.entries(manifest.peerDependencies ?? {}).flatMap(([needed, asked]) => {
+    const other = all.find((packed) => (packed.manifest.peerDependencies?.[needed] ?? asked) !== asked)
+    return other === undefined
+      ? []
+      : [`${name} asks for the peer ${needed} ${asked}, but ${other.manifest.name} for another: make them equal.`]
+  })
+  return [...pinned, ...peers]
+}
+
+/** The licenses that dependencies may have. All let a program be used and passed on with no more than a notice. */
+export const allowedLicenses = ["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"]
+
+/** Whether a license, or a choice such as `(MIT OR GPL-2.0)`, is allowed. */
+const isAllowed = (license: string): boolean =>
+  license
+    .replace(/^\((.*)\)$/, "$1")
+    .split(" OR ")
+    .some((choice) => allowedLicenses.includes(choice))
+
+/** What is shipped must have a license that is allowed. */
+export const licenseFailures = (components: ReadonlyArray<Component>): ReadonlyArray<string> =>
+  components
+    .filter(({ license }) => !isAllowed(license))
+    .map(
+      ({ license, name, version }) =>
+        `${name} ${version} has the license ${license}, which is not in the list of scripts/release/checks.ts: use something else, ` +
+        "or add the license after a review."
+    )
+
+/** The sizes of a package. */
+export const sizeFailures = (
+  { manifest: { name }, size, unpackedSize }: Packed,
+  budgets: Readonly<Record<string, Budget>>
+): ReadonlyArray<string> => {
+  const budget = budgets[name]
+  if (budget === undefined) return [`${name} has no budget: add it to scripts/release/budget.json.`]
+  const over = (what: string, bytes: number, most: number) =>
+    bytes <= most
+      ? []
+      : [
+          `${name}: its ${what} has ${bytes} bytes, ${bytes - most} too many. Make it smaller, or raise scripts/release/budget.json.`
+        ]
+  return [...over("tarball", size, budget.tarball), ...over("content", unpackedSize, budget.unpacked)]
+}
+
+/** Files of the repository that repeat the version, with the text around it. */
+export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp]> = [
+  ["packages/cli/server.json", /"version": "/],
+  ["packages/cli/src/version.ts", /version = "/],
+  ["packages/core/src/carriers/http/CarrierRequest.ts", /Quotewire-Carriers\//],
+  ["packages/http/src/webhooks/NodeWebhookSender.ts", /Quotewire-Webhooks\//],
+  ["packages/mcp/src/mcp.ts", /packageVersion = "/],
+  ["agent-programs/claude-code/.claude-plugin/plugin.json", /"version": "/],
+  ["agent-programs/claude-code/.mcp.json", /@quotewire\/cli@/],
+  ["agent-programs/desktop/manifest.json", /"version": "/],
+  ["agent-programs/gemini/gemini-extension.json", /"version": "|@quotewire\/cli@/],
+  ["deploy/kubernetes/migrate.yaml", /\/quotewire:/],
+  ["deploy/kubernetes/serve.yaml", /\/quotewire:/],
+  ["deploy/kubernetes/work.yaml", /\/quotewire:/]
+]
+
+/** Every file that repeats the version must have the released one. */
+export const repeatedVersionFailures = (read: (path: string) => string, version: string): ReadonlyArray<string> =>
+  versionPlaces.flatMap(([path, before]) => {
+    const found = Array.from(
+      read(path).matchAll(new RegExp(`(?:${before.source})(\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?)`, "g")),
+      ([, stated = ""]) => stated
+    )
+    if (found.length === 0)
+      return [`${path} does not name the version any more: mend versionPlaces in scripts/release/checks.ts.`]
+    return found.some((stated) => stated !== version) ? [`${path} names ${found.join(", ")}: write ${version}.`] : []
+  })

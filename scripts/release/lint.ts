@@ -1,0 +1,30 @@
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
+import { publint } from "publint"
+import { formatMessage } from "publint/utils"
+
+/** What publint finds in a tarball, as sentences. */
+export const publintFindings = async (tarball: Uint8Array<ArrayBuffer>): Promise<ReadonlyArray<string>> => {
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer } })
+  return messages.map((message) => formatMessage(message, pkg) ?? message.code)
+}
+
+/** Where the types of a tarball do not lead to where its code does. */
+export interface TypeFindings {
+  /** The entry points that were looked at, such as `./testing`. */
+  readonly entryPoints: ReadonlyArray<string>
+  readonly problems: ReadonlyArray<string>
+}
+
+/**
+ * Looks up the types of a tarball as compilers do. Two findings are expected and left out: all packages are ES modules, which
+ * every supported Node can require, and `node10`, a module resolution without `exports`, is not supported.
+ */
+export const typeFindings = async (tarball: Uint8Array): Promise<TypeFindings> => {
+  const found = await checkPackage(createPackageFromTarballData(tarball))
+  if (found.types === false) return { entryPoints: [], problems: [] }
+  const problems = found.problems.filter(
+    (problem) =>
+      problem.kind !== "CJSResolvesToESM" && !("resolutionKind" in problem && problem.resolutionKind === "node10")
+  )
+  return { entryPoints: Object.keys(found.entrypoints), problems: problems.map((problem) => JSON.stringify(problem)) }
+}

@@ -1,0 +1,48 @@
+/** A package in the lockfile, as far as it is looked at here. */
+export interface Locked {
+  readonly version?: string
+  readonly license?: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly hasInstallScript?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+/** The packages of a lockfile, by the folders where npm installs them. */
+export type Lockfile = Readonly<Record<string, Locked>>
+
+/** What npm would install for a package of this repository, by its place in the lockfile. */
+export const installedFor = (locked: Lockfile, name: string): ReadonlyMap<string, Locked> => {
+  const found = new Map<string, Locked>()
+  const visit = (place: string): void => {
+    const entry = locked[place]
+    if (entry === undefined || found.has(place)) return
+    found.set(place, entry)
+    if (entry.resolved !== undefined && entry.link === true) visit(entry.resolved)
+    for (const needed of neededBy(entry)) visit(placeOf(locked, place, needed))
+  }
+  visit(`packages/${name}`)
+  return found
+}
+
+/** The names of the packages that a package cannot run without, and of its optional dependencies. */
+export const neededBy = (entry: Locked): ReadonlyArray<string> => {
+  const optional = Object.keys(entry.peerDependenciesMeta ?? {})
+  const peers = Object.keys(entry.peerDependencies ?? {}).filter((peer) => !optional.includes(peer))
+  return [...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }), ...peers]
+}
+
+/** Where Node resolves a package from another one: in the nearest `node_modules`. */
+export const placeOf = (locked: Lockfile, from: string, name: string): string => {
+  const nested = `${from}/node_modules/${name}`
+  if (from === "" || nested in locked) return nested.replace(/^\//, "")
+  return placeOf(
+    locked,
+    from.includes("/node_modules/") ? from.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "") : "",
+    name
+  )
+}

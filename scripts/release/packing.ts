@@ -1,0 +1,172 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { packages, root } from "../../test/support/sources.ts"
+import { npm } from "../installPackages.ts"
+
+/** The part of a published `package.json` that a release looks at. */
+export interface ReleasedManifest {
+  readonly name: string
+  readonly version: string
+  readonly description?: string
+  readonly keywords?: ReadonlyArray<string>
+  readonly license?: string
+  readonly repository?: { readonly type: string; readonly url: string; readonly directory?: string }
+  readonly homepage?: string
+  readonly bugs?: { readonly url: string }
+  readonly type?: string
+  readonly files?: ReadonlyArray<string>
+  readonly bin?: Readonly<Record<string, string>>
+  readonly engines?: Readonly<Record<string, string>>
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly publishConfig?: { readonly access?: string; readonly provenance?: boolean }
+}
+
+/** A package as it would be published. */
+export interface Packed {
+  readonly manifest: ReleasedManifest
+  /** The texts of its files, by their paths in the package. */
+  readonly files: ReadonlyMap<string, string>
+  /** The file name of its tarball. */
+  readonly tarball: string
+  /** The hash of its tarball, as lockfiles write it. */
+  readonly integrity: string
+  /** The bytes of its tarball. */
+  readonly size: number
+  /** The bytes of its files. */
+  readonly unpackedSize: number
+}
+
+/** A package that a release writes itself: its manifest and its other files. */
+export interface WrittenPackage {
+  readonly manifest: ReleasedManifest
+  readonly files: Readonly<Record<string, string>>
+}
+
+/**
+ * The address of the repository, which no file of it names: CI tells it. npm refuses a package with provenance that names
+ * another one.
+ */
+export const repositoryOf = (environment: NodeJS.ProcessEnv): string | null => {
+  const { GITHUB_REPOSITORY: name, GITHUB_SERVER_URL: server = "https://github.com" } = environment
+  return name === undefined || name === "" ? null : `${server}/${name}`
+}
+
+/** A manifest that says where its package comes from. `folder` is that of its sources, from the root of the repository. */
+export const withOrigin = (
+  manifest: ReleasedManifest,
+  repository: string | null,
+  folder: string | null
+): ReleasedManifest => {
+  if (repository === null) return manifest
+  const tree = `${repository}/tree/v${manifest.version}`
+  return {
+    ...manifest,
+    repository: {
+      type: "git",
+      url: `git+${repository}.git`,
+      ...(folder === null ? {} : { directory: folder })
+    },
+    homepage: `${folder === null ? tree : `${tree}/${folder}`}#readme`,
+    bugs: { url: `${repository}/issues` }
+  }
+}
+
+/** The package with the name that people type: `quotewire`, which has nothing but the command of `@quotewire/cli`. */
+export const commandPackage = (cli: ReleasedManifest): WrittenPackage => {
+  const { name, version, bin, engines, keywords, license, peerDependencies, publishConfig } = cli
+  const program = bin?.quotewire ?? ""
+  return {
+    manifest: {
+      name: "quotewire",
+      version,
+      description: `The quotewire command, from ${name}.`,
+      ...(keywords === undefined ? {} : { keywords }),
+      ...(license === undefined ? {} : { license }),
+      type: "module",
+      files: ["bin", "LICENSE", "README.md"],
+      bin: { quotewire: "./bin/quotewire.js" },
+      ...(engines === undefined ? {} : { engines }),
+      dependencies: { [name]: version },
+      ...(peerDependencies === undefined ? {} : { peerDependencies }),
+      ...(publishConfig === undefined ? {} : { publishConfig })
+    },
+    files: {
+      "bin/quotewire.js": `#!/usr/bin/env node
+// Nothing newer than this may stand here: an old Node must be able to read it, and ${name} then says what it needs.
+import { createRequire } from "module"
+import { dirname, join } from "path"
+import { pathToFileURL } from "url"
+const manifest = createRequire(import.meta.url).resolve("${name}/package.json")
+import(pathToFileURL(join(dirname(manifest), "${program}")).href)
+`,
+      "README.md": `# quotewire
+
+The \`quotewire\` command: insurance quotes from many carriers, over REST and MCP. It needs Node 22.19 or newer.
+
+\`\`\`sh
+npx quotewire dev   # a sandbox on http://127.0.0.1:8787, in memory; prints its keys
+\`\`\`
+
+This package has only the command, which is in \`${name}\`. Programs import \`@quotewire/core\`, \`@quotewire/http\` and the other
+packages of the same version.
+`
+    }
+  }
+}
+
+/** Packs all packages of the repository as they are built, and the command. `work` is an empty folder for copies. */
+export const packAll = (work: string, out: string, repository: string | null): ReadonlyArray<Packed> => {
+  const copied = packages.map((name) => {
+    const from = join(root, "packages", name)
+    const to = join(work, name)
+    cpSync(from, to, {
+      recursive: true,
+      filter: (path) => !["node_modules", "src", "test"].some((part) => path === join(from, part))
+    })
+    const manifest: ReleasedManifest = JSON.parse(readFileSync(join(to, "package.json"), "utf8"))
+    return pack(to, withOrigin(manifest, repository, `packages/${name}`), out)
+  })
+  const cli = copied.find(({ manifest }) => manifest.name === "@quotewire/cli")
+  if (cli === undefined) return copied
+  const { files, manifest } = commandPackage(cli.manifest)
+  const to = join(work, "quotewire")
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(to, path)), { recursive: true })
+    writeFileSync(join(to, path), text)
+  }
+  cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
+  return [...copied, pack(to, withOrigin(manifest, repository, null), out)]
+}
+
+/** Packs a folder with another manifest, which it writes there. */
+const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed => {
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+  const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", out))
+  const paths: ReadonlyArray<string> = packed.files.map((file: { readonly path: string }) => file.path)
+  return {
+    manifest,
+    files: new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")])),
+    tarball: packed.filename,
+    integrity: packed.integrity,
+    size: packed.size,
+    unpackedSize: packed.unpackedSize
+  }
+}
+
+/** The packages in an order in which each comes after those it depends on. */
+export const inDependencyOrder = (all: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
+  const ordered = new Set<Packed>()
+  const visit = (packed: Packed): void => {
+    if (ordered.has(packed)) return
+    for (const name of Object.keys(packed.manifest.dependencies ?? {})) {
+      const needed = all.find(({ manifest }) => manifest.name === name)
+      if (needed !== undefined) visit(needed)
+    }
+    ordered.add(packed)
+  }
+  for (const packed of all) visit(packed)
+  return [...ordered]
+}

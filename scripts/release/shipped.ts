@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto"
+import { installedFor, type Lockfile, neededBy, placeOf } from "./lockedTree.ts"
+import type { Packed } from "./packing.ts"
+
+/** Something that is shipped: a package of this release, one that is installed with it, or a script inside one. */
+export interface Component {
+  readonly name: string
+  readonly version: string
+  readonly license: string
+  /** A SHA-512 hash, as lockfiles write it: of the tarball, or of the script. */
+  readonly integrity: string
+  /** Whether it is a copy inside another component, and so has no tarball. */
+  readonly isCopy: boolean
+  /** The components that it needs, by name and version. */
+  readonly dependsOn: ReadonlyArray<string>
+  /** The components that it holds a copy of. */
+  readonly contains: ReadonlyArray<string>
+}
+
+/** The name of a component among others. */
+export const keyOf = ({ name, version }: { readonly name: string; readonly version: string }): string =>
+  `${name}@${version}`
+
+/** The script that draws the API reference. `scripts/vendor.ts` fetches it. */
+const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
+  const script = packed.files.get("vendor/scalar/standalone.js")
+  const about = packed.files.get("vendor/scalar/version.json")
+  if (script === undefined || about === undefined) return []
+  const integrity = `sha512-${createHash("sha512").update(script).digest("base64")}`
+  const { version } = JSON.parse(about)
+  return [
+    { name: "@scalar/api-reference", version, license: "MIT", integrity, isCopy: true, dependsOn: [], contains: [] }
+  ]
+}
+
+/**
+ * Everything that comes to a user: the packages of a release, and their dependencies in the versions of the lockfile, which the
+ * tests ran on. `licenseOf` reads the license of an installed package, by its folder; null if it is not installed here.
+ */
+export const shippedComponents = (
+  released: ReadonlyArray<Packed>,
+  locked: Lockfile,
+  licenseOf: (place: string) => string | null
+): ReadonlyArray<Component> => {
+  const components = new Map<string, Component>()
+  const add = (component: Component) => components.set(keyOf(component), component)
+  const own = new Map(released.map(({ manifest }) => [manifest.name, keyOf(manifest)]))
+  const keyAt = (from: string, needed: string): string => {
+    const place = placeOf(locked, from, needed)
+    return own.get(needed) ?? keyOf({ name: needed, version: locked[place]?.version ?? "" })
+  }
+  for (const packed of released) {
+    const { license = "NONE", name, version } = packed.manifest
+    const held = vendoredScript(packed)
+    for (const component of held) add(component)
+    const needed = neededBy(packed.manifest)
+    const dependsOn = needed.map((other) => keyAt(`packages/${name.replace("@quotewire/", "")}`, other))
+    add({ name, version, license, integrity: packed.integrity, isCopy: false, dependsOn, contains: held.map(keyOf) })
+    for (const [place, entry] of installedFor(locked, name.replace("@quotewire/", ""))) {
+      const [, installed] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(place) ?? []
+      if (installed === undefined || own.has(installed)) continue
+      add({
+        name: installed,
+        version: entry.version ?? "",
+        license: licenseOf(place) ?? entry.license ?? "NONE",
+        integrity: entry.integrity ?? "",
+        isCopy: false,
+        dependsOn: neededBy(entry)
+          .filter((other) => placeOf(locked, place, other) in locked)
+          .map((other) => keyAt(place, other)),
+        contains: []
+      })
+    }
+  }
+  return [...components.values()].sort((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
+}
