@@ -8,7 +8,7 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { LongPolls, type WaitForHint } from "../storage/Hints.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
-import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, readOne, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -199,9 +199,7 @@ const makeSteps = Effect.gen(function* () {
 
   const load = Effect.fnUntraced(function* (job: ClaimedJob) {
     const id = JobPayload.requestOf(job)
-    if (id === null) return null
-    const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: QuoteRequest.kind.name, id })
-    return Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
+    return id === null ? null : yield* readOne(storage, QuoteRequest.kind, job.workspace_id, id)
   })
   const finish = (job: ClaimedJob, step: QuoteRequest.Step | null, at: number) => {
     const change = step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)

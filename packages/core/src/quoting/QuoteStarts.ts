@@ -10,7 +10,14 @@ import * as Scenario from "../carriers/Scenario.ts"
 import { find, Lines } from "../lines/Lines.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, retryOnConflict, Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
+import {
+  commit,
+  readOne,
+  retryOnConflict,
+  Storage,
+  type StorageUnavailable,
+  VersionConflict
+} from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { maxListed } from "../wire/FieldError.ts"
 import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
@@ -289,13 +296,9 @@ const makeAnswers = Effect.gen(function* () {
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
     if (Option.isNone(stored)) return null
     const request = QuoteRequest.kind.json(stored.value)
-    const application = yield* storage.get({
-      workspace_id,
-      kind: Start.applicationKind.name,
-      id: QuoteRequest.kind.value(stored.value).application_id
-    })
-    if (Option.isNone(application)) return request
-    return yield* answer(call, request, Start.applicationKind.value(application.value))
+    const { application_id } = QuoteRequest.kind.value(stored.value)
+    const application = yield* readOne(storage, Start.applicationKind, workspace_id, application_id)
+    return application === null ? request : yield* answer(call, request, application)
   })
 
   return { answer, repeat }

@@ -7,7 +7,7 @@ import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import * as Start from "../quoting/Start.ts"
 import type { StoredRecord } from "../storage/Change.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Delivery from "../webhooks/records/Delivery.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
@@ -160,8 +160,8 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
 
 /** The consent that the service recorded; none for callers with a key, because their own systems record it. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
-  Effect.map(storage.get({ workspace_id, kind: Start.consentKind.name, id }), (record) => {
-    const consent = Option.isNone(record) ? null : Start.consentKind.value(record.value).quote_consent
+  Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (kept) => {
+    const consent = kept?.quote_consent ?? null
     return consent === null ? [] : [Entry.ofConsent(consent)]
   })
 
@@ -198,8 +198,8 @@ const circuitsOf = (storage: Port, workspace_id: WorkspaceId, parent: string) =>
   )
 
 const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
-  Effect.map(storage.get({ workspace_id, kind: Erasure.kind.name, id }), (record) =>
-    Option.toArray(record).map((erased) => Entry.ofErasure(Erasure.kind.value(erased)))
+  Effect.map(readOne(storage, Erasure.kind, workspace_id, id), (erased) =>
+    erased === null ? [] : [Entry.ofErasure(erased)]
   )
 
 /** The events of the request and its quotes, found by the times when their versions were stored. */

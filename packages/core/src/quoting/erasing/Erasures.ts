@@ -10,6 +10,7 @@ import {
   directoryWorkspace,
   eachPage,
   readAll,
+  readOne,
   retryOnConflict,
   Storage,
   type Erasure as StorageErasure,
@@ -256,8 +257,8 @@ const makeBegin = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, by: string, dryRun: boolean) {
     const moment = yield* workspaces.moment(workspace_id)
-    const erased = yield* storage.get({ workspace_id, kind: Erasure.kind.name, id })
-    if (Option.isSome(erased)) return Erasure.kind.value(erased.value)
+    const erased = yield* readOne(storage, Erasure.kind, workspace_id, id)
+    if (erased !== null) return erased
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
     if (Option.isNone(stored)) return null
     const request = QuoteRequest.kind.value(stored.value)
