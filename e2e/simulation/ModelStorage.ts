@@ -86,10 +86,11 @@ const refusalOf = (state: State, change: Change.Change): Storage.LeaseLost | Sto
       !finishes.some((lease) => holds(job, lease))
   )
   if (isPassed) return new Storage.VersionConflict({ kind: "workspace", id: workspace_id })
-  const twice = writes.find(({ id, kind }, at) => writes.slice(0, at).some((one) => one.kind === kind && one.id === id))
-  const previous = writes.map(({ id, kind, version }) => ({ kind, id, version: version - 1 }))
-  const conflict = conflictOf(workspaceOf(state, workspace_id), [...expects, ...previous])
-  return conflict ?? (twice === undefined ? null : new Storage.VersionConflict({ kind: twice.kind, id: twice.id }))
+  const isTwice = (at: number) =>
+    writes.slice(0, at).some(({ id, kind }) => writes[at]?.kind === kind && writes[at]?.id === id)
+  // No record has the version before the first twice.
+  const previous = writes.map(({ id, kind, version }, at) => ({ kind, id, version: isTwice(at) ? -1 : version - 1 }))
+  return conflictOf(workspaceOf(state, workspace_id), [...expects, ...previous])
 }
 
 const commit = (state: State, change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null => {
@@ -104,8 +105,8 @@ const commit = (state: State, change: Change.Change): Storage.LeaseLost | Storag
     const older = kinds.byName(kind).keeps_history ? (ofKind.get(id) ?? []) : []
     ofKind.set(id, [...older, Change.record(write)])
   }
-  for (const { body, id, occurred_at } of change.events) {
-    workspace.events.push({ id, occurred_at, body, number: ++workspace.last_number })
+  for (const { about, body, id, occurred_at } of change.events) {
+    workspace.events.push({ id, occurred_at, about, body, number: ++workspace.last_number })
   }
   state.jobs = state.jobs.filter((job) => !finishes.some((lease) => holds(job, lease)))
   for (const job of change.jobs) {
@@ -120,6 +121,9 @@ const get = (state: State, { id, kind, version, workspace_id }: Storage.RecordKe
   return version === undefined ? versions.at(-1) : versions.find((one) => one.version === version)
 }
 
+const isAbout = (ids: ReadonlyArray<string>, { about = [] }: Pick<Page.RecordQuery, "about">): boolean =>
+  about.every((id) => ids.includes(id))
+
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
   (query.status === undefined || record.status === query.status) &&
   (query.line === undefined || record.line === query.line) &&
@@ -133,6 +137,7 @@ const page = (state: State, query: Page.RecordQuery): Page.RecordPage => {
   const sign = order === "oldest" ? 1 : -1
   const list = newestOf(workspaceOf(state, workspace_id), kind)
     .filter((record) => parent === undefined || record.parent === parent)
+    .filter((record) => isAbout(record.about, query))
     .filter(({ id }) => after === null || (id < after ? -1 : id > after ? 1 : 0) === sign)
     .toSorted((one, other) => sign * byId(one, other))
   const scanned = list.slice(0, Page.pageScanRecords)
@@ -142,9 +147,12 @@ const page = (state: State, query: Page.RecordQuery): Page.RecordPage => {
   return { records, next: scanned.length < list.length ? (scanned.at(-1)?.id ?? null) : null }
 }
 
-const feed = (state: State, { after, limit, workspace_id }: Page.FeedQuery): Page.FeedPage => {
-  const { erased_through, events } = workspaceOf(state, workspace_id)
-  return { events: events.filter(({ number }) => number > after).slice(0, limit), erased_through }
+const feed = (state: State, query: Page.FeedQuery): Page.FeedPage => {
+  const { after, limit, workspace_id } = query
+  const { erased_through, events: all, last_number } = workspaceOf(state, workspace_id)
+  const events = all.filter(({ about, number }) => number > after && isAbout(about, query)).slice(0, limit)
+  const last = events.length === limit ? events.at(-1)?.number : last_number
+  return { events, reached: Math.max(after, last ?? 0), erased_through }
 }
 
 const isUrgent = ({ lane }: Job.NewJob) => lane?.urgent === true

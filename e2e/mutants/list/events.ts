@@ -11,8 +11,8 @@ export const events = inPackage("core")({
   "events/Events.ts": [
     {
       name: "a cursor that skips an event",
-      from: `\`\${workspace.reset_count} \${reached}\``,
-      to: `\`\${workspace.reset_count} \${reached + 1}\``,
+      from: `\`\${workspace.reset_count} \${page.reached}\``,
+      to: `\`\${workspace.reset_count} \${page.reached + 1}\``,
       found_by: stories
     },
     {

@@ -27,6 +27,7 @@ import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
 import * as Webhooks from "./webhooks/WebhookOperations.ts"
+import { aboutQuery } from "./wire/About.ts"
 import { Nothing, wholeNumber } from "./wire/Input.ts"
 import * as Json from "./wire/Json.ts"
 
@@ -189,7 +190,7 @@ export const listEvents = Operation.make({
   description:
     "Every event of the last 30 days in one stable order. Without a cursor, it starts at the oldest event. Store next_cursor once a page's work is saved. An empty page means that you have caught up.",
   tag: "Events",
-  route: { method: "GET", path: "/v1/events", query: page, status: 200 },
+  route: { method: "GET", path: "/v1/events", query: { ...page, ...aboutQuery }, status: 200 },
   authority: { callers: server },
   cost: { read: 1 },
   idempotent: false,

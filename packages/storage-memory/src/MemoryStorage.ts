@@ -46,8 +46,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
       get: ({ workspace_id, kind, id, version }) =>
         Effect.sync(() => Option.fromUndefinedOr(store.workspace(workspace_id).table(kind).get(id, version))),
       page: (query) => Effect.sync(() => store.workspace(query.workspace_id).table(query.kind).page(query)),
-      feed: ({ workspace_id, after, limit }) =>
-        Effect.sync(() => store.workspace(workspace_id).feed.read(after, limit)),
+      feed: (query) => Effect.sync(() => store.workspace(query.workspace_id).feed.read(query)),
       claim: (query) => Effect.sync(() => store.jobs.claim(query)),
       lane: (query) => Effect.sync(() => store.jobs.list(query)),
       release: (leases) => Effect.sync(() => store.jobs.release(leases)),

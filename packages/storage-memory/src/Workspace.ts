@@ -92,6 +92,8 @@ class Table {
   private readonly ages = new SortedList<Key<"created_at" | "id">, Entry>(byAge)
   /** The records of each parent. */
   private readonly children = new Map<string, SortedList<Key<"id">, Entry>>()
+  /** The records about each id. */
+  private readonly byAbout = new Map<string, SortedList<Key<"id">, Entry>>()
 
   get size(): number {
     return this.entries.size
@@ -122,7 +124,8 @@ class Table {
       return
     }
     const { newest, older } = entry
-    const moves = newest.created_at !== record.created_at || newest.parent !== record.parent
+    const moves =
+      newest.created_at !== record.created_at || newest.parent !== record.parent || !areSame(newest.about, record.about)
     if (moves) this.remove(entry)
     if (kinds.byName(record.kind).keeps_history) entry.older = [...older, newest]
     entry.newest = record
@@ -169,7 +172,7 @@ class Table {
 
   /** Erases the records of a parent, and returns how many there were. */
   eraseChildren(parent: string): number {
-    const entries = [...this.childrenOf(parent).upwards()]
+    const entries = [...listed(this.children, parent).upwards()]
     for (const entry of entries) this.remove(entry)
     return entries.length
   }
@@ -177,21 +180,23 @@ class Table {
   /** Erases the older versions of the records of a parent, and returns how many there were. */
   eraseOlderVersions(parent: string): number {
     let erased = 0
-    for (const entry of this.childrenOf(parent).upwards()) {
+    for (const entry of listed(this.children, parent).upwards()) {
       erased += entry.older.length
       entry.older = none
     }
     return erased
   }
 
-  private inOrder({ after, order, parent }: Page.RecordQuery): Iterable<Entry> {
+  private inOrder({ about: [about] = [], after, order, parent }: Page.RecordQuery): Iterable<Entry> {
     const from = after === null ? null : { newest: { id: after } }
-    const ids = parent === undefined ? this.sortedIds() : this.childrenOf(parent)
+    const ids = this.listOf(about, parent)
     return order === "oldest" ? ids.upwards(from) : ids.downwards(from)
   }
 
-  private childrenOf(parent: string): SortedList<Key<"id">, Entry> {
-    return this.children.get(parent) ?? new SortedList(byId)
+  /** The shortest list that has all records about this, or of this parent. */
+  private listOf(about: string | undefined, parent: string | undefined): SortedList<Key<"id">, Entry> {
+    if (about !== undefined) return listed(this.byAbout, about)
+    return parent === undefined ? this.sortedIds() : listed(this.children, parent)
   }
 
   private sortedIds(): SortedList<Key<"id">, Entry> {
@@ -206,24 +211,40 @@ class Table {
     this.entries.set(entry.newest.id, entry)
     this.ids?.insert(entry)
     this.ages.insert(entry)
-    const { parent } = entry.newest
-    if (parent === null) return
-    const siblings = this.childrenOf(parent)
-    siblings.insert(entry)
-    this.children.set(parent, siblings)
+    const { about, parent } = entry.newest
+    if (parent !== null) insert(this.children, parent, entry)
+    for (const id of about) insert(this.byAbout, id, entry)
   }
 
   private remove(entry: Entry): void {
     this.entries.delete(entry.newest.id)
     this.ids?.remove(entry)
     this.ages.remove(entry)
-    const { parent } = entry.newest
-    if (parent === null) return
-    const siblings = this.childrenOf(parent)
-    siblings.remove(entry)
-    if (siblings.first === undefined) this.children.delete(parent)
+    const { about, parent } = entry.newest
+    if (parent !== null) remove(this.children, parent, entry)
+    for (const id of about) remove(this.byAbout, id, entry)
   }
 }
+
+/** Lists of records by an id. */
+type Lists = Map<string, SortedList<Key<"id">, Entry>>
+
+const listed = (lists: Lists, id: string): SortedList<Key<"id">, Entry> => lists.get(id) ?? new SortedList(byId)
+
+const insert = (lists: Lists, id: string, entry: Entry): void => {
+  const list = listed(lists, id)
+  list.insert(entry)
+  lists.set(id, list)
+}
+
+const remove = (lists: Lists, id: string, entry: Entry): void => {
+  const list = listed(lists, id)
+  list.remove(entry)
+  if (list.first === undefined) lists.delete(id)
+}
+
+const areSame = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): boolean =>
+  some.length === others.length && some.every((id, index) => id === others[index])
 
 /** A copy of a record with another body. Its fields are read one by one, because they may be computed. */
 const withBody = (record: Change.StoredRecord, body: string): Change.StoredRecord => ({
@@ -235,12 +256,15 @@ const withBody = (record: Change.StoredRecord, body: string): Change.StoredRecor
   status: record.status,
   line: record.line,
   labels: record.labels,
+  about: record.about,
   created_at: record.created_at,
   updated_at: record.updated_at,
   expires_at: record.expires_at
 })
 
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
+  (query.parent === undefined || record.parent === query.parent) &&
+  (query.about === undefined || query.about.every((id) => record.about.includes(id))) &&
   (query.status === undefined || record.status === query.status) &&
   (query.line === undefined || record.line === query.line) &&
   (query.labels === undefined || query.labels.every((label) => record.labels.includes(label))) &&
@@ -248,15 +272,26 @@ const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean 
   (query.created_before === undefined || record.created_at < query.created_before) &&
   (query.updated_since === undefined || record.updated_at >= query.updated_since)
 
+const numbered = ({ id, occurred_at, about, body }: Change.NewEvent, number: number): Change.StoredEvent => ({
+  number,
+  id,
+  occurred_at,
+  about,
+  body
+})
+
 /** The events of one workspace, numbered from 1. */
 class Feed {
   /** Without the erased ones: the first has the number `erased_through + 1`. */
   private readonly events: Array<Change.NewEvent>
   private erased_through: number
+  /** The numbers of the events about each id, in order. */
+  private readonly byAbout = new Map<string, Array<number>>()
 
-  constructor(events: Array<Change.NewEvent> = [], erasedThrough = 0) {
-    this.events = events
+  constructor(events: ReadonlyArray<Change.NewEvent> = [], erasedThrough = 0) {
+    this.events = []
     this.erased_through = erasedThrough
+    for (const event of events) this.append(event)
   }
 
   get size(): number {
@@ -264,20 +299,40 @@ class Feed {
   }
 
   copy(): Feed {
-    return new Feed([...this.events], this.erased_through)
+    return new Feed(this.events, this.erased_through)
   }
 
   append(event: Change.NewEvent): void {
     this.events.push(event)
+    for (const id of event.about) {
+      const numbers = this.byAbout.get(id)
+      if (numbers === undefined) this.byAbout.set(id, [this.last])
+      else numbers.push(this.last)
+    }
   }
 
-  read(after: number, limit: number): Page.FeedPage {
+  read({ about = [], after, limit }: Page.FeedQuery): Page.FeedPage {
+    const events = about.length === 0 ? this.eventsAfter(after, limit) : this.eventsAbout(about, after).slice(0, limit)
+    const reached = (events.length === limit ? events.at(-1)?.number : undefined) ?? this.last
+    return { events, reached: Math.max(after, reached), erased_through: this.erased_through }
+  }
+
+  private eventsAfter(after: number, limit: number): ReadonlyArray<Change.StoredEvent> {
     const start = Math.max(after - this.erased_through, 0)
     const firstNumber = this.erased_through + start + 1
-    const events = this.events
-      .slice(start, start + limit)
-      .map(({ id, occurred_at, body }, index) => ({ number: firstNumber + index, id, occurred_at, body }))
-    return { events, erased_through: this.erased_through }
+    return this.events.slice(start, start + limit).map((event, index) => numbered(event, firstNumber + index))
+  }
+
+  private eventsAbout(ids: ReadonlyArray<string>, after: number): ReadonlyArray<Change.StoredEvent> {
+    return (this.byAbout.get(ids[0] ?? "") ?? []).flatMap((number) => {
+      const event = number > after ? this.events[number - this.erased_through - 1] : undefined
+      return event !== undefined && ids.every((id) => event.about.includes(id)) ? [numbered(event, number)] : []
+    })
+  }
+
+  /** The number of the newest event, or of the newest erased one. */
+  private get last(): number {
+    return this.erased_through + this.events.length
   }
 
   /** Erases from the front, up to the first event that did not occur before a time. Returns how many. */
@@ -292,8 +347,13 @@ class Feed {
   }
 
   private eraseFirst(count: number): number {
-    const erased = this.events.splice(0, count).length
-    this.erased_through += erased
-    return erased
+    const erased = this.events.splice(0, count)
+    this.erased_through += erased.length
+    for (const id of new Set(erased.flatMap(({ about }) => about))) {
+      const left = this.byAbout.get(id)?.filter((number) => number > this.erased_through) ?? []
+      if (left.length === 0) this.byAbout.delete(id)
+      else this.byAbout.set(id, left)
+    }
+    return erased.length
   }
 }

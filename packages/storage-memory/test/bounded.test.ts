@@ -78,7 +78,7 @@ describe("memory", () => {
               record("quote", `qt_${body(at)}`, at, request),
               record("remembered_call", `answer ${random(2 ** 32)} ${at}`, at)
             ],
-            events: [{ id: `evt_${at}`, occurred_at: at, body: text(at) }],
+            events: [{ id: `evt_${at}`, occurred_at: at, about: [], body: text(at) }],
             // An ordered job is one claim of its own: more of them than claims would pile up.
             jobs: at % 4 === 0 ? [job(at), job(at + 50, true)] : [job(at)]
           })
@@ -127,7 +127,12 @@ describe("memory", () => {
       const before = heapUsed()
       for (let place = 1; place <= 200; place++) {
         const workspace_id = workspace(place)
-        const events = Array.from({ length: 100 }, (_, at) => ({ id: `evt_${at}`, occurred_at: at, body: text(at) }))
+        const events = Array.from({ length: 100 }, (_, at) => ({
+          id: `evt_${at}`,
+          occurred_at: at,
+          about: [],
+          body: text(at)
+        }))
         yield* storage.commit(Change.make(workspace_id, { events }))
         yield* storage.erase({ what: "events", workspace_id, occurred_before: 99, limit: 1_000 })
       }
@@ -171,7 +176,7 @@ describe("memory", () => {
       const before = heapUsed()
       for (let at = 0; at < 20_000; at++) {
         const writes = [record("quote", `qt_${body(at)}`, at, `qreq_${body(at >> 1)}`)]
-        const events = [{ id: `evt_${at}`, occurred_at: at, body: text(at) }]
+        const events = [{ id: `evt_${at}`, occurred_at: at, about: [], body: text(at) }]
         yield* storage.commit(Change.make(home, { writes, events, jobs: [job(at), job(at, true)] }))
       }
       yield* storage.claim({ now: 5_000, lease_ms: 100, limit: 10_000 })
@@ -195,6 +200,7 @@ describe("the storage in memory", () => {
         const events = Array.from({ length: block }, (_, index) => ({
           id: `evt_${first + index}`,
           occurred_at: first + index,
+          about: [],
           body: "{}"
         }))
         yield* storage.commit(Change.make(home, { events }))

@@ -172,7 +172,9 @@ describe("a host whose list of cells is not that of others", () => {
       for (let place = 1; place <= 20; place++) {
         const feed = { workspace_id: workspace(place), after: 0, limit: 1 }
         yield* one.feed(feed)
-        yield* other.commit(Change.make(workspace(place), { events: [{ id: "evt_1", occurred_at: 1, body: "{}" }] }))
+        yield* other.commit(
+          Change.make(workspace(place), { events: [{ id: "evt_1", occurred_at: 1, about: [], body: "{}" }] })
+        )
         assert.lengthOf((yield* one.feed(feed)).events, 1)
         yield* one.commit(work(place, 10))
       }

@@ -27,7 +27,7 @@ import { openCells } from "./support/moves.ts"
 const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now: 1e12, lease_ms: 1, limit: 0 }))
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
 
-const event = (place: number): Change.NewEvent => ({ id: `evt_${place}`, occurred_at: place, body: "{}" })
+const event = (place: number): Change.NewEvent => ({ id: `evt_${place}`, occurred_at: place, about: [], body: "{}" })
 const write = (place: number) => Change.make(workspace(1), { events: [event(place)] })
 
 const query = (sql: string, url = citusUrl ?? "") => Effect.promise(() => statements(url, sql))

@@ -14,7 +14,7 @@ const total = writers * changesEach * 2
 const write = Effect.fnUntraced(function* (storage: Port, writer: number) {
   for (let round = 0; round < changesEach; round++) {
     const name = `${writer}-${round}`
-    const events = ["a", "b"].map((part) => ({ id: `evt_${name}${part}`, occurred_at: round, body: name }))
+    const events = ["a", "b"].map((part) => ({ id: `evt_${name}${part}`, occurred_at: round, about: [], body: name }))
     const record = (version: number) =>
       Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     const change = (version: number) => Change.make(workspace(1), { writes: [record(version)], events })
@@ -82,7 +82,7 @@ describe("changes that are sent together", () => {
         const version = n % 3 === 0 ? 2 : 1
         return Change.make(workspace(1 + (n % 4)), {
           writes: [Change.record({ kind: "remembered_call", id, version, body: "{}", created_at: 0, updated_at: 0 })],
-          events: ["a", "b"].map((part) => ({ id: `evt_${id}${part}`, occurred_at: n, body: "{}" })),
+          events: ["a", "b"].map((part) => ({ id: `evt_${id}${part}`, occurred_at: n, about: [], body: "{}" })),
           jobs: [{ kind: "collect", due_at: n, ordered: false, payload: id }]
         })
       }

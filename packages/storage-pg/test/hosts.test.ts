@@ -228,7 +228,9 @@ describe("two hosts on one database", () => {
       const write = Effect.forEach(
         Array.from({ length: 100 }, (_, place) => place),
         (place) =>
-          other.commit(Change.make(workspace(1), { events: [{ id: `${place}`, occurred_at: 0, body: "{}" }] })),
+          other.commit(
+            Change.make(workspace(1), { events: [{ id: `${place}`, occurred_at: 0, about: [], body: "{}" }] })
+          ),
         { discard: true }
       )
       const [erased] = yield* inRealTime(Effect.all([erase, write], { concurrency: "unbounded" }))

@@ -37,7 +37,7 @@ const step = (writer: number, version: number): Change.Change =>
     writes: [
       Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     ],
-    events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }]
+    events: [{ id: `${writer} ${version}`, occurred_at: version, about: [], body: "{}" }]
   })
 
 /**
@@ -261,7 +261,10 @@ describe("a change that PostgreSQL refuses", () => {
           created_at: 0,
           updated_at: 0
         })
-        return Change.make(workspace(1), { writes: [record], events: [{ id, occurred_at: place, body: "{}" }] })
+        return Change.make(workspace(1), {
+          writes: [record],
+          events: [{ id, occurred_at: place, about: [], body: "{}" }]
+        })
       })
       const exits = yield* Effect.forEach(changes, (change) => Effect.exit(storage.commit(change)), {
         concurrency: "unbounded"

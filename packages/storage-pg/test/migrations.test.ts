@@ -43,7 +43,7 @@ const step = (version: number): Change.Change =>
         updated_at: version
       })
     ],
-    events: [{ id: `evt_${version}`, occurred_at: version, body: "{}" }],
+    events: [{ id: `evt_${version}`, occurred_at: version, about: [], body: "{}" }],
     jobs: [
       { kind: "collect", due_at: version, ordered: false, lane: { name: "a", limit: 2, urgent: false }, payload: "{}" }
     ]

@@ -26,7 +26,7 @@ const behindWire = Effect.gen(function* () {
 })
 
 const event = (place: number): Change.Change =>
-  Change.make(workspace(1), { events: [{ id: `evt_${place}`, occurred_at: place, body: "{}" }] })
+  Change.make(workspace(1), { events: [{ id: `evt_${place}`, occurred_at: place, about: [], body: "{}" }] })
 
 /** Every call that storage has, with the name of what becomes of it. */
 const outcomes = (storage: Port) => {

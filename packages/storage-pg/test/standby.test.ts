@@ -7,7 +7,7 @@ import { eventually, inRealTime, open, type Port, workspace } from "./support/ho
 import { failOver, replicated, waiting } from "./support/standby.ts"
 
 const event = (place: number, id: string): Change.Change =>
-  Change.make(workspace(place), { events: [{ id, occurred_at: 1, body: "{}" }] })
+  Change.make(workspace(place), { events: [{ id, occurred_at: 1, about: [], body: "{}" }] })
 
 const feedOf = (storage: Port, place: number) =>
   Effect.map(storage.feed({ workspace_id: workspace(place), after: 0, limit: 1_000 }), ({ events }) =>

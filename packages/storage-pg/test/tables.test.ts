@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { kinds } from "@quotewire/core"
 import { Effect } from "effect"
 import { statements } from "../../../test/support/TestDatabase.ts"
+import { query } from "../src/sql/files.ts"
 import { Database, storage } from "./support/storage.ts"
 
 /** The constraint that refuses a statement. */
@@ -15,9 +16,9 @@ const refusalOf = (sql: string) =>
     )
   )
 
-const recordColumns = "workspace_id, kind, id, version, labels, created_at, updated_at, body"
-const insertRecord = (table: string, kind: string, version: number) =>
-  `insert into quotewire.${table} (${recordColumns}) values ('w', '${kind}', '1', ${version}, '{}', 0, 0, '{}')`
+const recordColumns = "workspace_id, kind, id, version, labels, about, created_at, updated_at, body"
+const insertRecord = (table: string, kind: string, version: number, about = "{}") =>
+  `insert into quotewire.${table} (${recordColumns}) values ('w', '${kind}', '1', ${version}, '{}', '${about}', 0, 0, '{}')`
 
 const insertJob = (columns: Readonly<Record<string, string>>) => {
   const row = { workspace_id: "'w'", number: "1", kind: "'collect'", due_at: "0", ready_at: "0", payload: "'{}'" }
@@ -36,9 +37,11 @@ const broken = [
   ...["record", "older_version"].flatMap((table) => [
     ["record_check", insertRecord(table, "quote", 0)],
     ["record_check", insertRecord(table, "Quote", 1)],
-    ["record_check", insertRecord(table, "quote_", 1)]
+    ["record_check", insertRecord(table, "quote_", 1)],
+    ["record_check", insertRecord(table, "quote", 1, "{a,b,c}")]
   ]),
-  ["event_number_check", "insert into quotewire.event values ('w', 0, 'evt_1', 0, '{}')"],
+  ["event_check", "insert into quotewire.event values ('w', 0, 'evt_1', 0, '{}', '{}')"],
+  ["event_check", "insert into quotewire.event values ('w', 1, 'evt_1', 0, '{a,b,c}', '{}')"],
   ["job_check", insertJob({ number: "0" })],
   ["job_check", insertJob({ lane: "'a'" })],
   ["job_check", insertJob({ lease: "1", expired_leases: "2" })],
@@ -113,6 +116,42 @@ layer(storage)("an empty table of records", (it) => {
         plans.map((rows) => /record_(?:pkey|age)/.exec(JSON.stringify(rows))?.[0]),
         queries.map(([index]) => index)
       )
+    })
+  )
+})
+
+layer(storage)("empty tables", (it) => {
+  const scan = { after: ">", direction: "asc", most: "10000" }
+  const queries = [
+    [
+      ["record_about", "record_about_second"],
+      query("scan_about", scan),
+      "(text, text, text, text, text[])",
+      "('w', 'delivery', '', 'sub_1', '{a,b}')"
+    ],
+    [
+      ["event_about", "event_about_second"],
+      query("feed", { events: query("feed_about") }),
+      "(text, bigint, bigint, text[])",
+      "('w', 0, 10, '{a,b}')"
+    ]
+  ] as const
+
+  it.effect("are searched by what rows are about, in both places", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Database
+      for (const [indexes, sql, types, values] of queries) {
+        const plan = yield* Effect.promise(() =>
+          statements(
+            url,
+            "set plan_cache_mode = force_generic_plan",
+            `prepare one ${types} as ${sql}`,
+            `explain (costs off) execute one ${values}`
+          )
+        )
+        const used = JSON.stringify(plan).matchAll(/(?:Scan|using|on) ((?:record|event)_\w+)/g)
+        assert.sameMembers([...new Set(Array.from(used, ([, name]) => name))], [...indexes])
+      }
     })
   )
 })

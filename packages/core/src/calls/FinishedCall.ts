@@ -3,6 +3,7 @@ import { type Caller, Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
+import { aboutFields, aboutOf } from "../wire/About.ts"
 import { codes, type ErrorCode } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
@@ -150,6 +151,7 @@ export const ListInput = Schema.Struct({
     description: "Only calls with this error code"
   }),
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
+  ...aboutFields,
   since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
 })
 export type ListInput = typeof ListInput.Type
@@ -163,7 +165,7 @@ export const RequestLogPage = Schema.Struct({
 })
 export type RequestLogPage = typeof RequestLogPage.Type
 
-/** The filters of a list, except for the time. */
+/** The filters of a list that match labels. */
 type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
 
 /** The labels of an entry, and of the filters that match it. */
@@ -173,14 +175,18 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
+const labelsOf = ({ error_code, operation, status }: ListedRequest) =>
+  labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+
 /** Entries in storage. Their times are real time, also in a sandbox with an advanced clock. */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
   survives_reset: true,
   kept_for: { period: "requests", clock: "real" },
-  listing: ({ error_code, operation, status }) => ({
-    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  listing: (entry) => ({
+    labels: labelsOf(entry),
+    about: aboutOf(entry)
   })
 })
 

@@ -5,6 +5,7 @@ import * as Signal from "../concurrency/Signal.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { aboutOf } from "../wire/About.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -181,6 +182,7 @@ const list = Effect.fnUntraced(function* (
     after,
     limit,
     labels: labels(filters),
+    about: aboutOf(filters),
     ...(filters.since !== undefined && { created_after: toMillis(filters.since) })
   })
   const nextCursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)

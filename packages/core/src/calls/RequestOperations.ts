@@ -1,4 +1,5 @@
 import { Effect, Schema } from "effect"
+import { aboutQuery } from "../wire/About.ts"
 import { ListInput, RequestLogEntry, RequestLogPage } from "./FinishedCall.ts"
 import * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
@@ -22,6 +23,7 @@ export const listApiRequests = Operation.make({
       status: "integer",
       error_code: "string",
       operation: "string",
+      ...aboutQuery,
       since: "string"
     },
     status: 200

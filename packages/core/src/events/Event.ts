@@ -2,7 +2,7 @@ import { Schema, Struct } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { LineName } from "../lines/LineName.ts"
 import type { NewEvent } from "../storage/Change.ts"
-import { EventId } from "../wire/Ids.ts"
+import { EventId, type QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 
 /** When an event of each type is sent (api.md, Event types). New types can appear at any time. */
@@ -96,6 +96,8 @@ export const record = (options: {
   readonly environment: Environment
   readonly line: LineName
   readonly resource: Event["resource"]
+  /** The request of a quote, so that the feed finds the events of a request's quotes. */
+  readonly quote_request_id?: QuoteRequestId
 }): NewEvent => {
   const event: AnyEvent = {
     id: options.id,
@@ -105,5 +107,6 @@ export const record = (options: {
     line: options.line,
     resource: options.resource
   }
-  return { id: options.id, occurred_at: options.at, body: JSON.stringify(event) }
+  const about = [options.resource.id, ...(options.quote_request_id === undefined ? [] : [options.quote_request_id])]
+  return { id: options.id, occurred_at: options.at, about, body: JSON.stringify(event) }
 }

@@ -1,12 +1,13 @@
 import { Schema } from "effect"
+import { aboutFields } from "../wire/About.ts"
 import { pageFields } from "../wire/Pagination.ts"
 import { Event } from "./Event.ts"
 
 /** Input of a read of the feed, oldest first. */
-export const FeedInput = Schema.Struct(pageFields)
+export const FeedInput = Schema.Struct({ ...pageFields, ...aboutFields })
 export type FeedInput = typeof FeedInput.Type
 
-/** A page of the feed. An empty page means that the reader has caught up. */
+/** A page of the feed. An empty page means that the reader has caught up, also with filters. */
 export const EventPage = Schema.Struct({
   events: Schema.Array(Event).annotateKey({ description: "The events, oldest first" }),
   next_cursor: Schema.String.annotate({

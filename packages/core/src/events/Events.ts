@@ -4,6 +4,7 @@ import { Seal } from "../access/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { FeedPage } from "../storage/Page.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { aboutOf } from "../wire/About.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
 import { defaultLimit } from "../wire/Pagination.ts"
@@ -16,7 +17,7 @@ export class Events extends Context.Service<
     /**
      * Reads events in their order, from a cursor or from the oldest event that is still kept.
      *
-     * Refuses a cursor that this feed did not issue (`invalid_cursor`), and one that a reset has voided or after which
+     * Refuses a cursor that this feed did not issue with the same filters (`invalid_cursor`), and one that a reset has voided or after which
      * events were erased (`event_cursor_expired`).
      */
     readonly list: (
@@ -33,9 +34,10 @@ export class Events extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
-      const list = Effect.fnUntraced(function* (call: Call, { limit = defaultLimit, cursor }: FeedInput) {
+      const list = Effect.fnUntraced(function* (call: Call, input: FeedInput) {
+        const { limit = defaultLimit, cursor, ...filters } = input
         const { workspace } = call.moment
-        const scope = { list: "events", workspace_id: workspace.id }
+        const scope = { list: "events", workspace_id: workspace.id, filters }
         const from = cursor === undefined ? null : positionOf(yield* Cursor.read(seal, scope, cursor))
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
@@ -43,12 +45,12 @@ export class Events extends Context.Service<
         // A reset in progress erases everything up to now. A reader that saw part of it would not learn that it was
         // erased.
         const isErased = workspace.erased_count < workspace.reset_count
+        const after = from?.number ?? 0
         const page = isErased
-          ? erased
-          : yield* storage.feed({ workspace_id: workspace.id, after: from?.number ?? 0, limit })
+          ? erasedAfter(after)
+          : yield* storage.feed({ workspace_id: workspace.id, after, limit, about: aboutOf(filters) })
         if (from !== null && from.number < page.erased_through) return yield* ApiError.make("event_cursor_expired")
-        const reached = page.events.at(-1)?.number ?? Math.max(from?.number ?? 0, page.erased_through)
-        const nextCursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${reached}`)
+        const nextCursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${page.reached}`)
         return Json.object<EventPage>({
           events: Json.array(page.events.map((event) => Json.fromText(event.body))),
           next_cursor: Json.encode(nextCursor)
@@ -60,7 +62,7 @@ export class Events extends Context.Service<
 }
 
 /** The feed of a sandbox whose reset is in progress. */
-const erased: FeedPage = { events: [], erased_through: 0 }
+const erasedAfter = (after: number): FeedPage => ({ events: [], reached: after, erased_through: 0 })
 
 /** The position in a cursor: the reset count, and the sequence number of the last event on the page. */
 const positionOf = (position: string) => {

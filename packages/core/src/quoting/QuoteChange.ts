@@ -32,7 +32,8 @@ export const quoteEvents = (
           at,
           environment: quote.environment,
           line: line.name,
-          resource: { type: "quote", id: quote.id, version: quote.version }
+          resource: { type: "quote", id: quote.id, version: quote.version },
+          quote_request_id: quote.quote_request_id
         })
       ]
 

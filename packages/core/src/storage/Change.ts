@@ -20,6 +20,11 @@ export interface StoredRecord {
   readonly line: string | null
   /** Further filters: a few short texts, `name:value`. */
   readonly labels: ReadonlyArray<string>
+  /**
+   * The ids of what it is about, at most two, such as a quote and its request. Lists find records by them without a
+   * scan.
+   */
+  readonly about: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
   /** When the record expires by time alone; null for never. After it, a reader must not serve the body unchanged. */
@@ -27,7 +32,7 @@ export interface StoredRecord {
 }
 
 /** The fields that most records do not use. */
-type OptionalFields = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
+type OptionalFields = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">
 
 /** Makes a record. Fields that are left out are null or empty. */
 export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<OptionalFields>): StoredRecord => ({
@@ -39,6 +44,7 @@ export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<Op
   status: of.status ?? null,
   line: of.line ?? null,
   labels: of.labels ?? none,
+  about: of.about ?? none,
   created_at: of.created_at,
   updated_at: of.updated_at,
   expires_at: of.expires_at ?? null
@@ -57,6 +63,8 @@ export interface Expectation {
 export interface NewEvent {
   readonly id: string
   readonly occurred_at: number
+  /** The ids of what it is about, at most two, such as a quote and its request. The feed finds events by them. */
+  readonly about: ReadonlyArray<string>
   readonly body: string
 }
 

@@ -49,7 +49,7 @@ export interface Traits {
 }
 
 /** The fields by which lists find a record. */
-type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">>
+type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">>
 
 /** The fields of a record version that are not in its value. Times are milliseconds of workspace time. */
 export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "created_at" | "updated_at"> {
@@ -113,6 +113,7 @@ export const make = <const Name extends string, A extends object>(
           status: found.status ?? null,
           line: found.line ?? meta.line ?? null,
           labels: found.labels ?? none,
+          about: found.about ?? none,
           created_at: meta.created_at,
           updated_at: meta.updated_at,
           expires_at: found.expires_at ?? null
@@ -170,6 +171,7 @@ export abstract class LateRecord implements StoredRecord {
   readonly status: string | null
   readonly line: string | null
   readonly labels: ReadonlyArray<string>
+  readonly about: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
   readonly expires_at: number | null
@@ -183,6 +185,7 @@ export abstract class LateRecord implements StoredRecord {
     this.status = of.status
     this.line = of.line
     this.labels = of.labels
+    this.about = of.about
     this.created_at = of.created_at
     this.updated_at = of.updated_at
     this.expires_at = of.expires_at

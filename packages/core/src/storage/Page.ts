@@ -14,6 +14,11 @@ export interface RecordQuery {
   readonly line?: string
   /** Only records that have all of these. */
   readonly labels?: ReadonlyArray<string>
+  /**
+   * Only records that are about all of these. The page scans only records that are about the first, so put the most
+   * specific first.
+   */
+  readonly about?: ReadonlyArray<string>
   /** At or after. */
   readonly created_after?: number
   /** Before. */
@@ -37,11 +42,21 @@ export interface FeedQuery {
   /** Only events with greater numbers. */
   readonly after: number
   readonly limit: number
+  /**
+   * Only events that are about all of these. The page scans only events that are about the first, so put the most
+   * specific first.
+   */
+  readonly about?: ReadonlyArray<string>
 }
 
 /** One page of the feed. */
 export interface FeedPage {
   readonly events: ReadonlyArray<StoredEvent>
+  /**
+   * The number up to which the page has looked, at least `after`: that of its last event if it is full, otherwise the
+   * number of the newest event of the feed. Every later page can start after it.
+   */
+  readonly reached: number
   /** Every event up to this number was erased; 0 if none was. */
   readonly erased_through: number
 }

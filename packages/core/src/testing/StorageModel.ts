@@ -2,7 +2,7 @@ import { Data, Effect, Option } from "effect"
 import { kinds } from "../kinds.ts"
 import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import type { Lease, NewJob } from "../storage/Job.ts"
-import type { RecordQuery } from "../storage/Page.ts"
+import type { FeedQuery, RecordQuery } from "../storage/Page.ts"
 import {
   type ClaimQuery,
   type LeaseLost,
@@ -48,6 +48,12 @@ const parentOf = (kind: string, place: number): string | null => {
   return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
+/** What something is about, by one of its times: nothing, one of two, or two. Some ids come first here, second there. */
+const aboutOf = (time: number): ReadonlyArray<string> => {
+  const ids = [`parity_${time % 2}`, `third_${time % 3}`]
+  return (time % 5 < 2 ? ids : ids.toReversed()).slice(0, time % 4)
+}
+
 /** The version of a record at a given index. Fields that do not change between versions follow from the index. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
@@ -58,6 +64,7 @@ const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecor
   status: write.status,
   line: write.place % 2 === 0 ? "renters" : "pet",
   labels: [`place:${write.place}`, `parity:${write.updated_at % 2}`],
+  about: aboutOf(write.updated_at),
   // A quote's `created_at` is that of its first version.
   created_at: write.kind === "quote" ? (write.place * 17) % 60 : write.created_at,
   updated_at: write.updated_at,
@@ -103,7 +110,9 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
       recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
     ),
     expects: expectsOf(model, workspace_id, step.expects),
-    events: step.events.map((occurredAt, index) => Sample.event(run.changes * 10 + index, occurredAt)),
+    events: step.events.map((occurredAt, index) =>
+      Sample.event(run.changes * 10 + index, occurredAt, aboutOf(occurredAt))
+    ),
     // Jobs are told apart by payload, because a storage's own numbers are known only after a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(
@@ -147,13 +156,20 @@ const queryOf = (step: StepOf<"pages">): RecordQuery => ({
   ...(step.status === null ? {} : { status: step.status }),
   ...(step.line === null ? {} : { line: step.line }),
   ...(step.parity === null ? {} : { labels: [`parity:${step.parity}`] }),
+  ...(step.about === null ? {} : { about: step.about }),
   ...(step.created_after === null ? {} : { created_after: step.created_after }),
   ...(step.created_before === null ? {} : { created_before: step.created_before }),
   ...(step.updated_since === null ? {} : { updated_since: step.updated_since })
 })
 
-const feed = Effect.fnUntraced(function* (run: Run, workspace: number, after: number, limit: number) {
-  const query = { workspace_id: Sample.workspace(workspace), after, limit }
+const feedQueryOf = (step: StepOf<"feed">): FeedQuery => ({
+  workspace_id: Sample.workspace(step.workspace),
+  after: step.after,
+  limit: step.limit,
+  ...(step.about === null ? {} : { about: step.about })
+})
+
+const feed = Effect.fnUntraced(function* (run: Run, query: FeedQuery) {
   expectSame("the feed", yield* run.storage.feed(query), run.model.feed(query))
 })
 
@@ -227,7 +243,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
     case "pages":
       return pages(run, queryOf(step))
     case "feed":
-      return feed(run, step.workspace, step.after, step.limit)
+      return feed(run, feedQueryOf(step))
     case "erase_workspace":
       return eraseWorkspace(run, step)
     case "erase_records":
@@ -262,7 +278,8 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
   // The reads of a workspace are concurrent, because a storage may answer many of them with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
-    yield* Effect.all([feed(run, workspace, 0, 1_000), ...all], { concurrency: 100, discard: true })
+    const whole = { workspace_id: Sample.workspace(workspace), after: 0, limit: 1_000 }
+    yield* Effect.all([feed(run, whole), ...all], { concurrency: 100, discard: true })
   }
   yield* workspaces(run, null, 10)
   run.now += 10_000

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import * as Operation from "../calls/Operation.ts"
+import { aboutQuery } from "../wire/About.ts"
 import { Deliveries } from "./deliveries/Deliveries.ts"
 import * as DeliveryViews from "./deliveries/DeliveryViews.ts"
 import { Delivery } from "./records/Delivery.ts"
@@ -130,7 +131,12 @@ export const listEventDeliveries = Operation.make({
   description:
     "The deliveries of the last 30 days, newest first, test events included. A page can be empty and yet have a next_cursor: read until it is null.",
   tag: "Webhooks",
-  route: { method: "GET", path: "/v1/event-subscriptions/{id}/deliveries", query: page, status: 200 },
+  route: {
+    method: "GET",
+    path: "/v1/event-subscriptions/{id}/deliveries",
+    query: { ...page, ...aboutQuery },
+    status: 200
+  },
   authority,
   cost: { read: 1 },
   idempotent: false,

@@ -47,6 +47,7 @@ const plain = (record: Change.StoredRecord): Change.StoredRecord => ({
   status: record.status,
   line: record.line,
   labels: record.labels,
+  about: record.about,
   created_at: record.created_at,
   updated_at: record.updated_at,
   expires_at: record.expires_at

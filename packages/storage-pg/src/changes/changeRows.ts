@@ -13,6 +13,7 @@ const ofNumbered = { ...ofChange, place }
 const eventColumns = {
   id: Columns.text(Schema.String),
   occurred_at: Columns.int8(Schema.Int),
+  about: Columns.texts(Schema.Array(Schema.String)),
   body: Columns.text(Schema.String)
 }
 
@@ -125,6 +126,7 @@ const rowOfWrite = (
   status: record.status,
   line: record.line,
   labels: record.labels,
+  about: record.about,
   created_at: record.created_at,
   updated_at: record.updated_at,
   expires_at: record.expires_at,

@@ -5,41 +5,62 @@ import * as Columns from "../rows/Columns.ts"
 import { recordColumnList, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
-const statementsFor = (order: Page.RecordQuery["order"], parent: string) => {
-  const [after, direction] = order === "oldest" ? [">", "asc"] : ["<", "desc"]
-  const variables = {
-    record_columns: recordColumnList,
-    after,
-    direction,
-    parent,
-    page_scan_records: `${Page.pageScanRecords}`
+const most = `${Page.pageScanRecords}`
+
+/** Makes the statements of an order, and of a way to scan: a query and its own variables. */
+const statementsFor = (
+  order: Page.RecordQuery["order"],
+  scan: string,
+  variables: Readonly<Record<string, string>> = {}
+) => {
+  const [after = "", direction = ""] = order === "oldest" ? [">", "asc"] : ["<", "desc"]
+  const scanOf = (limit: string) => query(scan, { ...variables, after, direction, most: limit })
+  return {
+    page: query("page", { record_columns: recordColumnList, direction, page_scan_records: most, scan: scanOf(most) }),
+    // One record more than a page may scan shows whether the list goes on.
+    end: query("page_end", { direction, page_scan_records: most, scan: scanOf(`${most} + 1`) })
   }
-  return { page: query("page", variables), end: query("page_end", variables) }
 }
 
-const ofParent = "parent = $4"
-const ofKind = "$4::text is null"
-const statements = {
-  oldest: { ofParent: statementsFor("oldest", ofParent), ofKind: statementsFor("oldest", ofKind) },
-  newest: { ofParent: statementsFor("newest", ofParent), ofKind: statementsFor("newest", ofKind) }
+const statementsOf = (order: Page.RecordQuery["order"]) => ({
+  ofAbout: statementsFor(order, "scan_about"),
+  ofParent: statementsFor(order, "scan", { parent: "parent = $4" }),
+  ofKind: statementsFor(order, "scan", { parent: "$4::text is null" })
+})
+
+const statements = { oldest: statementsOf("oldest"), newest: statementsOf("newest") }
+
+/** What a page scans. */
+const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<typeof statementsOf> => {
+  if (about.length > 0) return "ofAbout"
+  return parent === undefined ? "ofKind" : "ofParent"
 }
 
 // The highest possible character.
 const afterEveryId = "\u{10ffff}"
 
-/** The start of a page: parameters 1 to 4. */
-const startOf = ({ workspace_id, kind, after, order, parent }: Page.RecordQuery): ReadonlyArray<unknown> => [
+/** The start of a page: parameters 1 to 5. */
+const startOf = ({
+  workspace_id,
+  kind,
+  about = [],
+  after,
+  order,
+  parent
+}: Page.RecordQuery): ReadonlyArray<unknown> => [
   workspace_id,
   kind,
   after ?? (order === "oldest" ? "" : afterEveryId),
-  parent ?? null
+  parent ?? null,
+  aboutColumn.one(about.length === 0 ? null : about)
 ]
 
 const { labels } = recordColumns
+const aboutColumn = Columns.texts(Schema.NullOr(Schema.Array(Schema.String)))
 const time = Columns.int8(Schema.NullOr(Schema.Int))
 
 /**
- * The filters and the limit: parameters 5 to 11. One extra record beyond the limit shows whether there is a next page.
+ * The filters and the limit: parameters 6 to 12. One extra record beyond the limit shows whether there is a next page.
  */
 const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
   wanted.status ?? null,
@@ -53,6 +74,7 @@ const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
 
 /** Whether a page has more filters than its kind and its parent. */
 export const isFiltered = (wanted: Page.RecordQuery): boolean =>
+  (wanted.about ?? []).length > 0 ||
   [wanted.status, wanted.line, wanted.labels, wanted.created_after, wanted.created_before, wanted.updated_since].some(
     (filter) => filter !== undefined
   )
@@ -73,7 +95,7 @@ export const readPage = Effect.fnUntraced(function* (
   database: Database,
   wanted: Page.RecordQuery
 ): Effect.fn.Return<Page.RecordPage, Storage.StorageUnavailable> {
-  const statement = statements[wanted.order][wanted.parent === undefined ? "ofKind" : "ofParent"]
+  const statement = statements[wanted.order][scanOf(wanted)]
   const start = startOf(wanted)
   const page = pageOf(wanted, records(yield* database.read(statement.page, [...start, ...filtersOf(wanted)])))
   if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.pageScanRecords)) return page

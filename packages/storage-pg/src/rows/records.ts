@@ -11,6 +11,7 @@ export const recordColumns = {
   status: Columns.text(Schema.NullOr(Schema.String)),
   line: Columns.text(Schema.NullOr(Schema.String)),
   labels: Columns.texts(Schema.Array(Schema.String)),
+  about: Columns.texts(Schema.Array(Schema.String)),
   created_at: Columns.int8(Schema.Int),
   updated_at: Columns.int8(Schema.Int),
   expires_at: Columns.int8(Schema.NullOr(Schema.Int)),

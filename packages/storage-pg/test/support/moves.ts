@@ -78,7 +78,7 @@ export const stepIn = (workspaceId: Ids.WorkspaceId, writer: number, version: nu
     writes: [
       Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     ],
-    events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }],
+    events: [{ id: `${writer} ${version}`, occurred_at: version, about: [], body: "{}" }],
     jobs: [{ kind: "collect", due_at: version, ordered: false, payload: "{}" }]
   })
 

@@ -19,6 +19,8 @@ const kind = Schema.Literals([
 ])
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
+/** What records and events are about: see `aboutOf` of the comparison. */
+const about = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(Schema.isMaxLength(2))
 
 const expects = Schema.Array(
   Schema.Struct({
@@ -88,12 +90,13 @@ const Pages = Schema.TaggedStruct("pages", {
   line: perhaps(line),
   /** The parity of the newest version's `updated_at`, which is one of its labels. */
   parity: perhaps(between(0, 1)),
+  about: perhaps(about),
   created_after: perhaps(moment),
   created_before: perhaps(moment),
   updated_since: perhaps(moment)
 })
 
-const Feed = Schema.TaggedStruct("feed", { workspace, after: between(0, 20), limit })
+const Feed = Schema.TaggedStruct("feed", { workspace, after: between(0, 20), limit, about: perhaps(about) })
 
 const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace, expects })
 const EraseRecords = Schema.TaggedStruct("erase_records", { workspace, kind, created_before: moment, limit })

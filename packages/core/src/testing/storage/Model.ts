@@ -40,6 +40,9 @@ type Refusal =
 
 const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
 
+const isAbout = (ids: ReadonlyArray<string>, { about }: Pick<RecordQuery, "about">) =>
+  about === undefined || about.every((id) => ids.includes(id))
+
 /**
  * A reference model of a storage, as simple as possible: arrays and filters, without regard to performance.
  *
@@ -126,6 +129,7 @@ export class Model {
       .filter(({ status }) => query.status === undefined || status === query.status)
       .filter(({ line }) => query.line === undefined || line === query.line)
       .filter(({ labels }) => query.labels === undefined || query.labels.every((label) => labels.includes(label)))
+      .filter(({ about }) => isAbout(about, query))
       .filter(({ created_at }) => query.created_after === undefined || created_at >= query.created_after)
       .filter(({ created_at }) => query.created_before === undefined || created_at < query.created_before)
       .filter(({ updated_at }) => query.updated_since === undefined || updated_at >= query.updated_since)
@@ -133,12 +137,16 @@ export class Model {
       .sort((one, other) => (one.id < other.id ? -sign : sign))
   }
 
-  feed({ workspace_id, after, limit }: FeedQuery): FeedPage {
+  feed(query: FeedQuery): FeedPage {
+    const { workspace_id, after, limit } = query
     const events = this.events
       .filter((event) => event.workspace_id === workspace_id && event.number > after)
+      .filter(({ event }) => isAbout(event.about, query))
       .slice(0, limit)
       .map(({ event, number }) => ({ ...event, number }))
-    return { events, erased_through: this.erased_through.get(workspace_id) ?? 0 }
+    const last = events.length === limit ? events.at(-1)?.number : this.last_numbers.get(workspace_id)
+    const reached = Math.max(after, last ?? 0)
+    return { events, reached, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }
 
   /** Why an erasure is refused; null if it is not. */

@@ -94,10 +94,14 @@ export const erasure: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
       yield* storage.erase(eraseHome)
-      expectSame("the empty feed", yield* storage.feed(Sample.feedOf()), { events: [], erased_through: 2 })
+      expectSame("the empty feed", yield* storage.feed(Sample.feedOf()), {
+        events: [],
+        reached: 2,
+        erased_through: 2
+      })
       yield* storage.commit(Sample.change({ events: [Sample.event(3)] }))
       const feed = yield* storage.feed(Sample.feedOf())
-      expectSame("the feed", feed, { events: [{ ...Sample.event(3), number: 3 }], erased_through: 2 })
+      expectSame("the feed", feed, { events: [{ ...Sample.event(3), number: 3 }], reached: 3, erased_through: 2 })
       expectSame("an empty erasure", (yield* eraseEvents(storage, 0)).events, 0)
     })
   ),

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { StoredEvent } from "../../storage/Change.ts"
+import type { FeedQuery } from "../../storage/Page.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
@@ -14,7 +15,7 @@ const total = writers * changesEach * 2
 const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
   for (let round = 0; round < changesEach; round++) {
     const name = `evt_${writer}_${round}`
-    const events = ["a", "b"].map((part) => ({ id: `${name}_${part}`, occurred_at: round, body: name }))
+    const events = ["a", "b"].map((part) => ({ id: `${name}_${part}`, occurred_at: round, about: [], body: name }))
     yield* storage.commit(Sample.change({ events }))
     yield* Effect.yieldNow
   }
@@ -46,6 +47,7 @@ export const feed: ReadonlyArray<Case> = [
           { ...second, number: 2 },
           { ...third, number: 3 }
         ],
+        reached: 3,
         erased_through: 0
       })
     })
@@ -75,7 +77,52 @@ export const feed: ReadonlyArray<Case> = [
       const there = yield* storage.feed(Sample.feedOf({ workspace_id: Sample.elsewhere }))
       expectSame("elsewhere", there.events, [{ ...Sample.event(3), number: 1 }])
       const nowhere = yield* storage.feed(Sample.feedOf({ workspace_id: Sample.workspace(3) }))
-      expectSame("nowhere", nowhere, { events: [], erased_through: 0 })
+      expectSame("nowhere", nowhere, { events: [], reached: 0, erased_through: 0 })
+    })
+  ),
+  rule(
+    "finds the events about something, in either place, and says how far it has looked",
+    Effect.fnUntraced(function* (storage) {
+      const read = (parts: Partial<FeedQuery>) =>
+        Effect.map(storage.feed(Sample.feedOf(parts)), ({ events, reached }) => [reached, ...numbers(events)])
+      const abouts = [["q", "r"], ["r"], ["s"], ["q", "r"], [], ["p", "r"], ["r", "s"], ["s"]]
+      yield* storage.commit(
+        Sample.change({ events: abouts.map((about, index) => Sample.event(index + 1, 1_000 + index, about)) })
+      )
+      yield* storage.commit(
+        Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(1, 1_000, ["q", "t"])] })
+      )
+      expectSame("in the first place", yield* read({ about: ["q"] }), [8, 1, 4])
+      expectSame("in both places", yield* read({ about: ["r"] }), [8, 1, 2, 4, 6, 7])
+      expectSame("all of two", yield* read({ about: ["q", "r"] }), [8, 1, 4])
+      expectSame("all of two, in the other order", yield* read({ about: ["s", "r"] }), [8, 7])
+      expectSame("never together", yield* read({ about: ["q", "s"] }), [8])
+      expectSame("of nothing in particular", yield* read({ about: [] }), [8, ...Sample.range(1, 8)])
+      expectSame("only elsewhere", yield* read({ about: ["t"] }), [8])
+      expectSame("a full page", yield* read({ about: ["r"], limit: 2 }), [2, 1, 2])
+      expectSame("the next", yield* read({ about: ["r"], limit: 2, after: 2 }), [6, 4, 6])
+      expectSame("the last", yield* read({ about: ["r"], limit: 2, after: 6 }), [8, 7])
+      expectSame("after the end", yield* read({ about: ["r"], after: 9 }), [9])
+      const found = yield* storage.feed(Sample.feedOf({ about: ["p"] }))
+      expectSame("as written", found.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
+    })
+  ),
+  rule(
+    "forgets what erased events were about",
+    Effect.fnUntraced(function* (storage) {
+      const read = Effect.map(storage.feed(Sample.feedOf({ about: ["r"] })), ({ events, reached, erased_through }) => ({
+        found: numbers(events),
+        reached,
+        erased_through
+      }))
+      const add = (place: number) => storage.commit(Sample.change({ events: [Sample.event(place, place, ["q", "r"])] }))
+      for (const place of [1, 2, 3]) yield* add(place)
+      yield* storage.erase({ what: "events", workspace_id: Sample.home, occurred_before: 3, limit: 9 })
+      expectSame("after some", yield* read, { found: [3], reached: 3, erased_through: 2 })
+      yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
+      expectSame("after all", yield* read, { found: [], reached: 3, erased_through: 3 })
+      yield* add(4)
+      expectSame("a later one", yield* read, { found: [4], reached: 4, erased_through: 3 })
     })
   ),
   rule(

@@ -130,6 +130,66 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "finds the records whose newest version is about something, in either place",
+    Effect.fnUntraced(function* (storage) {
+      const abouts = [["q", "r"], ["r"], ["s"], ["p", "r"], [], ["r", "s"], ["q"]]
+      const writes = abouts.map((about, index) => Sample.request(index + 1, { about }))
+      yield* storage.commit(Sample.change({ writes: [...writes, Sample.quote(1, 1, { about: ["r"] })] }))
+      yield* storage.commit(
+        Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(8, { about: ["t"] })] })
+      )
+      expectSame("in both places", yield* ids(storage, { about: ["r"] }), requests(1, 2, 4, 6))
+      expectSame("all of two", yield* ids(storage, { about: ["q", "r"] }), requests(1))
+      expectSame("all of two, in the other order", yield* ids(storage, { about: ["s", "r"] }), requests(6))
+      expectSame("of nothing in particular", yield* ids(storage, { about: [] }), requests(1, 2, 3, 4, 5, 6, 7))
+      expectSame("only elsewhere", yield* ids(storage, { about: ["t"] }), [])
+      const upwards = yield* pages(storage, { about: ["r"], limit: 3, order: "oldest" })
+      expectSame("oldest first", upwards, [requests(1, 2, 4), requests(6)])
+      const downwards = yield* pages(storage, { about: ["r"], limit: 2, order: "newest" })
+      expectSame("newest first", downwards, [requests(6, 4), requests(2, 1)])
+      yield* storage.commit(
+        Sample.change({
+          writes: [
+            Sample.request(1, { version: 2, about: ["s"] }),
+            Sample.request(4, { version: 2, about: ["r", "p"], status: "complete" })
+          ]
+        })
+      )
+      expectSame("of the newest version", yield* ids(storage, { about: ["r"] }), requests(2, 4, 6))
+      expectSame("of the newest version, too", yield* ids(storage, { about: ["s"] }), requests(1, 3, 6))
+      expectSame("with another filter", yield* ids(storage, { about: ["r"], status: "complete" }), requests(4))
+      const [found] = (yield* storage.page(Sample.pageOf({ about: ["p"] }))).records
+      expectSame("as written", found, Sample.request(4, { version: 2, about: ["r", "p"], status: "complete" }))
+    })
+  ),
+  rule(
+    "finds the records of one parent that are about something, and forgets the erased ones",
+    Effect.fnUntraced(function* (storage) {
+      const quotes = (...places: ReadonlyArray<number>) => places.map(Sample.quoteId)
+      const writes = Sample.range(1, 6).map((place) =>
+        Sample.quote(place, (place % 2) + 1, { about: place < 4 ? ["q", "r"] : ["r"], created_at: place })
+      )
+      yield* storage.commit(Sample.change({ writes }))
+      const of = (place: number, parts: Partial<RecordQuery>) =>
+        pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
+      expectSame("of one", yield* of(1, { about: ["r"], limit: 2 }), [quotes(2, 4), quotes(6)])
+      expectSame("of the other", yield* of(2, { about: ["q"], order: "newest" }), [quotes(3, 1)])
+      expectSame("of nobody", yield* of(3, { about: ["q"] }), [[]])
+      yield* storage.erase({ what: "records", workspace_id: Sample.home, kind: "quote", created_before: 3, limit: 9 })
+      expectSame("after an erasure", yield* ids(storage, { kind: "quote", about: ["q"] }), quotes(3))
+      yield* storage.erase({
+        what: "children",
+        workspace_id: Sample.home,
+        kind: "quote",
+        parent: Sample.requestId(2),
+        versions: "all"
+      })
+      expectSame("after another", yield* ids(storage, { kind: "quote", about: ["r"] }), quotes(4, 6))
+      yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
+      expectSame("after all", yield* ids(storage, { kind: "quote", about: ["r"] }), [])
+    })
+  ),
+  rule(
     "ends a page early after a bounded scan, with a next page",
     Effect.fnUntraced(function* (storage) {
       const count = pageScanRecords + 500
@@ -137,11 +197,13 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
         const places = Sample.range(first, first + 499)
         yield* storage.commit(Sample.change({ writes: places.map((place) => Sample.request(place)) }))
       }
-      const rare = Sample.request(count, { version: 2, status: "complete" })
+      const rare = Sample.request(count, { version: 2, status: "complete", about: ["rare"] })
       yield* storage.commit(Sample.change({ writes: [rare] }))
       const cut = yield* storage.page(Sample.pageOf({ status: "complete", limit: 5 }))
       expectSame("the page that is cut short", cut.records, [])
       expectTrue("it has a next page", cut.next !== null)
+      const others = yield* storage.page(Sample.pageOf({ about: ["rare"], limit: 5 }))
+      expectSame("what it is about is found without a scan", [others.records, others.next], [[rare], null])
       const rest = yield* pages(storage, { status: "complete", limit: 5 })
       expectSame("the whole list", rest.flat(), [rare.id])
       const other = yield* pages(storage, { status: "collecting", limit: 4_000 })

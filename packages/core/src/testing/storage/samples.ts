@@ -45,9 +45,14 @@ export const quote = (place: number, requestPlace: number, parts: RecordParts = 
   request(place, { kind: "quote", id: quoteId(place), parent: requestId(requestPlace), status: "active", ...parts })
 
 /** An event. */
-export const event = (place: number, occurred_at = 1_000 + place): Change.NewEvent => ({
+export const event = (
+  place: number,
+  occurred_at = 1_000 + place,
+  about: ReadonlyArray<string> = []
+): Change.NewEvent => ({
   id: `evt_${idBody(place)}`,
   occurred_at,
+  about,
   body: `{"event":${place}}`
 })
 

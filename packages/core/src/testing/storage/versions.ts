@@ -92,7 +92,7 @@ export const versions: ReadonlyArray<Case> = [
       })
       yield* expectRefusal(storage.commit(refused), "VersionConflict")
       expectSame("the new record", yield* read(storage, Sample.requestId(2)), null)
-      expectSame("the feed", yield* storage.feed(Sample.feedOf()), { events: [], erased_through: 0 })
+      expectSame("the feed", yield* storage.feed(Sample.feedOf()), { events: [], reached: 0, erased_through: 0 })
       expectSame("due work", yield* storage.claim(Sample.claimAt(1_009)), { jobs: [], next_due_at: 1_010, busy: false })
       const again = yield* storage.claim(Sample.claimAt(1_010))
       expectSame(

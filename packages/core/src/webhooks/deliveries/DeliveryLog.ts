@@ -3,6 +3,7 @@ import * as Cursor from "../../access/Cursor.ts"
 import { Seal } from "../../access/Seal.ts"
 import type { Call } from "../../calls/Call.ts"
 import { readOne, Storage } from "../../storage/Storage.ts"
+import { aboutOf } from "../../wire/About.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
@@ -30,16 +31,18 @@ export const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (call: Call, input: DeliveriesInput) {
     const workspace_id = call.caller.workspace_id
-    const { id } = yield* findSubscription(storage, workspace_id, input.id)
-    const scope = { list: `deliveries ${id}`, workspace_id }
-    const after = input.cursor === undefined ? null : yield* Cursor.read(seal, scope, input.cursor)
+    const { id: sent, limit = defaultLimit, cursor, ...filters } = input
+    const { id } = yield* findSubscription(storage, workspace_id, sent)
+    const scope = { list: `deliveries ${id}`, workspace_id, filters }
+    const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({
       workspace_id,
       kind: Delivery.kind.name,
       parent: id,
       order: "newest",
       after,
-      limit: input.limit ?? defaultLimit
+      limit,
+      about: aboutOf(filters)
     })
     return Json.encode<DeliveryPage>({
       deliveries: page.records.map((record) => Delivery.entryOf(Delivery.kind.value(record))),

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
+import { aboutFields } from "../../wire/About.ts"
 import { SubscriptionId, TestEventId } from "../../wire/Ids.ts"
 import { pageFields } from "../../wire/Pagination.ts"
 import { Timestamp } from "../../wire/Timestamp.ts"
@@ -8,7 +9,8 @@ import { DeliveryEntry } from "../records/Delivery.ts"
 /** Input of a list of deliveries. */
 export const DeliveriesInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
-  ...pageFields
+  ...pageFields,
+  ...aboutFields
 })
 export type DeliveriesInput = typeof DeliveriesInput.Type
 

@@ -116,12 +116,13 @@ const stepsOf = Effect.fnUntraced(function* (
 interface Recorded {
   readonly id: string
   readonly type: string
+  readonly about: ReadonlyArray<string>
   readonly json: Json.Json<Event>
 }
 
 const recorded = (event: StoredEvent): Recorded => {
   const json = Json.fromText<Event>(event.body)
-  return { id: event.id, type: Json.decode(json).type, json }
+  return { id: event.id, type: Json.decode(json).type, about: event.about, json }
 }
 
 const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
@@ -152,6 +153,7 @@ const makeSendAgain = Effect.gen(function* () {
       subscription_id,
       event_id: event.id,
       event_type: event.type,
+      about: event.about,
       payload: payloadOf(event.json, yield* revisions.pin(workspaceId)),
       at,
       due_at

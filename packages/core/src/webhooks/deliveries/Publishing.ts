@@ -159,6 +159,7 @@ const enqueueFor = (
       subscription_id: subscription.id,
       event_id: stored.id,
       event_type: type,
+      about: stored.about,
       payload,
       at: stored.occurred_at
     })

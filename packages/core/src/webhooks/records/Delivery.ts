@@ -71,6 +71,8 @@ export const KeptDelivery = Schema.Struct({
   schedule_step: Schema.Int,
   event_id: Schema.String,
   event_type: Schema.String,
+  /** What the event is about: see `NewEvent`. */
+  about: Schema.Array(Schema.String),
   status: Schema.Literals(statuses),
   created_at: Schema.Int,
   next_attempt_at: Schema.NullOr(Schema.Int),
@@ -90,7 +92,11 @@ export const kind = Kind.make({
   name: "delivery",
   schema: KeptDelivery,
   kept_for: { period: "events", clock: "workspace" },
-  listing: (delivery) => ({ parent: delivery.subscription_id, status: isOpen(delivery) ? "open" : "closed" })
+  listing: (delivery) => ({
+    parent: delivery.subscription_id,
+    status: isOpen(delivery) ? "open" : "closed",
+    about: delivery.about
+  })
 })
 
 /** A new delivery of an event to a subscription. */
@@ -98,6 +104,8 @@ export const make = (options: {
   readonly subscription_id: SubscriptionId
   readonly event_id: string
   readonly event_type: string
+  /** What the event is about; by default nothing. */
+  readonly about?: ReadonlyArray<string>
   readonly payload: string
   readonly at: number
   /** When its first attempt is due; at once by default. */
@@ -108,6 +116,7 @@ export const make = (options: {
   schedule_step: 1,
   event_id: options.event_id,
   event_type: options.event_type,
+  about: options.about ?? [],
   status: "pending",
   created_at: options.at,
   next_attempt_at: options.due_at ?? options.at,

@@ -18,10 +18,10 @@ create function quotewire.commit_1(
   expects_change integer[], expects_record integer[],
   expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[],
   writes_change integer[], writes_workspace integer[], writes_keeps_history boolean[], writes_kind text[], writes_id text[],
-  writes_version integer[], writes_parent text[], writes_status text[], writes_line text[], writes_labels text[],
+  writes_version integer[], writes_parent text[], writes_status text[], writes_line text[], writes_labels text[], writes_about text[],
   writes_created_at bigint[], writes_updated_at bigint[], writes_expires_at bigint[], writes_body text[],
   events_change integer[], events_workspace integer[], events_place integer[], events_id text[],
-  events_occurred_at bigint[], events_body text[],
+  events_occurred_at bigint[], events_about text[], events_body text[],
   jobs_change integer[], jobs_workspace integer[], jobs_place integer[], jobs_kind text[], jobs_due_at bigint[],
   jobs_lane text[], jobs_max_leased integer[], jobs_urgent boolean[], jobs_payload text[]
 ) returns table (change integer, reason text, place integer)
@@ -65,8 +65,8 @@ begin
   end if;
   stale_writes := quotewire.write_records_1(
     refused, workspaces_id, writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version,
-    writes_parent, writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at,
-    writes_body
+    writes_parent, writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at,
+    writes_expires_at, writes_body
   );
   refused := quotewire.refuse_1(refused, writes_change, stale_writes);
   if refused <> '{}' then
@@ -83,9 +83,9 @@ begin
   end if;
 
   if events_change <> '{}' then
-    insert into quotewire.event (workspace_id, number, id, occurred_at, body)
+    insert into quotewire.event (workspace_id, number, id, occurred_at, about, body)
     select workspaces_id[events_workspace[i]], last_events[events_workspace[i]] + events_place[i], events_id[i],
-      events_occurred_at[i], events_body[i]
+      events_occurred_at[i], coalesce(string_to_array(events_about[i], E'\n'), '{}'), events_body[i]
     from unnest(events_change) with ordinality e (change, i)
     where not e.change = any (refused);
   end if;

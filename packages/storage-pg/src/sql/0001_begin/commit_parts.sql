@@ -178,8 +178,8 @@ end $$;
 create function quotewire.write_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
   writes_keeps_history boolean[], writes_kind text[], writes_id text[], writes_version integer[], writes_parent text[],
-  writes_status text[], writes_line text[], writes_labels text[], writes_created_at bigint[], writes_updated_at bigint[],
-  writes_expires_at bigint[], writes_body text[]
+  writes_status text[], writes_line text[], writes_labels text[], writes_about text[], writes_created_at bigint[],
+  writes_updated_at bigint[], writes_expires_at bigint[], writes_body text[]
 ) returns integer[]
 language plpgsql as $$
 declare
@@ -191,7 +191,8 @@ begin
   if 1 = all (writes_version) then
     if quotewire.insert_records_1(
       refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
-      writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+      writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at,
+      writes_body
     ) then
       return '{}';
     end if;
@@ -208,7 +209,8 @@ begin
   if 1 = any (writes_version) then
     if not quotewire.insert_records_1(
       refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
-      writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+      writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at,
+      writes_body
     ) then
       raise exception 'Two writes of one record in a call' using errcode = 'unique_violation';
     end if;
@@ -223,12 +225,12 @@ begin
   -- The values come from a subquery, because a Citus server crashes if `set` assigns an element of an array. PostgreSQL
   -- plans both the same way.
   update quotewire.record r set version = w.version, parent = w.parent, status = w.status, line = w.line,
-    labels = coalesce(string_to_array(w.labels, E'\n'), '{}'), created_at = w.created_at, updated_at = w.updated_at,
-    expires_at = w.expires_at, body = w.body
+    labels = coalesce(string_to_array(w.labels, E'\n'), '{}'), about = coalesce(string_to_array(w.about, E'\n'), '{}'),
+    created_at = w.created_at, updated_at = w.updated_at, expires_at = w.expires_at, body = w.body
   from (
     select workspaces_id[writes_workspace[i]] as workspace_id, writes_kind[i] as kind, writes_id[i] as id,
       writes_version[i] as version, writes_parent[i] as parent, writes_status[i] as status, writes_line[i] as line,
-      writes_labels[i] as labels, writes_created_at[i] as created_at, writes_updated_at[i] as updated_at,
+      writes_labels[i] as labels, writes_about[i] as about, writes_created_at[i] as created_at, writes_updated_at[i] as updated_at,
       writes_expires_at[i] as expires_at, writes_body[i] as body
     from unnest(writes_change) with ordinality w (change, i)
     where writes_version[i] > 1 and not w.change = any (refused)
@@ -242,17 +244,18 @@ end $$;
 create function quotewire.insert_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[], writes_kind text[],
   writes_id text[], writes_version integer[], writes_parent text[], writes_status text[], writes_line text[],
-  writes_labels text[], writes_created_at bigint[], writes_updated_at bigint[], writes_expires_at bigint[],
-  writes_body text[]
+  writes_labels text[], writes_about text[], writes_created_at bigint[], writes_updated_at bigint[],
+  writes_expires_at bigint[], writes_body text[]
 ) returns boolean
 language plpgsql as $$
 begin
   insert into quotewire.record (
-    workspace_id, kind, id, version, parent, status, line, labels, created_at, updated_at, expires_at, body
+    workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
   )
   select workspaces_id[writes_workspace[i]], writes_kind[i], writes_id[i], 1, writes_parent[i], writes_status[i],
-    writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'), writes_created_at[i],
-    writes_updated_at[i], writes_expires_at[i], writes_body[i]
+    writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
+    coalesce(string_to_array(writes_about[i], E'\n'), '{}'), writes_created_at[i], writes_updated_at[i],
+    writes_expires_at[i], writes_body[i]
   from unnest(writes_change) with ordinality w (change, i)
   where writes_version[i] = 1 and not w.change = any (refused);
   return true;

@@ -32,12 +32,14 @@ create table quotewire.record (
   status text collate "C",
   line text collate "C",
   labels text[] collate "C" not null,
+  -- The ids of what it is about. The indexes find at most two.
+  about text[] collate "C" not null,
   created_at bigint not null,
   updated_at bigint not null,
   expires_at bigint,
   body text not null,
   primary key (workspace_id, kind, id),
-  check (version > 0 and kind ~ '^[a-z]+(_[a-z]+)*$')
+  check (version > 0 and kind ~ '^[a-z]+(_[a-z]+)*$' and cardinality(about) <= 2)
 ) with (fillfactor = 85);
 
 create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
@@ -45,6 +47,10 @@ create index record_parent on quotewire.record (workspace_id, parent, kind, id) 
 -- The condition is always true. It restricts this index to queries that compare `created_at`: otherwise, on an empty
 -- table, the planner would choose it for lookups by key and keep that plan.
 create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at is not null;
+
+create index record_about on quotewire.record (workspace_id, (about[1]), kind, id) where about[1] is not null;
+
+create index record_about_second on quotewire.record (workspace_id, (about[2]), kind, id) where about[2] is not null;
 
 -- The older versions of records, for kinds that keep them.
 create table quotewire.older_version (
@@ -55,12 +61,19 @@ create table quotewire.older_version (
 -- The feed. Events of a workspace are numbered in commit order, without gaps.
 create table quotewire.event (
   workspace_id text collate "C" not null,
-  number bigint not null check (number > 0),
+  number bigint not null,
   id text collate "C" not null,
   occurred_at bigint not null,
+  -- The ids of what it is about. The indexes find at most two.
+  about text[] collate "C" not null,
   body text not null,
-  primary key (workspace_id, number)
+  primary key (workspace_id, number),
+  check (number > 0 and cardinality(about) <= 2)
 );
+
+create index event_about on quotewire.event (workspace_id, (about[1]), number) where about[1] is not null;
+
+create index event_about_second on quotewire.event (workspace_id, (about[2]), number) where about[2] is not null;
 
 -- Jobs that are due now or later. A job without a lane is claimed by its `ready_at`. A job in a lane is claimed through its
 -- lane, and its own `ready_at` is not used.

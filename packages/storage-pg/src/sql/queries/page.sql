@@ -1,12 +1,11 @@
--- Up to $11 records of a page. Scans :page_scan_records records after $3 in id order, and returns those that match.
--- There are four variants: :after and :direction for each order, and :parent with and without a parent.
+-- Up to $12 records of a page. Looks at the first :page_scan_records records after $3 that :scan finds, in id order, and
+-- returns those that match. There are variants for each order and for each way to scan.
 select :record_columns from (
-  select * from quotewire.record
-  where workspace_id = $1 and kind = $2 and id :after $3 and :parent
-  order by id :direction limit :page_scan_records
+  :scan
 ) looked_at
-where ($5::text is null or status = $5) and ($6::text is null or line = $6)
-  and ($7::text[] is null or labels @> $7)
-  and ($8::bigint is null or created_at >= $8) and ($9::bigint is null or created_at < $9)
-  and ($10::bigint is null or updated_at >= $10)
-order by id :direction limit $11;
+where ($5::text[] is null or about @> $5)
+  and ($6::text is null or status = $6) and ($7::text is null or line = $7)
+  and ($8::text[] is null or labels @> $8)
+  and ($9::bigint is null or created_at >= $9) and ($10::bigint is null or created_at < $10)
+  and ($11::bigint is null or updated_at >= $11)
+order by id :direction limit $12;

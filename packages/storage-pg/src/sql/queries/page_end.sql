@@ -1,4 +1,5 @@
 -- The id of the last record that a page may scan, and the next id if it exists. The variables are those of page.sql.
-select id from quotewire.record
-where workspace_id = $1 and kind = $2 and id :after $3 and :parent
+select id from (
+  :scan
+) looked_at
 order by id :direction limit 2 offset :page_scan_records - 1;
