@@ -29,6 +29,10 @@ const pageNotes = {
   limit: "How many to list, 1 to 100; 10 by default.",
   cursor: "The next_cursor of the previous page, with the same other arguments; leave it out for the first page."
 }
+const aboutNotes = {
+  quote_request_id: "Only those about this request or its quotes, qreq_…",
+  quote_id: "Only those about this quote, qt_…"
+}
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "From start_quote_request."
 
@@ -210,7 +214,8 @@ const listApiRequests: Definition = {
     status: "Only those with this HTTP status.",
     operation: "Only those of this operation, such as start_quote_request.",
     error_code: "Only those refused with this code.",
-    since: "RFC 3339 with offset: those at or after."
+    since: "RFC 3339 with offset: those at or after.",
+    ...aboutNotes
   },
   present: LogAnswers.apiRequests
 }
@@ -236,7 +241,7 @@ const listEventDeliveries: Definition = {
     "Lists the deliveries to one subscription in the last 30 days, newest first, test events included. Use it to see which events did not arrive. A page can be empty and yet have a next_cursor: read until it is null.",
   annotations: reads,
   arguments: withSubscription,
-  notes: { ...pageNotes, ...subscriptionNotes },
+  notes: { ...pageNotes, ...subscriptionNotes, ...aboutNotes },
   present: WebhookAnswers.deliveries
 }
 
