@@ -287,7 +287,7 @@ describe("a service whose seal keys do not fit its storage", () => {
         )
       assert.strictEqual(
         refused.message,
-        `The seal keys must include the key ${yield* nameOf(oldKey)} that the storage is sealed with (given: 1. ${yield* nameOf(newKey)}): put it back after the newest one, and remove a key only after its rows were sealed again.`
+        `The seal keys must include the key ${yield* nameOf(oldKey)} that the storage is sealed with (given: 1. ${yield* nameOf(newKey)}): put it back after the newest one, and remove a key only once its rows have been resealed.`
       )
       yield* starting(storage, sealKeys(oldKey))
       yield* starting(storage, sealKeys(newKey, oldKey))
