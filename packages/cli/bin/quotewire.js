@@ -5,17 +5,23 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`quotewire: Needs Node 22.19 or newer; this is ${process.versions.node}.\n`)
   process.exit(1)
 }
-const { createRequire, enableCompileCache } = await import("node:module")
-// A command starts with a sixth less work if Node keeps what it has compiled.
-enableCompileCache()
-try {
-  await import("../dist/main.js")
-} catch (error) {
-  // Package managers can be told to ignore peer dependencies. Then an Effect may be installed that lacks modules.
-  const needed = createRequire(import.meta.url)("../package.json").peerDependencies.effect
-  const found = createRequire(import.meta.resolve("@quotewire/core"))("effect/package.json").version
-  const minorOf = (version) => version.replace("~", "").split(".", 2).join(".")
-  if (minorOf(found) === minorOf(needed)) throw error
-  process.stderr.write(`quotewire: Needs effect ${needed}, but found ${found}: run npm install effect@${needed}.\n`)
-  process.exit(1)
+if (process.argv.length === 3 && process.argv[2] === "--version") {
+  // Loading the command would take six times as long.
+  const { version } = await import("../dist/version.js")
+  process.stdout.write(`quotewire v${version}\n`)
+} else {
+  const { createRequire, enableCompileCache } = await import("node:module")
+  // A command starts with a sixth less work if Node keeps what it has compiled.
+  enableCompileCache()
+  try {
+    await import("../dist/main.js")
+  } catch (error) {
+    // Package managers can be told to ignore peer dependencies. Then an Effect may be installed that lacks modules.
+    const needed = createRequire(import.meta.url)("../package.json").peerDependencies.effect
+    const found = createRequire(import.meta.resolve("@quotewire/core"))("effect/package.json").version
+    const minorOf = (version) => version.replace("~", "").split(".", 2).join(".")
+    if (minorOf(found) === minorOf(needed)) throw error
+    process.stderr.write(`quotewire: Needs effect ${needed}, but found ${found}: run npm install effect@${needed}.\n`)
+    process.exit(1)
+  }
 }
