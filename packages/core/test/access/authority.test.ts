@@ -295,7 +295,7 @@ describe("a read handle", () => {
   }
 
   testInWorld(
-    "is the same in a repeat of the start, and valid for a day of workspace time",
+    "is the same in a retry of the start, and valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }
@@ -328,7 +328,7 @@ describe("a read handle", () => {
   )
 
   testInWorld(
-    "is only in the answer of its start, and not valid in another workspace",
+    "is only in the answer of its start, and is not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
       const started = yield* start({}, { as })

@@ -25,7 +25,7 @@ let lookUps = 0
 
 describe("the allowance", () => {
   testInWorld(
-    "of refused keys spares storage: an address over it is refused without a look-up, whatever it calls",
+    "of refused keys spares storage: an address over it is refused without a lookup, whatever it calls",
     Effect.gen(function* () {
       let guesses = 0
       const guess = () => ({

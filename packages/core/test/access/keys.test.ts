@@ -35,7 +35,7 @@ describe("an API key", () => {
     assert.strictEqual(key.slice(-6), written)
   })
 
-  it("is malformed if any one character is mistyped, missing or doubled, or two neighbours are swapped", () => {
+  it("is malformed if any one character is mistyped, missing or doubled, or two neighbors are swapped", () => {
     const key = write("live", "platform", bytes(3))
     for (let i = 0; i < key.length; i++) {
       const typo = key.charAt(i) === "x" ? "y" : "x"
@@ -58,7 +58,7 @@ describe("an API key", () => {
   })
 
   testInWorld(
-    "is refused without a look-up if mistyped, and after one if unknown",
+    "is refused without a lookup if mistyped, and after one if unknown",
     Effect.gen(function* () {
       const { keys } = yield* World
       lookups = 0

@@ -161,7 +161,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is not spent by a call that is refused for it, or that has no authority",
+    "is not spent by a call that exceeds it, or that has no authority",
     Effect.gen(function* () {
       for (let i = 0; i < 700; i++) {
         assert.strictEqual((yield* refusal(list({}, { ...live, as: "widget" })))._tag, "forbidden")
@@ -175,7 +175,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is spent by the cost of an operation: a read of health or of one delivery costs two, a replay too",
+    "is spent by the cost of an operation: a read of health or of one delivery costs two, and so does a replay",
     Effect.gen(function* () {
       const { call } = yield* World
       const unknown = { id: "sub_x", event_id: "evt_x" }
@@ -204,7 +204,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is spent by a repeat like by the first call",
+    "is spent by a retry as by the first call",
     Effect.gen(function* () {
       const again = { ...live, idempotency_key: "again" }
       const { call } = yield* World
@@ -215,7 +215,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "counts refused keys per address, 60 a minute for all keys together, and still admits known good keys",
+    "counts refused keys per address, 60 a minute for all keys together, and still admits known valid keys",
     Effect.gen(function* () {
       yield* list()
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))

@@ -82,7 +82,7 @@ describe("a revoked key", () => {
   )
 
   testInWorld(
-    "is refused on another host whose clock was set back, too",
+    "is also refused on another host whose clock was set back",
     Effect.gen(function* () {
       const access = yield* Access
       const elsewhere = yield* otherHost
@@ -117,7 +117,7 @@ describe("a revoked key", () => {
   )
 
   testInWorld(
-    "is not cached by a call that looked it up meanwhile",
+    "is not cached by a call that looked it up in the meantime",
     Effect.gen(function* () {
       const access = yield* Access
       const { key, key_id } = yield* newKey

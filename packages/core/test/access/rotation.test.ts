@@ -140,7 +140,7 @@ describe("a service", () => {
 
 describe("a rotation of the seal keys", () => {
   it.effect(
-    "keeps keys, handles, repeats, cursors and links valid; a host without the older key takes none of them",
+    "keeps keys, handles, repeats, cursors and links valid; a host without the older key accepts none of them",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(beginning)
@@ -270,7 +270,7 @@ describe("a rotation of the seal keys", () => {
   )
 })
 
-describe("a service whose seal keys do not fit its storage", () => {
+describe("a service whose seal keys do not match its storage", () => {
   const starting = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>) =>
     Effect.provide(Effect.void, service(storage, settings))
 
@@ -306,7 +306,7 @@ describe("a service whose seal keys do not fit its storage", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("starts together with others that have the same keys; of hosts with different keys only one starts", () =>
+  it.effect("starts together with others that have the same keys; of hosts with different keys, only one starts", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]

@@ -44,8 +44,8 @@ const hostOn = (storage: Layer.Layer<Storage>, settings = bothKeys) =>
 const rowsOn = (storage: Layer.Layer<Storage>, settings = bothKeys) =>
   sealedRows.pipe(Layer.provide(storage), Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh)
 
-describe("sealing again with the newest key", () => {
-  testInWorld("changes nothing that anybody sees, and lets the older key go", rotationStory, {
+describe("resealing with the newest key", () => {
+  testInWorld("changes nothing visible, and makes the older key removable", rotationStory, {
     ...options,
     around: writing
   })
@@ -99,7 +99,7 @@ describe("sealing again with the newest key", () => {
   )
 
   testInWorld(
-    "runs beside starts, answers, erasures and itself, and finds all of it",
+    "runs concurrently with starts, answers, erasures and itself, and finds everything",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* furnish
@@ -146,7 +146,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "names what it cannot open, leaves it as it is, and keeps its key in use",
+    "names what it cannot open, leaves it unchanged, and keeps its key in use",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const { id } = yield* start()
@@ -180,7 +180,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "does not let a key go that a host has begun to seal with meanwhile",
+    "does not release a key that a host has begun to seal with in the meantime",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* start()
@@ -214,7 +214,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "fails while storage is unavailable, and changes nothing then",
+    "fails while storage is unavailable, and then changes nothing",
     Effect.gen(function* () {
       yield* start()
       const storage = yield* Storage

@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "says when a call came, how long it took, whose it was and what it was about; a single read leaves out the agent",
+    "says when a call arrived, how long it took, whose it was and what it was about; a single read omits the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))

@@ -47,7 +47,7 @@ const isListening = Effect.gen(function* () {
 
 describe("a mailbox", () => {
   testInWorld(
-    "brings a message from one host to another that waits, and keeps nothing of it",
+    "delivers a message from one host to another that waits, and keeps nothing of it",
     Effect.gen(function* () {
       const box = yield* mailbox("one")
       const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutesMs))
@@ -59,7 +59,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "keeps a message for somebody who begins to wait later, and takes only the first one",
+    "keeps a message for a later waiter, and accepts only the first one",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("two")
@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "takes no message when the time is over, or when whoever waited has gone",
+    "accepts no message when the time is up, or when the waiter has gone",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")
@@ -92,7 +92,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is found again without a hint, and while storage cannot be reached for a moment",
+    "is found without a hint, and across a brief outage of storage",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("poll")
@@ -109,7 +109,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "cannot be reached while storage cannot, and the sender is told to come again",
+    "is unreachable while storage is, and the sender is told to retry",
     Effect.gen(function* () {
       const box = yield* mailbox("down")
       state.isDown = true
@@ -132,7 +132,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is not waited for if the process is full, while those who wait already go on",
+    "is not waited for if the process is full, while existing waits continue",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const early = yield* mailbox("early")

@@ -141,7 +141,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "is one, however many first requests reach hosts with different revisions at once",
+    "is unique, however many first requests reach hosts with different revisions at once",
     Effect.gen(function* () {
       const asked = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ask() : next(ask()))),
@@ -170,7 +170,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "whose revision is gone is served with the oldest one that is left",
+    "whose revision is gone is served with the oldest remaining one",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)

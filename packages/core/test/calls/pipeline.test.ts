@@ -58,7 +58,7 @@ describe("a call", () => {
   )
 
   testInWorld(
-    "is logged with its duration, and not at all if its caller hung up",
+    "is logged with its duration, and not at all if its caller disconnected",
     Effect.gen(function* () {
       const { id } = yield* start()
       const noted = yield* Effect.forkChild(noting(read(id, {}, { wait_seconds: 7 })))
@@ -153,7 +153,7 @@ describe("a call", () => {
   let slow = false
   let selections = 0
   testInWorld(
-    "is still running for its repeats, however long it takes, and runs once",
+    "is still running for its retries, however long it takes, and runs once",
     Effect.gen(function* () {
       const once = { idempotency_key: "long" }
       // The workspace has been called before, and has its pin.
@@ -186,7 +186,7 @@ describe("a call", () => {
 
   let dies = false
   testInWorld(
-    "can be repeated half a minute after its host has died, and not before",
+    "can be retried half a minute after its host has died, and not before",
     Effect.gen(function* () {
       const once = { idempotency_key: "once" }
       // The workspace has been called before, and has its pin.

@@ -112,7 +112,7 @@ describe("a call in an older revision", () => {
 
 describe("a repeat", () => {
   testInWorld(
-    "with the same request_key and input returns the same request, in the revision of the repeat",
+    "with the same request_key and input returns the same request, in the revision of the retry",
     Effect.gen(function* () {
       const input = olderStart()
       const first = yield* start(inOlder, input)
@@ -126,7 +126,7 @@ describe("a repeat", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "with the same Idempotency-Key returns the first answer, in the revision of the repeat, without its secret",
+    "with the same Idempotency-Key returns the first answer, in the revision of the retry, without its secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -187,7 +187,7 @@ describe("webhook bodies", () => {
   })
 
   testWebhooks(
-    "are in the pinned revision, whatever revision calls name, also for tests and replays",
+    "are in the pinned revision, whatever revision calls name, even for tests and replays",
     ({ sent }) =>
       Effect.gen(function* () {
         yield* pinned

@@ -24,7 +24,7 @@ const settled = pass(0)
 describe("a call's log entry", () => {
   const sizes: Array<number> = []
   testInWorld(
-    "is written with others of its workspace, as soon as 500 wait, at most 500 in a change",
+    "is written with others of its workspace once 500 wait, at most 500 per change",
     Effect.gen(function* () {
       for (let i = 0; i < 499; i++) yield* list()
       yield* settled
@@ -51,7 +51,7 @@ describe("a call's log entry", () => {
 
   const slow = Latch.makeUnsafe()
   testInWorld(
-    "delays no call: while one cannot be written, calls are answered and noted",
+    "delays no call: while one cannot be written, calls are answered and buffered",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()

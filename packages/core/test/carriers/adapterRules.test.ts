@@ -126,7 +126,7 @@ describe("a wrong definition", () => {
       ask
     })
 
-  it("is found without types as well, such as in JavaScript", () => {
+  it("is found even without types, as in JavaScript", () => {
     for (const [text, paths] of [
       ["{}", ["id", "name", "lines", "ask"]],
       [

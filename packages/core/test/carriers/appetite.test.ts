@@ -21,7 +21,7 @@ describe("a carrier's appetite", () => {
     })
     const open = prompt("open", offers(), { rest: { appetite: () => null } })
     testInWorld(
-      "declines without a call and without waiting for room, with the reason and the words",
+      "declines without a call and without waiting for room, with the reason and the message",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -64,7 +64,7 @@ describe("a carrier's appetite", () => {
   }
 })
 
-describe("the words of a decline", () => {
+describe("the message of a decline", () => {
   const wordy = prompt("wordy", {
     kind: "declined",
     reason: "prior_claims",
@@ -72,7 +72,7 @@ describe("the words of a decline", () => {
   })
   const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
   testInWorld(
-    "are shown without control characters and cut to length; blank words are none",
+    "are shown without control characters and cut to length; blank ones are omitted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

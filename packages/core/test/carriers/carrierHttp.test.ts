@@ -60,7 +60,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("follows a link of the carrier's to its own origin, and no other", () =>
+  it.effect("follows a carrier's link to its own origin, and to no other", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         yield* http.effect.get("https://api.acme.example/status/7?sig=abc")
@@ -116,7 +116,7 @@ describe("the authorization of a request", () => {
     })
   )
 
-  it.effect("needs the fields that it names: without one, the developer is told which, and nothing is sent", () =>
+  it.effect("needs the fields that it names: if one is missing, the error names it, and nothing is sent", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -197,7 +197,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("larger than the bound is unreadable, and is not read to its end", () => {
+  it.effect("larger than the limit is unreadable, and is not read to its end", () => {
     let pulled = 0
     const endless = () =>
       new Response(
@@ -221,7 +221,7 @@ describe("an answer", () => {
   })
 })
 
-describe("a status that is no success", () => {
+describe("a status other than success", () => {
   const cases: ReadonlyArray<readonly [number, Readonly<Record<string, string>>, string, number | null]> = [
     [429, {}, "rate_limited", null],
     [429, { "retry-after": "7" }, "rate_limited", 7_000],
@@ -268,7 +268,7 @@ describe("a status that is no success", () => {
 
 describe("a connection that fails", () => {
   for (const code of ["ECONNRESET", "CERT_HAS_EXPIRED"]) {
-    it.effect(`with ${code} is a carrier_error that says the code, and nothing else of the cause`, () =>
+    it.effect(`with ${code} is a carrier_error that contains the code, and nothing else from the cause`, () =>
       withClient(
         () => ({ code }),
         (http) =>
@@ -295,7 +295,7 @@ describe("the options of a client", () => {
     ])
   })
 
-  it("tell every mistake by its path", () => {
+  it("report every mistake by its path", () => {
     assert.deepStrictEqual(
       faults({ base_url: "api.acme.example", auth: oauth({ token_path: "token", client_id: "key" }), max_bytes: 0 }),
       ["base_url", "auth.token_path", "auth.client_secret", "max_bytes"]
@@ -315,8 +315,8 @@ describe("the options of a client", () => {
   )
 })
 
-describe("what others see of a request", () => {
-  it.effect("is a span without query or values, and no header about it", () =>
+describe("what observers see of a request", () => {
+  it.effect("is a span without query or values, and without trace headers", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.NativeSpan> = []
       const tracer = Tracer.make({
@@ -344,7 +344,7 @@ describe("what others see of a request", () => {
     })
   )
 
-  it.effect("is told to whoever wraps the transport: what it is for, and what no record keeps", () =>
+  it.effect("is visible to whoever wraps the transport: its purpose, and what no recording keeps", () =>
     Effect.gen(function* () {
       const seen: Array<SentRequest | null> = []
       const recorder = HttpClient.make((request) =>

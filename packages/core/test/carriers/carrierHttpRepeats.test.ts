@@ -47,7 +47,7 @@ describe("a request that fails", () => {
     ["a broken connection", () => ({ code: "ECONNRESET" })]
   ]
   for (const [name, failure] of transient) {
-    it.effect(`with ${name} is sent once more if it may be sent twice`, () =>
+    it.effect(`with ${name} is retried once if it may be sent twice`, () =>
       Effect.gen(function* () {
         const repeated = yield* outcome(first(failure()))
         assert.deepStrictEqual([repeated.ended, repeated.requests], [204, 2])
@@ -71,7 +71,7 @@ describe("a request that fails", () => {
     ["an address that is not public", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
   ]
   for (const [name, failure, reason] of lasting) {
-    it.effect(`with ${name} is not sent again`, () =>
+    it.effect(`with ${name} is not retried`, () =>
       Effect.gen(function* () {
         const { ended, requests } = yield* outcome(first(failure()))
         assert.deepStrictEqual([ended, requests], [reason, 1])
@@ -79,7 +79,7 @@ describe("a request that fails", () => {
     )
   }
 
-  it.effect("waits as long as the carrier says before it is sent again", () =>
+  it.effect("waits as long as the carrier says before it is retried", () =>
     Effect.gen(function* () {
       const { after_ms } = yield* outcome(first(status(429, { "retry-after": "2" })))
       assert.isAtLeast(after_ms, 2_000)
@@ -89,7 +89,7 @@ describe("a request that fails", () => {
 })
 
 describe("the time of a call", () => {
-  it.effect("ends as the line says, or earlier as the request says, with its repeat", () =>
+  it.effect("is limited by the line, or more tightly by the request, and includes a retry", () =>
     Effect.gen(function* () {
       const silent = yield* outcome(() => "silence", {}, { timeout_ms: 4_000 })
       assert.deepStrictEqual([silent.ended, silent.requests, silent.after_ms], ["timeout", 1, 4_000])
@@ -117,7 +117,7 @@ describe("the time of a call", () => {
     })
   )
 
-  it.effect("must be more than none", () =>
+  it.effect("must be greater than zero", () =>
     withClient(
       () => json({}),
       (http) =>

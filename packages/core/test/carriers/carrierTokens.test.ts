@@ -28,7 +28,7 @@ const issuing = (
 }
 
 describe("a token", () => {
-  it.effect("is asked for with the credentials of the connection, and used until shortly before its end", () =>
+  it.effect("is requested with the connection's credentials, and used until shortly before it expires", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -49,7 +49,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("can be asked for at another host, with the credentials in the form", () =>
+  it.effect("can be requested from a different host, with the credentials in the form", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -70,7 +70,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("is asked for once, however many calls need it at the same time", () =>
+  it.effect("is requested once, however many calls need it at the same time", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -86,7 +86,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("still comes if the call that asked for it first is given up", () =>
+  it.effect("still arrives if the call that first requested it is given up", () =>
     Effect.gen(function* () {
       const token = yield* Deferred.make<Response>()
       yield* withClient(
@@ -151,7 +151,7 @@ describe("a token that the carrier refuses", () => {
     )
   )
 
-  it.effect("is renewed once for all calls that it fails", () => {
+  it.effect("is renewed once for all calls that fail because of it", () => {
     const carrier = issuing()
     let isRevoked = false
     return withClient(
@@ -170,7 +170,7 @@ describe("a token that the carrier refuses", () => {
     )
   })
 
-  it.effect("is not renewed by a call that hears of it when another has renewed it already", () =>
+  it.effect("is not renewed by a call whose refusal arrives after another call has renewed it", () =>
     Effect.gen(function* () {
       const late = yield* Deferred.make<Response>()
       let issued = 0
@@ -196,7 +196,7 @@ describe("a token that the carrier refuses", () => {
     })
   )
 
-  it.effect("is renewed no second time", () =>
+  it.effect("is not renewed a second time", () =>
     withClient(
       (got) => (isToken(got) ? json({ access_token: "t" }) : status(401)),
       (http, requests) =>
@@ -212,8 +212,8 @@ describe("a token that the carrier refuses", () => {
   )
 })
 
-describe("a token that cannot be had", () => {
-  it.effect("fails the call with an error of the token endpoint, and is asked for again by the next call", () =>
+describe("a token that cannot be obtained", () => {
+  it.effect("fails the call with an error of the token endpoint, and the next call requests it again", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(401) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -228,7 +228,7 @@ describe("a token that cannot be had", () => {
     )
   )
 
-  it.effect("for a moment is asked for again, also for a request that may not be sent twice", () =>
+  it.effect("for a moment is requested again, even for a request that may not be sent twice", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(503) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -242,7 +242,7 @@ describe("a token that cannot be had", () => {
     )
   )
 
-  it.effect("because its endpoint hangs is given up, although calls keep waiting for it", () =>
+  it.effect("because its endpoint hangs times out, although calls keep waiting for it", () =>
     withClient(
       (got, count) => (count === 1 ? "silence" : isToken(got) ? json({ access_token: "t1" }) : json({})),
       (http, requests) =>

@@ -130,7 +130,7 @@ describe("a circuit that changes", () => {
 
 describe("the status of carriers", () => {
   testInWorld(
-    "shows the circuit, the last outcomes and the remaining limits for each line and environment",
+    "shows the circuit, the latest outcomes and the remaining limits for each line and environment",
     Effect.gen(function* () {
       yield* work
       yield* startMany(3)

@@ -16,7 +16,7 @@ describe("an ask", () => {
   {
     const carrier = appointing()
     testInWorld(
-      "carries what the organization has given for the carrier",
+      "carries the values that the organization set for the carrier",
       Effect.gen(function* () {
         yield* work
         yield* set(given)
@@ -97,7 +97,7 @@ describe("an ask", () => {
     const carrier = polled(carrierId, 1)
     const adapter = { ...carrier.adapter, connection: fields }
     testInWorld(
-      "that was accepted is polled again when the connection is back",
+      "that was accepted is polled again once the connection is set again",
       Effect.gen(function* () {
         yield* work
         yield* set(given)

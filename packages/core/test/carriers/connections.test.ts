@@ -172,7 +172,7 @@ describe("testing a connection", () => {
   )
 
   testInWorld(
-    "says when a carrier cannot be tried, and changes nothing",
+    "says when a carrier cannot be tested, and changes nothing",
     Effect.gen(function* () {
       yield* set(given)
       const { message, outcome } = yield* test

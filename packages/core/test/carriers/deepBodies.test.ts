@@ -34,7 +34,7 @@ describe("a body that is nested 60,000 levels deep", () => {
     ["objects", objects]
   ] as const) {
     testRecorded(
-      `of ${what} is left out of the record of the exchange, and the answer counts`,
+      `of ${what} is omitted from the record of the exchange, and the answer counts`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -46,7 +46,7 @@ describe("a body that is nested 60,000 levels deep", () => {
       { answer: () => new Response(body, { headers: { "content-type": "application/json" } }) }
     )
     testRecorded(
-      `of ${what} can be sent, and is left out of the record`,
+      `of ${what} can be sent, and is omitted from the record`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -59,7 +59,7 @@ describe("a body that is nested 60,000 levels deep", () => {
 
 describe("the record of a body", () => {
   const nested = fc.tuple(fc.nat(30_000), fc.array(fc.constantFrom(["[", "]"], ['{"name":', "}"]), { minLength: 1 }))
-  it("is made at any depth, with the body or a note that it was left out", () => {
+  it("is made at any depth, with the body or a note that it was omitted", () => {
     fc.assert(
       fc.property(nested, fc.boolean(), ([levels, parts], keepsText) => {
         const at = (level: number) => parts[level % parts.length] ?? ["[", "]"]

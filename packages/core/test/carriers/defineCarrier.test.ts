@@ -199,7 +199,7 @@ describe("an error in a defined carrier", () => {
   ] as const) {
     const server = answering(new Response("{}", { status, headers }))
     testInWorld(
-      `of its HTTP client is the silence that it stands for: ${status} is ${reason}, and the log says so`,
+      `from its HTTP client becomes the matching reply: ${status} is ${reason}, and the log says so`,
       server.through(
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()
@@ -226,7 +226,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "of its own code is logged with its place and without its message",
+    "in its own code is logged with its place and without its message",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       const line = only(lines, "A carrier's adapter failed")
@@ -248,7 +248,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "cannot outlast its time: the signal is aborted then",
+    "cannot outlast its time: the signal is aborted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -305,7 +305,7 @@ describe("the connection of a defined carrier", () => {
   )
 })
 
-describe("a connection that is tried", () => {
+describe("testing a connection", () => {
   const tried = defineCarrier({
     ...simple,
     connection: { api_key: "secret" },

@@ -38,7 +38,7 @@ describe("an answer", () => {
   )
 
   testInWorld(
-    "that was read with such a schema ends its carrier, and the log says what to change",
+    "that was read with such a schema fails its carrier, and the log says what to change",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer carrier_error"])

@@ -59,7 +59,7 @@ const sent = (takenMs: number, answerMs: number, { count = 1, timeout_ms = 1_000
   )
 
 describe("a request that waits for a free connection of its own host", () => {
-  it.effect("is sent when one is free, and has its whole time then", () =>
+  it.effect("is sent once one is free, and then has its full time", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 990)
       assert.deepStrictEqual(ended, [[204, 5_990]])
@@ -73,7 +73,7 @@ describe("a request that waits for a free connection of its own host", () => {
     })
   )
 
-  it.effect("ends after ten seconds, is not sent, and says why", () =>
+  it.effect("fails after ten seconds without being sent, and says why", () =>
     Effect.gen(function* () {
       const { ended, requests } = yield* sent(60_000, 10)
       assert.deepStrictEqual(ended, [["rate_limited NO_FREE_CONNECTION", 10_000]])
@@ -148,7 +148,11 @@ const endsAs = (outcome: string) => (ended: ReadonlyArray<string>) =>
 
 describe("an ask that waits for a free connection of its own host", () => {
   inWorld("still waits after its attempt's time", { taken_ms: 8_000, answer_ms: 900, seconds: 8 }, endsAs("pending"))
-  inWorld("has its whole attempt when one is free", { taken_ms: 8_000, answer_ms: 900, seconds: 11 }, endsAs("quoted"))
+  inWorld(
+    "has its full attempt time once one is free",
+    { taken_ms: 8_000, answer_ms: 900, seconds: 11 },
+    endsAs("quoted")
+  )
   inWorld(
     "times out if its carrier then takes too long",
     { taken_ms: 8_000, answer_ms: 1_100, seconds: 12 },

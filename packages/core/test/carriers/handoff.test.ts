@@ -41,7 +41,7 @@ describe("the link at the click", () => {
       null
     )
     testInWorld(
-      "is a new one from the carrier each time, also for an offer without a page",
+      "is a new one from the carrier each time, even for an offer without a page",
       Effect.gen(function* () {
         const { token } = yield* quoted
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=1")

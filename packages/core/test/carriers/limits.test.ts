@@ -30,7 +30,7 @@ const accepting = (character: Character) => {
 
 describe("a call within a carrier's limits", () => {
   testInWorld(
-    "that is an ask ends as rate_limited, also if no host comes to it before too little time is left",
+    "that is an ask ends as rate_limited, even if no host gets to it before too little time is left",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue

@@ -25,7 +25,7 @@ const losing = (first: number) => {
   return { around, mend }
 }
 
-describe("a carrier's limits, while storage cannot be reached,", () => {
+describe("a carrier's limits, while storage is unreachable,", () => {
   {
     const carrier = prompt("acme")
     const { around, mend } = losing(1)

@@ -16,7 +16,7 @@ describe("a carrier in maintenance", () => {
     const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
     const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
     testInWorld(
-      "is not asked, and says so, if it opens too late for the request",
+      "is not asked, which the result says, if it opens too late for the request",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -34,7 +34,7 @@ describe("a carrier in maintenance", () => {
       typical_ms: 50_000
     })
     testInWorld(
-      "is asked as soon as it opens if there is time left, also across two windows that touch",
+      "is asked as soon as it opens if there is time left, even across two adjacent windows",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -54,7 +54,7 @@ describe("a carrier in maintenance", () => {
   {
     const slow = prompt("slow", offers(), { maintenance: [window(-60, 41)], typical_ms: 50_000 })
     testInWorld(
-      "is not waited for if its usual time is not left when it opens",
+      "is not waited for if less than its usual time is left when it opens",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -121,7 +121,7 @@ describe("undefined counts as absent in", () => {
     )
   }
 
-  it("the type of an offer, which takes undefined from an optional field of an answer", () => {
+  it("the type of an offer, which accepts undefined from an optional field of an answer", () => {
     expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
     expectTypeOf<{ offer_ref: undefined }>().not.toExtend<Reply.PartialOffer>()
   })
@@ -150,7 +150,7 @@ describe("a wait in fractions of a millisecond", () => {
     )
   })
 
-  it("must be a number, and is named if it is none", () => {
+  it("must be a number, and is named if it is not", () => {
     for (const millis of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const broken = Result.getOrThrow(
         Result.flip(AnswerRules.readReply(Reply.pending("1", { poll_after_ms: millis })))
@@ -195,7 +195,7 @@ describe("a wait in fractions of a millisecond", () => {
       rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
     })
     testInWorld(
-      `of ${millis} ms to the next refresh leaves the quote as it is`,
+      `of ${millis} ms to the next refresh leaves the quote unchanged`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -231,7 +231,7 @@ describe("an expiry", () => {
   for (const [what, reply] of taken.flatMap(expiring)) {
     const own = prompt("own", reply)
     testInWorld(
-      `${what} is taken in UTC`,
+      `${what} is interpreted as UTC`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -257,7 +257,7 @@ describe("an expiry", () => {
   for (const [what, reply] of refused.flatMap(expiring)) {
     const own = prompt("own", reply)
     testInWorld(
-      `${what} says no moment, so the answer is dropped, and the log says why`,
+      `${what} is not a moment, so the answer is dropped, and the log says why`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
@@ -271,7 +271,7 @@ describe("an expiry", () => {
   }
 })
 
-describe("a choice that is none", () => {
+describe("a value that is not among the choices", () => {
   {
     const own = prompt("own", Object.assign(Reply.decline("prior_claims"), { reason: "UW_42" }))
     testInWorld(

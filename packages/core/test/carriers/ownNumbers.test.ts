@@ -50,11 +50,11 @@ const repeating = () =>
     { mode: "callback", rest: { callback: readCallback } }
   )
 
-describe("a callback with the carrier's own number", () => {
+describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "reaches the ask that the carrier has accepted under this number, once",
+      "reaches the ask that the carrier accepted under this reference, once",
       Effect.gen(function* () {
         yield* work
         const first = yield* start({}, live)
@@ -93,7 +93,7 @@ describe("a callback with the carrier's own number", () => {
       { mode: "callback", idempotent: false, rest: { callback: readCallback } }
     )
     testInWorld(
-      "that comes before the ask is answered is asked for again, and is not lost",
+      "that arrives before the ask is answered is requested again, and is not lost",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -110,7 +110,7 @@ describe("a callback with the carrier's own number", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "that names nothing is asked for again for a minute, and unknown from then on",
+      "with an unknown reference is requested again for a minute, and not found from then on",
       Effect.gen(function* () {
         assert.strictEqual(yield* hear("A-9"), again)
         yield* pass(minuteMs - 1)
@@ -126,7 +126,7 @@ describe("a callback with the carrier's own number", () => {
   {
     const scripted = repeating()
     testInWorld(
-      "never reaches another organization: a number that is taken makes the second reply unreadable, and the log says so",
+      "never reaches another organization: a reference in use makes the second reply unreadable, and the log says so",
       Effect.gen(function* () {
         const { live: key } = yield* stranger
         yield* work
@@ -156,7 +156,7 @@ describe("a callback with the carrier's own number", () => {
   {
     const scripted = repeating()
     testInWorld(
-      "means the newest ask, if the carrier uses a number again after the first ask has ended or was erased",
+      "reaches the newest ask if the carrier reuses a reference after the first ask has ended or was erased",
       Effect.gen(function* () {
         yield* work
         yield* start({}, live)
@@ -211,7 +211,7 @@ describe("a callback with the carrier's own number", () => {
       }
     })
     testInWorld(
-      "may say that the answer is ready to be polled for",
+      "may say that the answer is ready to be polled",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -229,7 +229,7 @@ describe("a callback with the carrier's own number", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "that nobody knows leaves few records in storage, however many callbacks come, and none after an hour",
+      "that is unknown leaves few records in storage, however many callbacks arrive, and none after an hour",
       Effect.gen(function* () {
         yield* Effect.forkScoped((yield* Retention).forever)
         const storage = yield* Storage

@@ -21,11 +21,11 @@ const after = Effect.fnUntraced(function* (seconds: number) {
   return yield* outcomes(id)
 })
 
-describe("an ask that the carrier refuses as one too many", () => {
+describe("an ask that the carrier rate-limits", () => {
   for (const idempotent of [true, false]) {
     const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
     testInWorld(
-      `is made again when the carrier wants it, ${idempotent ? "if it recognizes repeats" : "also if it recognizes none"}`,
+      `is repeated when the carrier asks for it, ${idempotent ? "if it recognizes repeats" : "even if it recognizes none"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(50), ["busy quoted"])
         assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
@@ -41,7 +41,7 @@ describe("an ask that the carrier refuses as one too many", () => {
   {
     const refusing = prompt("busy", busy(100), { idempotent: false })
     testInWorld(
-      "ends as rate limited after five tries, each after a longer pause than the last",
+      "ends as rate limited after five attempts, each after a longer pause than the last",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(60), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 5)
@@ -55,7 +55,7 @@ describe("an ask that the carrier refuses as one too many", () => {
   {
     const refusing = prompt("busy", busy(89_500))
     testInWorld(
-      "ends as rate limited at once if the carrier wants a longer wait than there is time",
+      "ends as rate limited at once if the carrier asks for a longer wait than there is time",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(1), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 1)
@@ -116,7 +116,7 @@ describe("an ask that the carrier refuses as one too many", () => {
       }
     )
     testInWorld(
-      "is polled again when the carrier wants it",
+      "is polled again when the carrier asks for it",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(33), ["polled quoted"])
         assert.deepStrictEqual(polls, [2, 32])
@@ -149,7 +149,7 @@ describe("over HTTP", () => {
       count === 1 ? FakeCarrier.status(status, { "retry-after": retry_after }) : FakeCarrier.json({})
     )
     testInWorld(
-      `a ${status} with a Retry-After of ${retry_after} seconds is followed by another try after that time`,
+      `a ${status} with a Retry-After of ${retry_after} seconds is retried after that time`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -165,7 +165,7 @@ describe("over HTTP", () => {
 
   const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
   testInWorld(
-    "a 503 of a carrier that recognizes no repeat ends the ask: the carrier may have taken it",
+    "a 503 from a carrier that recognizes no repeats ends the ask: the carrier may have accepted it",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
       assert.lengthOf(server.requests, 1)

@@ -38,7 +38,7 @@ describe("an exchange with a carrier", () => {
     adapter: { ...posting.adapter, redact: ["applicant", "drivers.*.name"] }
   }
   testRecorded(
-    "is on record with its HTTP, without declared facts, secrets, other headers and query values",
+    "is recorded with its HTTP, without declared facts, secrets, other headers and query values",
     Effect.gen(function* () {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()
@@ -90,7 +90,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "shows that a token was asked for, and none of the values",
+    "shows that a token was requested, and none of the values",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -132,7 +132,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "has a bound: long bodies are cut, and so is the number of HTTP exchanges",
+    "is limited: long bodies are cut, and so is the number of HTTP exchanges",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -208,7 +208,7 @@ describe("an exchange with a carrier", () => {
     { idempotent: false }
   )
   testRecorded(
-    "has no secret of the connection in an address that writes it otherwise",
+    "has no secret of the connection in an address that encodes it differently",
     Effect.gen(function* () {
       yield* set({ ...given, api_key: "Zq7x/Zq+7x==" })
       yield* ask()
@@ -247,9 +247,9 @@ describe("an exchange with a carrier", () => {
   )
 })
 
-describe("every exchange is on record:", () => {
+describe("every exchange is recorded:", () => {
   testRecorded(
-    "each try of an ask",
+    "each attempt of an ask",
     Effect.gen(function* () {
       yield* ask(10 * secondMs)
       assert.deepStrictEqual(
@@ -320,7 +320,7 @@ describe("every exchange is on record:", () => {
     }
   })
   testRecorded(
-    "but of an offer that is refreshed again and again, only the first ones",
+    "but for an offer that is refreshed again and again, only the first ones",
     Effect.gen(function* () {
       yield* ask()
       for (let i = 0; i < 150; i++) yield* pass(minuteMs)

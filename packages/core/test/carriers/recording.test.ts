@@ -47,7 +47,7 @@ describe("the setting", () => {
   )
 
   testInWorld(
-    "does not concern fictional carriers, which are never recorded",
+    "does not apply to fictional carriers, which are never recorded",
     Effect.gen(function* () {
       yield* work
       yield* start({})
@@ -57,7 +57,7 @@ describe("the setting", () => {
   )
 })
 
-describe("what is on record is erased", () => {
+describe("recordings are erased", () => {
   testRecorded(
     "after a week",
     Effect.gen(function* () {
@@ -127,7 +127,7 @@ describe("the hook OnCarrierExchange", () => {
     )
   )
   testRecorded(
-    "is told how each exchange went, with broken rules and without bodies, also if none is recorded",
+    "receives the outcome of each exchange, with broken rules and without bodies, even if none is recorded",
     Effect.gen(function* () {
       seen.length = 0
       const id = yield* ask()
@@ -243,7 +243,7 @@ describe("the span of a call to an adapter", () => {
     }
   })
   testRecorded(
-    "names carrier, line, attempt and outcome; the HTTP within has no span, since its address could hold facts",
+    "names carrier, line, attempt and outcome; the HTTP inside has no span, because its address could contain facts",
     Effect.gen(function* () {
       spans.length = 0
       yield* Effect.withTracer(ask(), tracer)

@@ -97,7 +97,7 @@ describe("hosts on one storage", () => {
     const asked = [1, 2, 3].map(() => carrier("narrow", () => counted, { max_concurrent: 4 }))
     const quick = prompt("quick")
     testInWorld(
-      "together have no more calls under way than a carrier allows, and hold up no other carrier",
+      "together have no more calls in progress than a carrier allows, and delay no other carrier",
       Effect.gen(function* () {
         const hosts = yield* clients
         for (const [place, client] of hosts.entries()) {
@@ -166,7 +166,7 @@ describe("hosts on one storage", () => {
       }
     }
     testInWorld(
-      "get the room of one that has died, after a while",
+      "get the room of a dead host after a while",
       Effect.gen(function* () {
         const storage = yield* Storage
         yield* Effect.provideService(join(hangs), Storage, dying(storage))

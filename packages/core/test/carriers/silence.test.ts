@@ -43,7 +43,7 @@ describe("the log", () => {
     Effect.succeed(HttpClientResponse.fromWeb(request, Response.json("x".repeat(2_000_000))))
   )
   testInWorld(
-    "names an answer that is too large, with the limit, also on record",
+    "names an answer that is too large, with the limit, in the record too",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^Must have at most 1048576 bytes/)
@@ -56,7 +56,7 @@ describe("the log", () => {
   )
 
   testInWorld(
-    "says that an adapter has replied that there is no answer",
+    "says that an adapter replied that there is no answer",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier's adapter returned no answer")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })
@@ -65,7 +65,7 @@ describe("the log", () => {
   )
 
   testInWorld(
-    "says that an adapter has not answered in time",
+    "says that an adapter did not answer in time",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier timed out")
       assert.strictEqual(line.annotations.carrier_id, "never")

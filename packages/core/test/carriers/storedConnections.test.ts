@@ -88,7 +88,7 @@ describe("a stored connection", () => {
     })
   )
 
-  onStorage("is not used if a field is missing that the carrier asks for by now", (storage) =>
+  onStorage("is not used if a field that the carrier now asks for is missing", (storage) =>
     Effect.gen(function* () {
       const before = yield* hostOn(storage, appointing().adapter)
       const more = { ...fields, login: "string" } as const

@@ -66,7 +66,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("has lists of none, one or many elements where the schema has them, and null for nil", () =>
+  it.effect("has lists of zero, one or many elements where the schema has them, and null for nil", () =>
     Effect.gen(function* () {
       for (const names of [[], ["Ada"], ["Ada", "Bob", "Cyd"]]) {
         const drivers = names.map((name) => `<Driver><Name>${name}</Name></Driver>`).join("\n")
@@ -288,7 +288,7 @@ describe("a record of XML", () => {
     }
   })
 
-  it("can leave out attributes, one of several elements, and everything in an element", () => {
+  it("can omit attributes, one of several elements, and everything in an element", () => {
     assert.include(kept(body, ["Applicant.email"]), '<Applicant email="[redacted]"><Name>Ada</Name>')
     assert.include(kept(body, ["Applicant.@email"]), '<Applicant email="[redacted]"><Name>Ada</Name>')
     assert.include(kept(body, ["Driver.1"]), "<Age>40</Age></Driver><Driver>[redacted]</Driver>")

@@ -29,7 +29,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe("a feed of events", () => {
-  it("gives every event of every page, and moves its cursor on with the last event of a page", async () => {
+  it("yields every event of every page, and moves its cursor with the last event of a page", async () => {
     const { calls, client } = scripted(page("c1", "a", "b"), page("c2", "c"), "hangs")
     const note = reading(client.events({ after: "c0" }))
     await settle()
@@ -47,7 +47,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual([calls[0]?.input, note.seen[0]], [{ limit: 2 }, "a null"])
   })
 
-  it("goes on at its cursor in a second loop: events of a page that was left come again", async () => {
+  it("continues at its cursor in a second loop: events of an unfinished page come again", async () => {
     const { calls, client } = scripted(page("c1", "a"), page("c2", "b", "c"), page("c2", "b", "c"), "hangs")
     const feed = client.events()
     reading(feed, 2)
@@ -59,7 +59,7 @@ describe("a feed of events", () => {
     assert.deepInclude(calls[2]?.input, { cursor: "c1" })
   })
 
-  it("gives two loops at the same time each event once", async () => {
+  it("gives each event once to each of two concurrent loops", async () => {
     const { client } = scripted(page("c1", "a", "b"), page("c1", "a", "b"), page("c2", "c"), page("c2", "c"), "hangs")
     const feed = client.events()
     const notes = [reading(feed), reading(feed)]
@@ -71,7 +71,7 @@ describe("a feed of events", () => {
       )
   })
 
-  it("waits when it has caught up, longer and longer, and soon again after an event", async () => {
+  it("waits longer and longer once it has caught up, and only briefly again after an event", async () => {
     const empty = page("c0")
     const { calls, client } = scripted(empty, empty, empty, empty, empty, empty, page("c1", "a"), empty, "hangs")
     reading(client.events({ poll_ms: 100 }))
@@ -80,7 +80,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [100, 200, 400, 800, 1_000, 1_000, 0, 100])
   })
 
-  it("does not rush if a host answers the same page again and again", async () => {
+  it("does not poll in a tight loop if a host answers the same page again and again", async () => {
     const { calls, client } = scripted(page("c1", "a"), page("c1", "a"), page("c1", "a"), "hangs")
     reading(client.events({ poll_ms: 100 }))
     await vi.advanceTimersByTimeAsync(60_000)
@@ -88,7 +88,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [0, 100, 200])
   })
 
-  it("retries after temporary errors, as late as they ask for", async () => {
+  it("retries after temporary errors, no sooner than they ask for", async () => {
     const { client } = scripted(failing("retry"), failing("wait", 30), page("c1", "a"), "hangs")
     const note = reading(client.events())
     await vi.advanceTimersByTimeAsync(30_499)
@@ -119,7 +119,7 @@ describe("a feed of events", () => {
     assert.strictEqual(note.ended, "without an error")
   })
 
-  it("gives no further event once it is aborted", async () => {
+  it("yields no further event once it is aborted", async () => {
     const controller = new AbortController()
     const { client } = scripted(page("c1", "a", "b", "c"))
     const seen: Array<string> = []

@@ -23,7 +23,7 @@ const consentReceiptId = "receipt-0001"
 const keys = { request_key: "first", consent_receipt_id: consentReceiptId } as const
 
 describe("the types of a start", () => {
-  it("take the facts of the line, of which any may still be missing", () => {
+  it("accept the facts of the line, any of which may still be missing", () => {
     standard((client) => {
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
       client.start_quote_request({ line: "renters", ...keys, application })
@@ -33,7 +33,7 @@ describe("the types of a start", () => {
     })
   })
 
-  it("take a receipt of the credit disclosure for the lines that have one", () => {
+  it("accept a receipt of the credit disclosure for the lines that have one", () => {
     standard((client) =>
       client.start_quote_request({
         line: "personal_auto",
@@ -44,11 +44,11 @@ describe("the types of a start", () => {
     )
   })
 
-  it("take a start of any line of the program", () => {
+  it("accept a start of any line of the program", () => {
     standard((client) => (input: InputOf<"start_quote_request">) => client.start_quote_request(input))
   })
 
-  it("take undefined for whatever may be absent", () => {
+  it("accept undefined for whatever may be absent", () => {
     standard((client) =>
       client.start_quote_request({
         line: "renters",
@@ -66,7 +66,7 @@ describe("the types of a start", () => {
     expectTypeOf<InputOf<"start_quote_request", typeof bicycle>["line"]>().toEqualTypeOf<"bicycle">()
   })
 
-  it("take any line and any facts if the program does not know its lines", () => {
+  it("accept any line and any facts if the program does not know its lines", () => {
     expectTypeOf((client: Client<AnyLine>, line: string, application: object) =>
       client.start_quote_request({ line, ...keys, application })
     ).toBeFunction()

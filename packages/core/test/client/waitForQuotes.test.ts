@@ -48,7 +48,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(quotes.length, 1)
   })
 
-  it("resolves with what there is when its time is over, and ends the read that waits", async () => {
+  it("resolves with the current state when its time is up, and ends the read that waits", async () => {
     const { calls, client } = scripted(answer(2, "in_progress"), "hangs")
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -56,7 +56,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls.at(-1)?.options.signal?.aborted, true)
   })
 
-  it("rejects if its time is over before any answer: with the last error, or with a time-out", async () => {
+  it("rejects if its time is up before any answer: with the last error, or with a timeout", async () => {
     const unavailable = failing("retry")
     const note = noted(scripted(unavailable).client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     const silent = noted(scripted("hangs").client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
@@ -65,7 +65,7 @@ describe("wait_for_quotes", () => {
     assert.include(String(silent.error), "TimeoutError: No answer arrived within 3000 ms.")
   })
 
-  it("retries after temporary errors, as late as they ask for", async () => {
+  it("retries after temporary errors, no sooner than they ask for", async () => {
     const steps = [failing("retry"), failing("wait", 7), answer(1, "completed")]
     const note = noted(scripted(...steps).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(60_000)
@@ -79,7 +79,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(note.error, forbidden)
   })
 
-  it("rejects with the reason of its signal, also between two reads", async () => {
+  it("rejects with the reason of its signal, even between two reads", async () => {
     const reason = new Error("The page was left.")
     for (const steps of [[answer(1, "in_progress"), "hangs"] as const, [failing("wait", 60)] as const]) {
       const controller = new AbortController()
@@ -92,7 +92,7 @@ describe("wait_for_quotes", () => {
     }
   })
 
-  it("does not ask in a rush when a host answers at once without a change", async () => {
+  it("does not poll in a tight loop when a host answers at once without a change", async () => {
     const { calls, client } = scripted(answer(1, "in_progress"))
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms: 10_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -100,7 +100,7 @@ describe("wait_for_quotes", () => {
     assert.isBelow(calls.length, 30)
   })
 
-  it("passes the read handle on", async () => {
+  it("sends the read handle", async () => {
     const { calls, client } = scripted(answer(1, "completed"))
     await client.wait_for_quotes("qreq_1", { read_handle: "rh_1" })
     assert.strictEqual(calls[0]?.options.read_handle, "rh_1")

@@ -24,7 +24,7 @@ describe("a configuration", () => {
     { carriers: [acme], fictional_carriers: false },
     { ratings: [rating] }
   ]
-  it.each(valid)("is returned as it was given, if it is right", (config) => {
+  it.each(valid)("is returned unchanged if it is valid", (config) => {
     assert.deepStrictEqual(readConfig(defineConfig(config)), Result.succeed(config))
   })
 
@@ -142,11 +142,11 @@ describe("a configuration", () => {
       { given: { "naic:12345": values } },
       // A variable that is not set.
       { given: { "naic:12345": { ...values, api_key: undefined } } }
-    ])("are taken if they are right: $given", ({ given }) => {
+    ])("are accepted if they are valid: $given", ({ given }) => {
       assert.strictEqual(faultsOf(withConnection(given)), "")
     })
 
-    it("are not judged while a carrier is wrong", () => {
+    it("are not checked while a carrier is invalid", () => {
       const faults = faultsOf({ carriers: [{ ...connected, ask: 1 }], sandbox_connections: { "naic:12345": values } })
       assert.strictEqual(faults, "The configuration is not valid: carriers.0.ask: Must be a function.")
     })
@@ -186,7 +186,7 @@ describe("a configuration", () => {
     })
   })
 
-  it("is refused with a hundred faults at most, and a count of the rest", () => {
+  it("are refused with at most a hundred faults, and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)
     assert.strictEqual(lines.at(-1), "  … and 50 more errors.")

@@ -17,7 +17,7 @@ import {
 
 describe("a consumer", () => {
   test(
-    "gets the events that come after it is ready, in order, and none from before",
+    "gets the events that occur after it is ready, in order, and none from before",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -51,7 +51,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets every event that is kept if it starts at the oldest, and continues where it was after a restart",
+    "gets every stored event if it starts at the oldest, and continues where it stopped after a restart",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -69,7 +69,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets every event of a workspace that comes later, also if it was not running then",
+    "gets every event of a workspace created later, even if it was not running at the time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const one = yield* host("one", handled)
@@ -89,7 +89,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "handles workspaces side by side, as many at once as it may, and the events of each one at a time",
+    "handles workspaces concurrently, up to its limit, and the events of each one at a time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       for (const place of range(1, 4)) yield* organization(place)
@@ -107,7 +107,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "takes only what its options name",
+    "handles only what its options name",
     Effect.gen(function* () {
       yield* organization(1)
       yield* organization(2)
@@ -135,7 +135,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets the event as it is in the feed, and whose it is",
+    "gets the event as it is in the feed, and its owner",
     Effect.gen(function* () {
       const given: Array<unknown> = []
       yield* organization(1)
@@ -169,7 +169,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "goes on when storage comes back",
+    "continues when storage is available again",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -214,7 +214,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "cuts its handler off when the grace is over; the event comes again as if it had not been tried",
+    "cuts off its handler when the grace period is over; the event comes again as if it had not been tried",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       let interrupted = 0
@@ -263,7 +263,7 @@ describe("a consumer that stops", () => {
 
 describe("a consumer is refused", () => {
   test(
-    "with a wrong name or option, and the message says which",
+    "with an invalid name or option, and the message says which",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [

@@ -49,7 +49,7 @@ describe("an event whose handler kills the process", () => {
     ["the first of all", [[1], [1], [1]]]
   ] as const) {
     test(
-      `is parked alone, and no event that ran meanwhile: ${what}`,
+      `is parked alone, without the events that ran in the meantime: ${what}`,
       Effect.gen(function* () {
         const handled: Array<Handled> = []
         const all: Array<number> = []
@@ -107,7 +107,7 @@ describe("an event whose handler kills the process", () => {
   }
 
   test(
-    "is parked again if it kills its process when it is retried: it runs alone, and other events lose no attempt",
+    "is parked again if it kills its process on a retry: it runs alone, and other events lose no attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const beside: Array<number> = []

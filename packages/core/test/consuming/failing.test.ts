@@ -27,7 +27,7 @@ const place = (event: number) =>
 
 describe("an event that fails", () => {
   test(
-    "comes again after pauses that double up to the longest, while later ones wait and other workspaces go on",
+    "is retried after pauses that double up to the longest, while later ones wait and other workspaces continue",
     Effect.gen(function* () {
       const handled: Array<Handled & { readonly at: number }> = []
       const times: Array<number> = []
@@ -69,7 +69,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "is parked after max_attempts failures, and the others go on",
+    "is parked after max_attempts failures, and the others continue",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -90,7 +90,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be tried again by any process, stays parked if it fails, and is done if it does not",
+    "can be retried by any process; it stays parked if that fails, and is done if it succeeds",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const fails = new Set([1, 2])
@@ -123,7 +123,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be marked for a retry while nobody consumes, and is retried when somebody does",
+    "can be marked for a retry while nobody consumes, and is retried once somebody does",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -168,7 +168,7 @@ describe("an event that fails", () => {
 
 describe("a handler that hangs", () => {
   test(
-    "is cut off when its time is over, and the event counts as failed",
+    "is cut off when its time is up, and the event counts as failed",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -198,7 +198,7 @@ describe("a handler that hangs", () => {
   )
 
   test(
-    "and ignores its signal is not called again before it ends; another process goes on",
+    "and ignores its signal is not called again before it ends; another process continues",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

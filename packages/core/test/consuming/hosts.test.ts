@@ -67,7 +67,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "take over from one another when one dies: the event comes again when its lease has ended, not before",
+    "take over from one another when one dies: the event comes again once its lease has ended, not before",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -91,7 +91,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "hold no event back when one has stopped",
+    "hold back no event after one has stopped",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -143,7 +143,7 @@ describe("a process that cannot reach storage for longer than its lease", () => 
 
 describe("a process whose clock is so far behind that its lease has ended for all others", () => {
   test(
-    "stops when it finds that another has taken over, and undoes nothing that the other has done",
+    "stops when it finds that another process has taken over, and undoes nothing that the other has done",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -222,7 +222,7 @@ describe("a consumer whose events were erased", () => {
   }
 
   test(
-    "by a reset while it runs goes on with the new ones",
+    "by a reset while it runs continues with the new ones",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []
@@ -242,7 +242,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "goes on if the promise of on_expired rejects, and logs it",
+    "continues if the promise of on_expired rejects, and logs it",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const lines: Array<string> = []
@@ -272,7 +272,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "is told of none from before its name was used",
+    "is not told about events from before its name was used",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

@@ -31,7 +31,7 @@ const consumerMetrics = Effect.map(Metric.snapshot, (all) =>
   )
 )
 
-describe("an error of the program's own handler", () => {
+describe("an error in the program's own handler", () => {
   const failed = (options: object) =>
     logged(
       Effect.gen(function* () {
@@ -71,7 +71,7 @@ describe("an error of the program's own handler", () => {
   )
 
   test(
-    "is logged cut to length, whatever value was thrown",
+    "is truncated in the log, whatever value was thrown",
     Effect.gen(function* () {
       const hostile = {
         get message() {

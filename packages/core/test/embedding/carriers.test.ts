@@ -51,7 +51,7 @@ describe("the carriers of an embedded service", () => {
     })
   )
 
-  it.live("keep it from starting if one of them is wrong, with every fault in one message", () =>
+  it.live("keep it from starting if one of them is invalid, with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

@@ -49,7 +49,7 @@ describe("a program that embeds the service", () => {
     assert.deepStrictEqual(await quotewire.listParkedEvents("billing"), [])
   })
 
-  test("is refused a wrong name, a wrong option and a name in use at once", async ({ quotewire }) => {
+  test("is refused an invalid name, an invalid option and a name in use at once", async ({ quotewire }) => {
     const nothing = () => undefined
     assert.throws(() => quotewire.consume("My billing", nothing), /name of a consumer must have/)
     assert.throws(() => quotewire.consume("billing", nothing, { max_attempts: 0 }), /max_attempts/)
@@ -59,7 +59,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing)()
   })
 
-  test("is refused what only JavaScript lets pass, by name and without its value", async ({ quotewire }) => {
+  test("is refused what only JavaScript lets through, by name and without its value", async ({ quotewire }) => {
     const nothing = () => undefined
     const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
       [["billing"], /^The handler of the consumer billing must be a function\.$/],
@@ -78,7 +78,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing, { types: undefined, ...JSON.parse("{}") })()
   })
 
-  test("lists parked events only of a name, and not more than it may ask for", async ({ quotewire }) => {
+  test("lists parked events only by name, and no more than the limit", async ({ quotewire }) => {
     for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
       const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
       const error: unknown = await listed.catch((error: unknown) => error)
@@ -86,7 +86,7 @@ describe("a program that embeds the service", () => {
     }
   })
 
-  test("may change the event that its handler gets: what is parked is as it was", async ({ quotewire, client }) => {
+  test("may change the event that its handler gets: the parked event is unchanged", async ({ quotewire, client }) => {
     const parked = Promise.withResolvers<void>()
     const stop = quotewire.consume(
       "billing",
@@ -117,7 +117,7 @@ describe("a program that embeds the service", () => {
     assert.isTrue(signal.aborted)
   })
 
-  test("parks what its handler throws, with the class of the error and not its message", async ({
+  test("parks events on which its handler throws, with the class of the error and not its message", async ({
     quotewire,
     client
   }) => {

@@ -96,8 +96,8 @@ describe("the connections of an embedded service", () => {
   )
 })
 
-describe("an embedded service on a storage that stays", () => {
-  it.live("does not start with other seal keys than those of before, nor with keys of its own", () =>
+describe("an embedded service on a persistent storage", () => {
+  it.live("does not start with seal keys that differ from the earlier ones, nor with random keys", () =>
     Effect.gen(function* () {
       const kept = yield* Layer.build(MemoryStorage.layer)
       const storage = Layer.succeedContext(kept)
@@ -190,7 +190,7 @@ describe("the public URL", () => {
 })
 
 describe("a call", () => {
-  it.live("uses its input as it was, even if the program changes the objects meanwhile", () =>
+  it.live("uses its input as it was, even if the program changes the objects in the meantime", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = { ...startOf(), request_key: "" }
@@ -201,7 +201,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("answers with an object of the program's own: changing it changes no later answer", () =>
+  it.live("answers with the program's own copy: changing it does not affect later answers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const quote = yield* Effect.promise(async () => {
@@ -216,7 +216,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("with an input that cannot be copied is refused like any wrong input", () =>
+  it.live("with an input that cannot be copied is refused like any invalid input", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const dwelling = Object.assign(() => "a house", { type: "apartment" as const })
@@ -247,7 +247,7 @@ describe("the limits", () => {
       )
     )
 
-  it.live("of calls are those that the program sets, and none by default", () =>
+  it.live("on calls are those that the program sets, and none by default", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))
@@ -259,7 +259,7 @@ describe("the limits", () => {
     })
   )
 
-  it.live("of tests are on by default, to protect receivers", () =>
+  it.live("on tests are on by default, to protect receivers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* still({ webhooks: receiving }))
       const test = (id: string, name: string) =>

@@ -57,7 +57,7 @@ describe("seal keys", () => {
     })
   )
 
-  it.live("that are random do not open what a storage holds: the message says that none were given", () =>
+  it.live("that are random cannot open a storage's data: the message says that none were given", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
@@ -90,7 +90,7 @@ describe("seal keys", () => {
   )
 })
 
-describe("an option of the wrong type, as JavaScript lets it pass", () => {
+describe("an option of the wrong type, which JavaScript lets through", () => {
   const secret = "a secret"
   const wrong: ReadonlyArray<readonly [string, unknown, RegExp]> = [
     ["storage", undefined, /storage: Must be a layer, such as MemoryStorage\.layer/],
@@ -122,7 +122,7 @@ describe("an option of the wrong type, as JavaScript lets it pass", () => {
     })
   )
 
-  it.live.each([undefined, null, secret, 5])("is told if there are no options at all: %o", (options) =>
+  it.live.each([undefined, null, secret, 5])("is reported if there are no options at all: %o", (options) =>
     Effect.gen(function* () {
       const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
       assert.match(yield* messageOf(quotewire.ready), /^embed needs an object of options/)
@@ -163,7 +163,7 @@ describe("a logger of the program", () => {
     })
   )
 
-  it.live("gets what the service says by itself, and never a key", () =>
+  it.live("gets what the service logs on its own, and never a key", () =>
     Effect.gen(function* () {
       const entries: Array<Entry> = []
       const quotewire = yield* embedded({
@@ -176,7 +176,7 @@ describe("a logger of the program", () => {
     })
   )
 
-  it.live("that throws breaks nothing, and what it does not take is printed", () =>
+  it.live("that throws breaks nothing, and entries that it does not accept are printed", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -198,7 +198,7 @@ describe("a logger of the program", () => {
     })
   )
 
-  it.live("may be async: what it does not take is printed, and no rejection is left alone", () =>
+  it.live("may be async: entries that it does not accept are printed, and no rejection is unhandled", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -239,7 +239,7 @@ describe("the organizations of an embedded service", () => {
     })
   )
 
-  it.live("and their keys are named by texts, as a program keeps them", () =>
+  it.live("and their keys are named by strings, as a program stores them", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)
@@ -260,7 +260,7 @@ describe("the organizations of an embedded service", () => {
 })
 
 describe("the limits of an embedded service", () => {
-  it.live("hold for the callers of a host on it, and not for the program", () =>
+  it.live("apply to the callers of a host on it, and not to the program", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))

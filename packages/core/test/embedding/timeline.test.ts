@@ -35,7 +35,7 @@ const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
   })
 
 describe("the timeline of an embedded service", () => {
-  it.live("has the exchanges that its options ask for, and the hook is told of all", () =>
+  it.live("has the exchanges that its options ask for, and the hook sees all of them", () =>
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)

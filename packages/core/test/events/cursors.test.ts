@@ -54,7 +54,7 @@ describe("the list of quote requests", () => {
   )
 
   testInWorld(
-    "keeps its position while new requests come",
+    "keeps its position while new requests arrive",
     Effect.gen(function* () {
       const older = [yield* start(), yield* start(), yield* start()].map(({ id }) => id).toReversed()
       const { next_cursor, quote_requests } = yield* list({ limit: 1 })
@@ -105,7 +105,7 @@ describe("the list of quote requests", () => {
     "2026-11-20 12:00:00Z"
   ]) {
     testInWorld(
-      `takes only RFC 3339 times with an offset, and not "${wrong}"`,
+      `accepts only RFC 3339 times with an offset, and not "${wrong}"`,
       Effect.gen(function* () {
         const error = yield* refusal(list({ created_after: wrong, updated_since: wrong }))
         assert.sameMembers([...pathsOf(error)], ["created_after", "updated_since"])
@@ -261,7 +261,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "is swept in live, too",
+    "is swept in live too",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

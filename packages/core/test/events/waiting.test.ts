@@ -43,7 +43,7 @@ const watched = {
 
 describe("a read of a request in progress", () => {
   testInWorld(
-    "is not woken by the reset of another workspace, but if hints may have been lost",
+    "is woken when hints may have been lost, but not by the reset of another workspace",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const reader = yield* reading(id, {}, live)
@@ -64,7 +64,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "waits for a change, and answers at once when it comes",
+    "waits for a change, and answers as soon as it happens",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -178,7 +178,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "leaves nothing behind when its caller hangs up",
+    "leaves nothing behind when its caller disconnects",
     Effect.gen(function* () {
       const { id } = yield* start()
       const readers = yield* Effect.forEach(Array.from({ length: 10 }), () => reading(id))
@@ -189,7 +189,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "looks again by itself, because hints can be lost",
+    "polls periodically, because hints can be lost",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)

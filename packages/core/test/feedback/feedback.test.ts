@@ -73,7 +73,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is refused with every wrong field: missing, too long, of another kind, too many, or unknown",
+    "is refused with every wrong field: missing, too long, of a wrong type, too many, or unknown",
     Effect.gen(function* () {
       const error = yield* refusal(
         send({
@@ -101,7 +101,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is measured in characters, also outside the Basic Multilingual Plane, and read to its end",
+    "is measured in characters, even outside the Basic Multilingual Plane, and searched to its end",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })

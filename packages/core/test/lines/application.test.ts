@@ -34,11 +34,11 @@ describe("the smallest applications", () => {
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]
-  ])("of %s pass as they are", (line, input) => {
+  ])("of %s pass unchanged", (line, input) => {
     assert.deepStrictEqual<unknown>(accepted(line, input), { line, facts: input })
   })
 
-  it.each(standardLines)("stand in the examples: that of $name passes", ({ name, example }) => {
+  it.each(standardLines)("are the documented examples: that of $name passes", ({ name, example }) => {
     assert.deepStrictEqual<unknown>(accepted(name, example), { line: name, facts: example })
   })
 })
@@ -147,7 +147,7 @@ describe("malformed facts", () => {
     ["a list", []],
     ["text", "application"],
     ["nothing", undefined]
-  ])("are refused at `application` where it is %s", (_, input) => {
+  ])("are refused at `application` if it is %s", (_, input) => {
     assert.deepStrictEqual(invalidPaths("renters", input), ["application"])
   })
 
@@ -174,7 +174,7 @@ describe("malformed facts", () => {
   it.each([
     ["a NUL", "Au\0stin"],
     ["an unpaired surrogate", "Au\ud800stin"]
-  ])("are refused where text has %s", (_, city) => {
+  ])("are refused if text has %s", (_, city) => {
     const address = { ...auto.garaging_address, city }
     assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, garaging_address: address }), [
       "application.garaging_address.city"
@@ -262,7 +262,7 @@ describe("lists of facts", () => {
     ])
   })
 
-  it("have what a carrier needs and the caller has not sent", () => {
+  it("have what a carrier needs and the caller did not send", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,

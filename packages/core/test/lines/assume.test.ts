@@ -141,13 +141,16 @@ describe("assume", () => {
   it.each([
     ["state_minimum", null, false],
     ["enhanced", 500, true]
-  ] as const)("lets the level %s decide its covers, which are no assumptions then", (level, deductible, uninsured) => {
-    const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
-    assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
-    assert.strictEqual(facts.vehicles[0]?.collision_deductible_usd, deductible)
-    assert.strictEqual(facts.vehicles[0]?.comprehensive_deductible_usd, deductible)
-    assert.isEmpty(assumptions.filter(({ path }) => path.includes("coverage") || path.includes("deductible")))
-  })
+  ] as const)(
+    "lets the level %s decide its covers, which then do not count as assumptions",
+    (level, deductible, uninsured) => {
+      const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
+      assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
+      assert.strictEqual(facts.vehicles[0]?.collision_deductible_usd, deductible)
+      assert.strictEqual(facts.vehicles[0]?.comprehensive_deductible_usd, deductible)
+      assert.isEmpty(assumptions.filter(({ path }) => path.includes("coverage") || path.includes("deductible")))
+    }
+  )
 
   it("keeps uninsured motorist cover where the state requires it, and what was sent besides a level", () => {
     const illinois = assumeAuto({

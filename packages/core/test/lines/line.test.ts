@@ -10,7 +10,7 @@ import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.
 const today = "2026-11-20"
 
 describe("a fact that is a whole number", () => {
-  it("cannot have steps that are no whole numbers", () => {
+  it("cannot have steps that are not whole numbers", () => {
     for (const step of [0.1, 0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => Fact.wholeNumber(0, 100, { step }), /The step of Fact.wholeNumber must be a whole number/)
     }

@@ -62,7 +62,7 @@ const boat = {
 }
 
 describe("the lines of a configuration", () => {
-  it("are taken if nothing is wrong with them", () => {
+  it("are accepted if they are valid", () => {
     assert.deepStrictEqual(faultsOf({ lines: [...offered, defineLine(boat)] }), [])
     assert.deepStrictEqual(faultsOf(config), [])
   })
@@ -210,7 +210,7 @@ describe("the lines of a configuration", () => {
     assert.deepStrictEqual(faultsOf({ lines: given }), says)
   })
 
-  it("are those that its carriers are checked by", () => {
+  it("are those that its carriers are checked against", () => {
     const acme = prompt("naic:12345").adapter
     const [terms] = Object.values(acme.lines)
     if (terms === undefined) return assert.fail("has no line")
@@ -225,8 +225,8 @@ describe("the lines of a configuration", () => {
   })
 })
 
-describe("the rates of a line of one's own", () => {
-  it("are checked by its rating and its codes", () => {
+describe("the rates of a custom line", () => {
+  it("are checked against its rating and its codes", () => {
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
     const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
     const faults = RatePlan.check(
@@ -249,7 +249,7 @@ describe("the rates of a line of one's own", () => {
 describe("an embedded service", () => {
   const storage = MemoryStorage.layer
 
-  it.live("offers its own lines, also if its carriers are a layer", () =>
+  it.live("offers its own lines, even if its carriers are a layer", () =>
     Effect.promise(async () => {
       const carriers = Layer.succeed(CarrierAdapters, config.carriers ?? [])
       const quotewire = embed({ storage, carriers, lines: [bicycle] })
@@ -328,7 +328,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that the host offers no more can be read, listed, expired and erased",
+    "that the host no longer offers can be read, listed, expired and erased",
     Effect.gen(function* () {
       const { id } = yield* startBicycle()
       yield* advance(1)
@@ -357,7 +357,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that the host offers no more is not asked: the request fails, and the log says why",
+    "that the host no longer offers is not asked: the request fails, and the log says why",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
@@ -373,7 +373,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that a carrier has terms for, but the host does not offer, is told in the log",
+    "that a carrier has terms for but the host does not offer is reported in the log",
     Effect.gen(function* () {
       const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
       const told = log.filter(({ text }) => text === "A carrier has lines that this host does not offer")
@@ -385,7 +385,7 @@ describe("a line of the host's own", () => {
   )
 })
 
-describe("a line that is called like a part of every object", () => {
+describe("a line named like a member of every object", () => {
   const line = defineLine({ ...boat, name: "constructor" })
   testInWorld(
     "has only the carriers that offer it",

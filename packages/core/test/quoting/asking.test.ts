@@ -201,7 +201,7 @@ describe("a carrier's limits", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
     testInWorld(
-      "does not touch an ask that waits for the next minute",
+      "does not load an ask that waits for the next minute",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
@@ -248,7 +248,7 @@ describe("a carrier's limits", () => {
   {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     testInWorld(
-      "waits for at most 2,000 answers at once, and starts the other asks when some have ended",
+      "waits for at most 2,000 answers at once, and starts the other asks once some have ended",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))

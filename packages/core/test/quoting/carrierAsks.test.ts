@@ -131,7 +131,7 @@ describe("a carrier's ask", () => {
       }
     })
     testInWorld(
-      "has the assumptions of the day of the start, also after midnight",
+      "has the assumptions of the day of the start, even after midnight",
       Effect.gen(function* () {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
@@ -204,7 +204,7 @@ describe("a carrier's ask", () => {
   {
     const distant = prompt("distant", offers(), { states: ["AK"] })
     testInWorld(
-      "cannot be made to anyone: the request fails at once, and says which were not asked and why",
+      "has no carrier left: the request fails at once, and says which were not asked and why",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -74,7 +74,7 @@ describe("the circuit of a carrier", () => {
   {
     const sick = prompt("sick", unavailable("maintenance"))
     testInWorld(
-      "uses real time, also in a sandbox whose clock is ahead",
+      "uses real time, even in a sandbox whose clock is ahead",
       Effect.gen(function* () {
         yield* advance(3_600)
         yield* work

@@ -113,7 +113,7 @@ describe("the consents of a start", () => {
   }
 
   testInWorld(
-    "are all accepted with a receipt each, and a receipt can be used again",
+    "are all accepted with a receipt each, and a receipt can be reused",
     Effect.gen(function* () {
       const all = {
         line: "personal_auto",
@@ -157,7 +157,7 @@ describe("the consents of a start", () => {
   )
 
   testInWorld(
-    "without a key are recorded with how the person was asked, and stand in the timeline",
+    "without a key are recorded with how the person was asked, and appear in the timeline",
     keyless(
       Effect.gen(function* () {
         const timelines = yield* Timelines
@@ -175,7 +175,7 @@ describe("the consents of a start", () => {
   )
 
   testInWorld(
-    "of a person who is asked last are asked for only if nothing else is wrong or missing",
+    "of a person who is asked last are requested only if nothing else is wrong or missing",
     keyless(
       Effect.gen(function* () {
         const pending = { ...noKey, person: "pending" } as const
@@ -254,7 +254,7 @@ describe("the consents of a start", () => {
   }
 
   testInWorld(
-    "come first among thousands of wrong fields, and forbid to call again",
+    "come first among thousands of wrong fields, and forbid a retry",
     keyless(
       Effect.gen(function* () {
         const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))

@@ -31,7 +31,7 @@ describe("an ask that was cut off by the end of its process", () => {
   {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
     testInWorld(
-      "is not made again if the carrier recognizes no repeats, and the timeline says so",
+      "is not repeated if the carrier recognizes no repeats, and the timeline says so",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
@@ -50,7 +50,7 @@ describe("an ask that was cut off by the end of its process", () => {
   {
     const scripted = deadly("deadly", Number.POSITIVE_INFINITY)
     testInWorld(
-      "is made once more after a pause, and then fails with a reason in the timeline",
+      "is repeated once after a pause, and then fails with a reason in the timeline",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie

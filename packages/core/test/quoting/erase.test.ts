@@ -171,7 +171,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "ends the read handle, and a repeat of the start starts nothing",
+    "invalidates the read handle, and a retry of the start starts nothing",
     Effect.gen(function* () {
       const options = { as: "platform" } as const
       const input = { line: "renters", request_key: "once" } as const
@@ -193,7 +193,7 @@ describe("an erasure of a quote request", () => {
       return { kind: "offer", offer: linked, reason: "rechecked" } as const
     })
   testInWorld(
-    "ends the links to carriers, and offers are not looked at again",
+    "invalidates the links to carriers, and offers are not refreshed again",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       yield* runDue
@@ -239,7 +239,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "takes everything with it that is sealed and belongs to the request or to its application",
+    "erases everything sealed that belongs to the request or to its application",
     Effect.gen(function* () {
       const { organization } = yield* World
       const storage = yield* Storage
@@ -271,7 +271,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "lists nothing for what is not known, and refuses what is wrong by its name",
+    "lists nothing for unknown ids, and names wrong fields in the refusal",
     Effect.gen(function* () {
       for (const unknown of [`qreq_${"0".repeat(26)}`, "qreq_", "?"]) {
         assert.deepStrictEqual(yield* eraseRequest(unknown), nothing)

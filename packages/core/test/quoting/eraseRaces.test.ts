@@ -127,7 +127,7 @@ describe("an erasure that meets something else", () => {
     }
   )
 
-  it.effect("goes on where it was if it was stopped anywhere", () =>
+  it.effect("resumes wherever it was stopped", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       let writesLeft = Number.POSITIVE_INFINITY

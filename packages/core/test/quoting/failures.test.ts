@@ -81,7 +81,7 @@ describe("a poll that", () => {
   for (const [what, poll, reason] of failures) {
     const scripted = failingOnce(poll)
     testInWorld(
-      `${what} ${reason === null ? "is made again" : "ends its carrier at once"}`,
+      `${what} ${reason === null ? "is repeated" : "fails its carrier at once"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -104,7 +104,7 @@ describe("a poll that", () => {
       { rest: { poll: () => Effect.succeed(Reply.unavailable("maintenance", 600_000)) } }
     )
     testInWorld(
-      "cannot be made again before the deadline ends its carrier with the reason of its failure",
+      "cannot be repeated before the deadline fails its carrier with the reason of its failure",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -134,7 +134,7 @@ describe("a poll over HTTP that is answered", () => {
         Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
     })
     testInWorld(
-      `${what} ${reason === null ? "is made again" : "ends its carrier at once"}`,
+      `${what} ${reason === null ? "is repeated" : "fails its carrier at once"}`,
       Effect.provideService(
         Effect.gen(function* () {
           yield* work
@@ -173,7 +173,7 @@ describe("an ask that", () => {
         attempt_timeout_ms: 5_000
       })
       testInWorld(
-        `${what} ${again ? "is made once more" : "ends its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        `${what} ${again ? "is repeated once" : "fails its carrier"}, ${recognizes ? "with" : "without"} repeats`,
         Effect.gen(function* () {
           yield* work
           const { id } = yield* start({}, live)
@@ -193,7 +193,7 @@ describe("an ask that", () => {
       { idempotent: recognizes }
     )
     testInWorld(
-      `says when the carrier opens again ${recognizes ? "is made then" : "ends it if it recognizes no repeats"}`,
+      `says when the carrier reopens ${recognizes ? "is repeated then" : "fails it if it recognizes no repeats"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -227,7 +227,7 @@ describe("an ask over HTTP that is answered", () => {
           Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
       })
       testInWorld(
-        `${what} ${reason === null && recognizes ? "is made again" : "ends its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        `${what} ${reason === null && recognizes ? "is repeated" : "fails its carrier"}, ${recognizes ? "with" : "without"} repeats`,
         Effect.provideService(
           Effect.gen(function* () {
             yield* work
@@ -258,7 +258,7 @@ describe("a genuine callback with", () => {
   for (const [what, reply, reason] of callbacks) {
     const scripted = callingBack("calls")
     testInWorld(
-      `${what} ends its carrier at once`,
+      `${what} fails its carrier at once`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -127,7 +127,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
   testInWorld(
-    "names carrier and request on the adapter's own lines, too",
+    "names carrier and request on the adapter's own lines too",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       const { annotations } = only(lines, "the carrier's own words")

@@ -49,7 +49,7 @@ describe("a hedge", () => {
   {
     const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
     testInWorld(
-      "counts against the carrier's limits, too",
+      "also counts against the carrier's limits",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -98,7 +98,7 @@ describe("a hedge", () => {
   {
     const failing = hedged([1, unavailable("maintenance")], [1, offers()])
     testInWorld(
-      "is not made if the first call has failed before",
+      "is not made if the first call has already failed",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -128,7 +128,7 @@ describe("a hedge", () => {
   }
 
   testRecorded(
-    "that throws is on record with the answer of the first call",
+    "that throws is recorded with the answer of the first call",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -141,7 +141,7 @@ describe("a hedge", () => {
   )
 
   testRecorded(
-    "that throws leaves the reason of the first call on record if that fails, too",
+    "that throws leaves the first call's reason in the record if that call fails too",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)

@@ -36,7 +36,7 @@ describe("an adapter fails oddly", () => {
   }
 
   testInWorld(
-    "by reading a callback without an end: the log says so after fifteen seconds, and the callback is refused",
+    "by never finishing to read a callback: the log says so after fifteen seconds, and the callback is refused",
     Effect.gen(function* () {
       const service = yield* Carriers
       const lines = yield* logOf(

@@ -218,7 +218,7 @@ describe("an action of a carrier", () => {
     )
   )
   testInWorld(
-    "is shown with clean texts, and with its links as they are",
+    "is shown with clean texts, and with its links unchanged",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

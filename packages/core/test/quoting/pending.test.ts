@@ -47,7 +47,7 @@ describe("a carrier that is polled", () => {
   {
     const scripted = polled("polled", Number.POSITIVE_INFINITY, 10_000)
     testInWorld(
-      "is not polled after the request has ended, and the log does not speak of a late answer",
+      "is not polled after the request has ended, and the log does not mention a late answer",
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, 95_000)
         const { length } = scripted.polls
@@ -276,7 +276,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = forgetful("gone", false)
     testInWorld(
-      "is recorded before it is made, and not made again by another host after the first has died",
+      "is recorded before it is made, and not repeated by another host after the first has died",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
@@ -297,7 +297,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = forgetful("stopped", false)
     testInWorld(
-      "is released by a host that stops in order, and waits for no lease",
+      "is released by a host that stops gracefully, and waits for no lease",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)
@@ -318,7 +318,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
     testInWorld(
-      "does not arise when a host stops in order: it waits five seconds for answers",
+      "does not occur when a host stops gracefully: it waits five seconds for answers",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)

@@ -79,7 +79,7 @@ describe("a refresh that", () => {
       rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }
     })
     testInWorld(
-      `${what} ${again ? "is made again" : "leaves the quote unchanged"}`,
+      `${what} ${again ? "is repeated" : "leaves the quote unchanged"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
         assert.deepStrictEqual(yield* failedRefreshes, [[1, reason]])
@@ -109,7 +109,7 @@ describe("a refresh over HTTP that is answered", () => {
       }
     })
     testInWorld(
-      `${what} ${again ? "is made again" : "leaves the quote unchanged"}`,
+      `${what} ${again ? "is repeated" : "leaves the quote unchanged"}`,
       Effect.provideService(
         Effect.gen(function* () {
           yield* Effect.forkChild(

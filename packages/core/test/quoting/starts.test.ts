@@ -38,7 +38,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "returns its request even if the same facts would be refused by now",
+    "returns its request even if the same facts would now be refused",
     Effect.gen(function* () {
       const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
       const { id } = yield* startWith(input)
@@ -64,7 +64,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "refuses another input, even in one field",
+    "refuses a different input, even if only one field differs",
     Effect.gen(function* () {
       const input = startOf({ line: "pet" })
       yield* startWith(input)
@@ -144,7 +144,7 @@ describe("all wrong fields are reported at once", () => {
   )
 
   testInWorld(
-    "if some are wrong in form and others in meaning",
+    "even if some are wrong in form and others in meaning",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({
@@ -236,7 +236,7 @@ describe("the scenario of a start", () => {
   )
 
   testInWorld(
-    "is for the sandbox only",
+    "is allowed only in the sandbox",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "quotes_ready" }, { environment: "live" }))
       assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["scenario"]])

@@ -39,7 +39,7 @@ describe("a premium", () => {
     assert.strictEqual(premium("renters", { factors: [half, half, half], rounding: "dollar" }), 1_300)
   })
 
-  it("is the share of a year that the term is", () => {
+  it("is prorated by the term", () => {
     assert.strictEqual(premium("renters", { terms: { ...terms, months: 6 } }), 5_000)
     assert.strictEqual(premium("renters", { terms: { ...terms, months: 1 } }), 833)
     assert.strictEqual(premium("renters", { terms: { ...terms, months: 1 }, rounding: "dollar" }), 800)
@@ -58,13 +58,13 @@ describe("a premium", () => {
     assert.strictEqual(premium("renters", table("zip", { "10002": 1.5 })), 20_000)
   })
 
-  it("has a lowest price for each subject and one for the policy", () => {
+  it("has a minimum for each subject and one for the policy", () => {
     const pets = { ...reference.pet, pets: [reference.pet.pets[0], reference.pet.pets[0]] }
     assert.strictEqual(premium("pet", { minimum_each_cents: 12_000 }, pets), 24_000)
     assert.strictEqual(premium("pet", { minimum_cents: 25_000 }, pets), 25_000)
   })
 
-  it("includes fees in the line whose premiums do", () => {
+  it("includes fees in lines whose premiums include them", () => {
     const fees = [{ code: "policy_fee", cents: 700 }]
     assert.strictEqual(premium("renters", { fees }), 10_700)
     assert.strictEqual(premium("pet", { fees }), 10_000)

@@ -328,7 +328,7 @@ describe("the check of a rate plan finds", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-20" }), [])
   })
 
-  it.each([null, 7, "plan", [], [example]])("that %j is no plan", (input) => {
+  it.each([null, 7, "plan", [], [example]])("that %j is not a plan", (input) => {
     assert.isNotEmpty(RatePlan.check(input))
   })
 

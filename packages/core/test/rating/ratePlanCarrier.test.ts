@@ -87,7 +87,7 @@ describe("a carrier made of a rate plan", () => {
     assert.deepStrictEqual(ask(dear, much), { kind: "declined", reason: "risk_outside_guidelines" })
   })
 
-  it("says the same again in a refresh, and knows only its own offers", () => {
+  it("gives the same answer in a refresh, and knows only its own offers", () => {
     const first = askFor("renters", reference.renters)
     const reply = Effect.runSync(carrier.ask(first))
     const [offer] = reply.kind === "offers" ? reply.offers : []
@@ -113,7 +113,7 @@ describe("a carrier made of a rate plan", () => {
     ["two plans for one line", [example, example], ["1.line"]],
     ["plans of two carriers", [example, planOf("sbx_tailhaven", "pet")], ["1.carrier.id"]]
   ]
-  it.each(invalid)("cannot be made of %s, and the error has every fault", (_, plan, paths) => {
+  it.each(invalid)("cannot be made from %s, and the error has every fault", (_, plan, paths) => {
     try {
       ratePlanCarrier(plan)
       assert.fail("was made")

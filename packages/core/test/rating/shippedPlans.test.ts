@@ -31,7 +31,7 @@ describe("the JSON Schema of rate plans", () => {
   ajv.addFormat("date", true)
   const fits = ajv.compile(ratePlanSchema)
 
-  it("takes the plans that ship", () => {
+  it("accepts the plans that ship", () => {
     for (const file of [...fictionalPlanFiles, example]) assert.isTrue(fits(file), JSON.stringify(fits.errors))
   })
 

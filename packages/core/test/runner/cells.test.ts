@@ -48,7 +48,7 @@ describe("while a cell is lost", () => {
   {
     const { around, state, swept } = twoCells()
     testInWorld(
-      "what is old in others is erased, and in the lost one as soon as it is back",
+      "old data in others is erased, and in the lost one as soon as it is back",
       Effect.gen(function* () {
         const { workspaces } = (yield* World).organization
         state.ofLost = workspaces.sandbox

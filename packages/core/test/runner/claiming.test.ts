@@ -100,7 +100,7 @@ describe("a runner", () => {
   {
     const claims: Array<ClaimQuery> = []
     testInWorld(
-      "claims only now and then for due work that it is not given, because another host has it",
+      "claims only occasionally for due work that it is not given, because another host has it",
       Effect.gen(function* () {
         yield* work
         claims.length = 0

@@ -45,7 +45,7 @@ const counts = Effect.map(
 
 describe("retention", () => {
   testInWorld(
-    "erases facts 32 days after the start; the request and its quotes still read",
+    "erases facts 32 days after the start; the request and its quotes can still be read",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* advance(32 * day)
@@ -129,7 +129,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "sweeps every workspace every hour, also if there is more than one batch",
+    "sweeps every workspace every hour, even if there is more than one batch",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       for (let i = 0; i < 1_100; i++) yield* start({}, live)

@@ -72,7 +72,7 @@ const hurdled = {
 
 describe("a job whose handler dies", () => {
   testInWorld(
-    "is retried, and given up after five tries: only its request fails",
+    "is retried, and given up after five attempts: only its request fails",
     Effect.gen(function* () {
       poison.tries = 0
       yield* work
@@ -273,7 +273,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "that can claim but not commit, as with a full disk, tries less and less often and gives up no job",
+    "that can claim but not commit, as with a full disk, retries less and less often and gives up no job",
     Effect.gen(function* () {
       full.refused = 0
       const { id } = yield* start({}, live)

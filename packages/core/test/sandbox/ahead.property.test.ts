@@ -83,7 +83,7 @@ const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) 
   }).pipe(Effect.provide(world({ around })), Effect.scoped)
 
 describe("an advance that runs jobs ahead of the clock", () => {
-  it.effect("leaves the feed and the requests that one job after another leaves, whatever the sandbox", () =>
+  it.effect("leaves the same feed and requests as running one job after another, whatever the sandbox", () =>
     Effect.gen(function* () {
       const sandboxes = fc.sample(fc.array(step, { minLength: 3, maxLength: 40 }), { numRuns: 25, seed: 11 })
       for (const steps of sandboxes) {
@@ -93,7 +93,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("takes a fifth of the changes and claims or less, with a hundred requests open", () =>
+  it.effect("takes at most a fifth of the changes and claims, with a hundred requests open", () =>
     Effect.gen(function* () {
       const steps = Array.from(
         { length: 100 },
@@ -107,7 +107,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("is how a runner that has fallen behind catches up, with the same feed", () =>
+  it.effect("lets a runner that has fallen behind catch up, with the same feed", () =>
     Effect.gen(function* () {
       const starts = 60
       const fallBehind = (around: (storage: Storage["Service"]) => Storage["Service"]) =>

@@ -41,7 +41,7 @@ const counting = (storage: Storage["Service"]): Storage["Service"] => ({
 
 describe("a start", () => {
   testInWorld(
-    "happens at the time to which another host has moved the clock",
+    "happens at the time that another host has moved the clock to",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()

@@ -52,7 +52,7 @@ describe("a host that paused during a control, and continues after another host 
     }).pipe(at, Effect.provide(world()), Effect.scoped)
   )
 
-  it.effect("shows meanwhile no event that the reset erases", () =>
+  it.effect("shows no event that the reset erases in the meantime", () =>
     Effect.gen(function* () {
       const { strike, arm } = striking("erase", "pauses before", 1)
       const { callOnce, hosts } = yield* service(strike)

@@ -58,7 +58,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "refuses another body, and does not use up the key for another control",
+    "refuses a different body, and does not use up the key for a different control",
     Effect.gen(function* () {
       yield* advance(60, once)
       const error = yield* refusal(advance(61, once))
@@ -85,7 +85,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "runs to its end although its caller hangs up, and the repeat replays it",
+    "runs to its end although its caller disconnects, and the retry replays it",
     Effect.gen(function* () {
       yield* work
       for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
@@ -113,7 +113,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "stores nothing if it was refused: the key is free for another body",
+    "stores nothing if it was refused: the key is free for a different body",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
       assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
@@ -171,7 +171,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "keeps the answers of all keys, also its own, and frees every request_key",
+    "keeps the answers of all keys, including its own, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
       const advanced = yield* advance(60, once)

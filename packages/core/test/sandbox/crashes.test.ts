@@ -198,7 +198,7 @@ const joining = (storage: Storage["Service"]): Storage["Service"] => {
 
 describe("an advance that holds the jobs ahead", () => {
   testInWorld(
-    "passes no request that another host starts meanwhile",
+    "passes no request that another host starts in the meantime",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))

@@ -125,7 +125,7 @@ describe("an advance of the clock", () => {
       }
     )
     test(
-      "stops when a carrier is to be asked about its offer, and waits for that answer",
+      "stops when a carrier must be asked about its offer, and waits for that answer",
       Effect.gen(function* () {
         yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
@@ -171,7 +171,7 @@ describe("an advance of the clock", () => {
   {
     const takesItsTime = slow("slow", 14_000)
     test(
-      "logs the carriers that it waits for, what is left and how fast it runs, and again while it still waits",
+      "logs the carriers that it waits for, what is left and how fast it runs, and repeats that while it waits",
       Effect.gen(function* () {
         yield* start()
         const lines = yield* logOf(advanceInRealTime(60))
@@ -244,7 +244,7 @@ describe("an advance of the clock", () => {
   {
     const never = silent("silent")
     test(
-      "ends with a reset while it waits",
+      "ends if the sandbox is reset while it waits",
       Effect.gen(function* () {
         yield* start()
         const advancing = yield* Effect.forkChild(advance(3_600))

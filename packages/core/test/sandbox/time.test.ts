@@ -204,7 +204,7 @@ describe("time in a sandbox", () => {
 
 describe("force_expiry", () => {
   testInWorld(
-    "expires every active quote now, also those without an expiry, and no other",
+    "expires every active quote now, including those without an expiry, and no others",
     Effect.gen(function* () {
       const unknown = yield* start({ scenario: "expiry_unknown" })
       const withdrawn = yield* start({ scenario: "quote_withdrawn" })
@@ -230,7 +230,7 @@ describe("force_expiry", () => {
   )
 
   testInWorld(
-    "expires more quotes than fit on a page, also while they expire by themselves",
+    "expires more quotes than fit on a page, even while they expire on their own",
     Effect.gen(function* () {
       for (let i = 0; i < 60; i++) yield* start({ line: "renters", scenario: "quote_expires_soon" })
       yield* advance(60)

@@ -106,7 +106,7 @@ const outage = () => Effect.succeed(Reply.unavailable("carrier_error"))
 const safely = Effect.catchCause(outage)
 
 describe("the contract of carriers", () => {
-  it("holds for an adapter that keeps it, in no time although each answer takes seconds", async () => {
+  it("holds for an adapter that keeps it, and takes no real time although each answer takes seconds", async () => {
     const cases = CarrierContract.cases(acme, { renters: facts }, options)
     assert.deepStrictEqual(
       cases.map(({ name }) => name),
@@ -332,7 +332,7 @@ describe("the contract of carriers", () => {
     }
   )
 
-  it("says which facts do not suit the carrier", async () => {
+  it("says which facts do not fit the carrier", async () => {
     const said = (facts: unknown, adapter = acme) =>
       CarrierContract.cases(adapter, { renters: facts }, options)[1]
         ?.run()
@@ -343,7 +343,7 @@ describe("the contract of carriers", () => {
     assert.match(await said(undefined, { ...acme, connection: { api_key: "secret" } }), /^- connection\.api_key: /m)
   })
 
-  it.live("asks once and tells what was exchanged, without secrets", () =>
+  it.live("asks once and reports what was exchanged, without secrets", () =>
     Effect.gen(function* () {
       const { client } = fakeCarrier.make(() => fakeCarrier.json({ ...quoted("Q-1"), api_key: "hidden" }))
       const adapter = { ...acme, redact: ["email"] }

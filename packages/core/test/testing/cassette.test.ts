@@ -89,14 +89,12 @@ const replayed = (baseUrl: string, cassette: unknown, more: object = {}) =>
   CarrierContract.cases(acme(baseUrl, more), { renters: facts }, { cassette })
 
 describe("a cassette", () => {
-  it.live(
-    "answers every case of the contract as the sandbox did, without a network and the values of the connection",
-    () =>
-      Effect.gen(function* () {
-        const { base_url, cassette } = yield* recorded
-        assert.isAtLeast(cassette.exchanges.length, 5)
-        for (const { effect } of replayed(base_url, JSON.parse(Cassette.text(cassette)))) yield* effect
-      })
+  it.live("answers every case of the contract as the sandbox did, without a network or connection values", () =>
+    Effect.gen(function* () {
+      const { base_url, cassette } = yield* recorded
+      assert.isAtLeast(cassette.exchanges.length, 5)
+      for (const { effect } of replayed(base_url, JSON.parse(Cassette.text(cassette)))) yield* effect
+    })
   )
 
   it.live("is JSON for a review, without facts, tokens, cookies and secrets", () =>
@@ -183,19 +181,17 @@ describe("a cassette", () => {
     ],
     ["too much", JSON.stringify("a".repeat(300_000)), "application/json", /It has more than \d+ characters\. Ask/]
   ]
-  it.live.each(unplayable)(
-    "is refused when it is recorded, with what to do, if an answer is %s",
-    ([, body, type, why]) =>
-      Effect.gen(function* () {
-        const answer = () => new Response(body, { headers: { "content-type": type } })
-        const { message } = yield* Effect.flip(get(answer))
-        assert.match(
-          message,
-          /^The answer to GET \/quotes at api\.acme\.example cannot be kept, so the recording could not/
-        )
-        assert.match(message, why)
-        assert.notInclude(message, "Ada")
-      })
+  it.live.each(unplayable)("is refused during recording, with what to do, if an answer is %s", ([, body, type, why]) =>
+    Effect.gen(function* () {
+      const answer = () => new Response(body, { headers: { "content-type": type } })
+      const { message } = yield* Effect.flip(get(answer))
+      assert.match(
+        message,
+        /^The answer to GET \/quotes at api\.acme\.example cannot be kept, so the recording could not/
+      )
+      assert.match(message, why)
+      assert.notInclude(message, "Ada")
+    })
   )
 
   it.live("holds text if the adapter allows it, and always XML", () =>
@@ -236,7 +232,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("is refused if a value of the connection that is no secret contains one", () =>
+  it.live("is refused if a non-secret connection value contains a secret", () =>
     Effect.gen(function* () {
       const { client } = fakeCarrier.make(() => fakeCarrier.json({}))
       const values = { client_id: `broker-7:${secret}`, client_secret: secret, producer: "4711" }
@@ -247,7 +243,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("may lack values of the connection: stand-ins take their place", () =>
+  it.live("may lack connection values: stand-ins take their place", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const [, answers] = replayed(base_url, { ...cassette, connection: {} })
@@ -288,7 +284,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("fails a case also if the adapter catches what it cannot answer", () =>
+  it.live("fails a case even if the adapter catches the error of an unanswered request", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const adapter = acme(base_url)
@@ -304,7 +300,7 @@ describe("a cassette", () => {
     })
   )
 
-  it("says what is wrong with a file that is none", () => {
+  it("says what is wrong with a file that is not a cassette", () => {
     assert.throws(() => Cassette.parse({ version: 2, exchanges: [] }), /not a cassette\. .*version: .*recorded_at: /)
     assert.throws(() => CarrierContract.cases(acme("https://a.example"), {}, { cassette: null }), /not a cassette/)
   })

@@ -59,7 +59,7 @@ describe("the contract of carriers with other facts", () => {
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask throws InvalidMoney at /)
   })
 
-  it("finds the same again in the next run", async () => {
+  it("finds the same in the next run", async () => {
     assert.strictEqual(await messageOf(caseOf(raw)), await messageOf(caseOf(raw)))
   })
 

@@ -100,7 +100,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("trusts several secrets, and others later", () =>
+  it.effect("trusts several secrets, and different ones later", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make()
       assert.strictEqual(statusOf(yield* send(receiver)), 400)

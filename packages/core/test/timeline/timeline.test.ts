@@ -59,7 +59,7 @@ const transport = {
 describe("the timeline of a request", () => {
   const trying = carrier("acme", (_, nth) => Effect.succeed(nth === 1 ? unavailable("carrier_error") : offers()))
   testWebhooks(
-    "tells in order: the call, the asks with their tries, outcomes, quotes, events and deliveries",
+    "shows in order: the call, the asks with their attempts, outcomes, quotes, events and deliveries",
     () =>
       Effect.gen(function* () {
         yield* work
@@ -127,7 +127,7 @@ describe("the timeline of a request", () => {
   )
 
   testRecorded(
-    "has bodies only if they are asked for",
+    "has bodies only if requested",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -214,7 +214,7 @@ describe("the timeline of a request", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "says what is left out because there is too much of it",
+    "says what is omitted because there is too much of it",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

@@ -70,7 +70,7 @@ describe("the well-known cases", () => {
     })
   }
 
-  it("accepts names, and leaves them to the look-up", () => {
+  it("accepts names, and leaves them to the lookup", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -329,7 +329,7 @@ describe("whole ranges", () => {
     )
   })
 
-  it("a DNS64 look-up counts as the address inside it, a URL never does", () => {
+  it("a DNS64 lookup counts as the address inside it, a URL never does", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {

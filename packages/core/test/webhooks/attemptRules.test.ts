@@ -130,7 +130,7 @@ describe("the attempts to one endpoint", () => {
     { arbitrary: { runs: 500, size: 40 } }
   )
 
-  it("write each record once, also if one delivery was attempted twice", () => {
+  it("write each record once, even if one delivery was attempted twice", () => {
     const scheduled: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 0, takes_ms: 5 }
     const beside: Attempt = { ...scheduled, schedule_step: null, answer: "confirmed" }
     const change = applyAttempts(

@@ -63,7 +63,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
 
   const racing: Array<number> = []
   testWebhooks(
-    "stay together if another process has written to the endpoint meanwhile",
+    "stay together if another process has written to the endpoint in the meantime",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

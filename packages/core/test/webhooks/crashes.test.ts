@@ -126,7 +126,7 @@ describe("a host that dies while it disables a subscription", () => {
 describe("a conflict", () => {
   const conflicts = { left: 60 }
   testWebhooks(
-    "in committing an attempt never sends twice",
+    "while committing an attempt never causes a second send",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -224,7 +224,7 @@ describe("a reset", () => {
   )
 
   testWebhooks(
-    "during an attempt leaves nothing of it",
+    "during an attempt leaves no trace of it",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -247,7 +247,7 @@ describe("a reset", () => {
 const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
 
-describe("a conflict without end", () => {
+describe("an endless conflict", () => {
   const conflict = { isEndless: false }
   testWebhooks(
     "ends a reset with an internal error, and does not block it forever",

@@ -209,7 +209,7 @@ describe("a delivery", () => {
     ["no connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
   ] as const) {
     testWebhooks(
-      `${what} ${succeeds ? "confirms" : "is a failure, whose code is on record"}`,
+      `${what} ${succeeds ? "confirms" : "is a failure, whose code is recorded"}`,
       () =>
         Effect.gen(function* () {
           const { id } = yield* create()
@@ -335,7 +335,7 @@ describe("an advance of a day", () => {
 })
 
 describe("the delivery log", () => {
-  testWebhooks("is newest first, in pages, and its cursors fit only itself", () =>
+  testWebhooks("is newest first, in pages, and its cursors are valid only for it", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()

@@ -110,7 +110,7 @@ describe("an event", () => {
   )
 
   testWebhooks(
-    "is delivered to its recipients however often they change meanwhile",
+    "is delivered to its recipients however often they change in the meantime",
     ({ layer }) =>
       Effect.gen(function* () {
         const elsewhere = yield* anotherHost({ webhooks: layer })

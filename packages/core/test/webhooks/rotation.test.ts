@@ -82,7 +82,7 @@ describe("a rotation", () => {
   )
 
   testWebhooks(
-    "during another one has to wait",
+    "has to wait during another one",
     () =>
       Effect.gen(function* () {
         const making = yield* Effect.forkChild(create())
@@ -159,7 +159,7 @@ describe("an unfinished rotation", () => {
   )
 
   testWebhooks(
-    "is dropped if the host is not public any more",
+    "is dropped if the host is no longer public",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -198,7 +198,7 @@ describe("a lost answer", () => {
   })
 
   testWebhooks(
-    "is returned with the same secret when the call is sent again",
+    "is returned with the same secret when the call is retried",
     (endpoints) =>
       Effect.gen(function* () {
         dying.armed = true

@@ -135,7 +135,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   testWebhooks(
-    "retries events that were never delivered before on the schedule, and leaves the others as they are",
+    "retries events that were never delivered before on the schedule, and leaves the others unchanged",
     (endpoints) =>
       Effect.gen(function* () {
         yield* start({ scenario: "waits_in_queue" })

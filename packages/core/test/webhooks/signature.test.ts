@@ -249,7 +249,7 @@ describe("verifying", () => {
     }
   })
 
-  it("tells a consumer that the body was parsed before, also if a sender's content type has caused that", async () => {
+  it("tells a consumer that the body was parsed before, even if a sender's content type caused that", async () => {
     const { headers, now_seconds } = await delivery()
     for (const body of [{}, null].map((value) => JSON.parse(JSON.stringify(value)))) {
       const verified = await verifyWebhook({ secrets: [published.secret], headers, body, now_seconds })

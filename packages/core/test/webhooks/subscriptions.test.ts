@@ -30,14 +30,14 @@ describe("creating a subscription", () => {
     })
   )
 
-  testWebhooks("gives every subscription a secret of its own", () =>
+  testWebhooks("gives every subscription its own secret", () =>
     Effect.gen(function* () {
       const secrets = [yield* create(), yield* create(), yield* create()].map((made) => made.signing_secret)
       assert.lengthOf(new Set(secrets), 3)
     })
   )
 
-  testWebhooks("accepts every type except the test event, also those that do not fire yet", () =>
+  testWebhooks("accepts every type except the test event, including those that do not fire yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
       assert.include(choosable, "quote_request.incomplete")
@@ -156,7 +156,7 @@ describe("a host that is not public", () => {
   )
 })
 
-describe("a host that cannot be looked up for now", () => {
+describe("a host that temporarily cannot be looked up", () => {
   testWebhooks(
     "is 503 with Retry-After; the same key finishes with the same secret",
     () =>
@@ -196,7 +196,7 @@ describe("a host that cannot be looked up for now", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     testWebhooks(
-      `${environment}: drops the create after ten minutes, and its key cannot be used any more`,
+      `${environment}: drops the create after ten minutes, and its key can no longer be used`,
       () =>
         Effect.gen(function* () {
           const options = { environment, ...key("one") }
@@ -220,7 +220,7 @@ describe("a host that cannot be looked up for now", () => {
   }
 })
 
-describe("a create that is sent again", () => {
+describe("a retried create", () => {
   testWebhooks("returns the first answer without the secret, which is nowhere in storage", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
@@ -253,7 +253,7 @@ describe("a create that is sent again", () => {
 })
 
 describe("at most ten are active", () => {
-  testWebhooks("refuses the eleventh for good; disabling one makes room", () =>
+  testWebhooks("refuses the eleventh permanently; disabling one makes room", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))
@@ -292,7 +292,7 @@ describe("at most ten are active", () => {
   )
 
   testWebhooks(
-    "however many were disabled before",
+    "however many were disabled earlier",
     () =>
       Effect.gen(function* () {
         for (let i = 0; i < 30; i++) yield* disable((yield* create()).id)

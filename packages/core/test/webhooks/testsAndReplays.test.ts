@@ -114,7 +114,7 @@ describe("a test event", () => {
   )
 
   testWebhooks(
-    "is refused if the host cannot be looked up or is not public any more; such calls do not count",
+    "is refused if the host cannot be resolved or is no longer public; such calls do not count",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -330,7 +330,7 @@ describe("tests and replays together", () => {
 describe("a test or replay whose answer was lost", () => {
   const host = { isDying: false }
   testWebhooks(
-    "is queued once when it is sent again with its key",
+    "is queued once when it is retried with its key",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()

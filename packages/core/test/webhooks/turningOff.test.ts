@@ -164,7 +164,7 @@ describe("five days of failures", () => {
 describe("turning delivery off", () => {
   const worker = { isBehind: true }
   testWebhooks(
-    "cancels earlier deliveries, and none from after it was turned on again",
+    "cancels earlier deliveries, and none from after it was turned back on",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

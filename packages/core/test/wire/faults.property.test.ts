@@ -53,7 +53,7 @@ describe("the faults of a value", () => {
     }
   })
 
-  it("are looked for only until enough are found, in lists, in lists of lists and in records", () => {
+  it("are searched only until enough are found, in lists, in lists of lists and in records", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {
@@ -76,7 +76,7 @@ describe("the faults of a value", () => {
     }
   })
 
-  it("are not looked for in a large value: only the first is reported", () => {
+  it("are not searched in a large value: only the first is reported", () => {
     const wrong = Array.from({ length: 60_000 }, () => 1)
     const Either = Schema.Union([Schema.Array(Schema.Boolean), Schema.Array(Schema.Array(Schema.String))])
     const ways: ReadonlyArray<readonly [Schema.Decoder<unknown>, unknown]> = [
@@ -114,7 +114,7 @@ describe("the faults of a value", () => {
     )
   })
 
-  it("are none if a recursive value is large and right", () => {
+  it("are none if a recursive value is large and valid", () => {
     const grove = Array.from({ length: 5_000 }, () => ({ name: "n", inner: [{ name: "m", inner: [] }] }))
     assert.deepStrictEqual(Input.findings(Schema.Array(Tree))(grove), [])
   })
