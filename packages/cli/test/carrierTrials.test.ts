@@ -64,7 +64,7 @@ const broken = Effect.map(
 const acme = ["--carrier", "naic:12345", "--facts", facts]
 
 describe("carriers test", () => {
-  it.live("tells each case of a rate plan", () =>
+  it.live("reports each case of a rate plan", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "test", plan])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -72,7 +72,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("fails, and says which rule is broken, also as JSON for programs", () =>
+  it.live("fails, and says which rule is broken, as JSON too", () =>
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* run(careless)
@@ -87,7 +87,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("records a cassette without secrets, and plays it without a network, a secret or a carrier", () =>
+  it.live("records a cassette without secrets, and plays it without a network, secrets or the carrier", () =>
     Effect.gen(function* () {
       const test = ["carriers", "test", module, ...acme, "--cassette", cassette]
       const url = yield* Effect.scoped(
@@ -107,7 +107,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("fails with the cause if the carrier is down, and leaves the recorded cassette as it is", () =>
+  it.live("fails with the cause if the carrier is down, and leaves the recorded cassette unchanged", () =>
     Effect.gen(function* () {
       const kept = file("kept.cassette.json", "a good cassette")
       const fresh = join(folder, "fresh.cassette.json")
@@ -145,7 +145,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("records no cassette of a carrier with which nothing is exchanged", () =>
+  it.live("records no cassette if nothing is exchanged with the carrier", () =>
     Effect.gen(function* () {
       const none = join(folder, "none.cassette.json")
       const { code, stderr } = yield* run(["carriers", "test", plan, "--cassette", none, "--record"])
@@ -212,7 +212,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("records only into a file, and keeps the old one if the carrier has not answered", () =>
+  it.live("records only into a file, and keeps the old one if the carrier does not answer", () =>
     Effect.gen(function* () {
       for (const one of [["--record"], ["--cassette", join(folder, "none.json")]]) {
         const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})
@@ -243,7 +243,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("names the variables of what the connection lacks", () =>
+  it.live("names the variables of the missing connection values", () =>
     Effect.gen(function* () {
       const { QUOTEWIRE_CONNECTION_PRODUCER_CODE: _, ...some } = env
       const { code, stderr } = yield* run(["carriers", "ask", module, ...acme], some)

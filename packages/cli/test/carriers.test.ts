@@ -24,7 +24,7 @@ const file = (name: string, text: string): string => {
 const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0, rounding: "up" }))
 
 describe("carriers check", () => {
-  it.live("says what it has checked if a rate plan has no faults", () =>
+  it.live("says what it checked if a rate plan has no faults", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", valid])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -35,7 +35,7 @@ describe("carriers check", () => {
     })
   )
 
-  it.live("says each fault on a line of its own, and fails", () =>
+  it.live("prints each fault on its own line, and fails", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", faulty])
       assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has errors.\n"])
@@ -55,7 +55,7 @@ describe("carriers check", () => {
     })
   )
 
-  it.live("checks a rate plan of an own line with the ratings of a configuration", () =>
+  it.live("checks a rate plan of a custom line with the ratings of a configuration", () =>
     Effect.gen(function* () {
       const bicycles = file("bicycles.json", JSON.stringify(plan))
       const config = fileURLToPath(new URL("support/ratings.config.ts", import.meta.url))

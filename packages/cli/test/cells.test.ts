@@ -96,7 +96,7 @@ describe("the file of cells", () => {
     })
   )
 
-  it.effect("stands in place of a database, and one of them must be given", () =>
+  it.effect("replaces a database, and one of the two must be given", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
@@ -120,7 +120,7 @@ describe("--work-cells", () => {
   it.effect.each([
     ["serve", "--port", "0"],
     ["work", "--base-url", "http://127.0.0.1:1"]
-  ])("of quotewire %s is refused at the start if it names no cell", (args) =>
+  ])("of quotewire %s is refused at startup if it names no cell", (args) =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       for (const names of ["b", "a,b", ""]) {

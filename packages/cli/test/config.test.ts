@@ -199,7 +199,7 @@ describe("a configuration file that cannot be used", () => {
     }
   ]
 
-  it.live("is told in one message that says what is wrong, and where", () =>
+  it.live("is reported in one message that says what is wrong, and where", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(faults)
       for (const [index, { fault, says }] of faults.entries()) {
@@ -243,7 +243,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("can be JavaScript where Node runs no TypeScript, and the message says so", () =>
+  it.live("can be JavaScript if Node does not run TypeScript, and the message says so", () =>
     Effect.gen(function* () {
       const env = { NODE_OPTIONS: "--no-experimental-strip-types" }
       const { code, stderr } = yield* run(dev, env, yield* folder({ "quotewire.config.ts": "export default {}" }))
@@ -274,7 +274,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.effect("is given a minute to load", () =>
+  it.effect("has a minute to load", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
       const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
@@ -338,7 +338,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("asks its carriers in the sandbox, beside the fictional ones", () =>
+  it.live("asks its carriers in the sandbox, along with the fictional ones", () =>
     Effect.gen(function* () {
       const ready = yield* host(dev, {}, yield* folder(withAcme))
       const { base_url, keys } = JSON.parse(ready.output())

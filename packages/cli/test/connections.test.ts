@@ -99,7 +99,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("reads values from lines, or from variables and then from nowhere else", () =>
+  it.live("reads values from lines or, if set, only from variables", () =>
     Effect.gen(function* () {
       const { connections, place } = yield* world
       const codeOf = (ran: Ran): unknown => JSON.parse(done(ran)).values.producer_code
@@ -150,7 +150,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("fails if the carrier refuses the connection, and says if it cannot be tried", () =>
+  it.live("fails if the carrier refuses the connection, and says if it cannot be tested", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))

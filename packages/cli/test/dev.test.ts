@@ -86,7 +86,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("shows an expired quote as expired, also behind its link", () =>
+  it.live("shows an expired quote as expired, even behind its link", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -114,7 +114,7 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "answers a request that was half sent at SIGTERM when the rest arrives, and ends although another never arrives whole",
+    "answers a request that was half sent at SIGTERM once the rest arrives, and exits although another one never arrives completely",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])
@@ -190,7 +190,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("tells an old Node in one sentence that it is too old", () =>
+  it.live("reports in one sentence that Node is too old", () =>
     Effect.gen(function* () {
       const source = yield* Effect.promise(() => readFile(program, "utf8"))
       const old = source.replaceAll("process.versions.node", '"20.20.2"')
@@ -202,7 +202,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("tells in one sentence which Effect it needs if another one is installed", () =>
+  it.live("says in one sentence which Effect it needs if a different one is installed", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const packages = join(folder, "node_modules")
@@ -227,7 +227,7 @@ describe("quotewire", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("leaves out the request log and feedback if a flag or the environment says so", () =>
+  it.live("omits the request log and feedback if a flag or the environment says so", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
       const { base_url, keys } = JSON.parse(started.output())

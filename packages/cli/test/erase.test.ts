@@ -56,7 +56,7 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 }
 
 describe("quotewire erase", () => {
-  it.live("needs nobody to name for a dry run, and somebody for an erasure", () =>
+  it.live("needs no name for a dry run, but one for an erasure", () =>
     Effect.gen(function* () {
       const { env, quotewire, start } = yield* world
       const id = yield* start(receipt)
@@ -81,7 +81,7 @@ describe("quotewire erase", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("erases one request, and says what went and what remains", () =>
+  it.live("erases one request, and says what was erased and what remains", () =>
     Effect.gen(function* () {
       const { advance, client, env, erase, quotewire, start, url } = yield* world
       const id = yield* start(receipt)

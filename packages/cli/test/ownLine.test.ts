@@ -62,7 +62,7 @@ interface Named {
   readonly name: string
 }
 
-describe("a line of one's own", () => {
+describe("a custom line", () => {
   it.live("is served over REST, from its capabilities to the click on a quote", () =>
     Effect.gen(function* () {
       const { client } = yield* started

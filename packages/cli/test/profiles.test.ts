@@ -17,7 +17,7 @@ const fresh = Effect.gen(function* () {
 const list = ["events", "list", "--json"]
 
 describe("quotewire login", () => {
-  it.live("keeps a key from standard input, which commands then call its host with", () =>
+  it.live("saves a key from standard input, which commands then use to call its host", () =>
     Effect.gen(function* () {
       const { address, env, file, folder, keys } = yield* fresh
       const kept = yield* runInProcess(["login", "--base-url", address], env, `${keys.server}\n`)
@@ -44,7 +44,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("keeps keys of every kind, and lists what they are for, without the keys", () =>
+  it.live("saves keys of every kind, and lists what they are for, without the keys", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)
@@ -61,7 +61,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("keeps no key that the host refuses, that cannot be checked, or that is not one", () =>
+  it.live("saves no key that the host refuses, that cannot be checked, or that is not a key", () =>
     Effect.gen(function* () {
       const { address, env, file } = yield* fresh
       const gone = yield* server(() => {})
@@ -80,7 +80,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("replaces a key, and asks the host that the profile already has", () =>
+  it.live("replaces a key, and checks it with the profile's existing host", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.widget)
@@ -152,7 +152,7 @@ describe("a profile", () => {
 describe("the file of profiles", () => {
   const all = [list, ["login"], ["logout"], ["profiles", "list"], ["quotes", "show", `qt_${"0".repeat(26)}`]]
 
-  it.live("is refused by every command if other users can read it, with what to do", () =>
+  it.live("is refused by every command if other users can read it, with instructions", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)
@@ -168,7 +168,7 @@ describe("the file of profiles", () => {
     })
   )
 
-  it.live("is refused if it does not hold profiles, and what it holds is never repeated", () =>
+  it.live("is refused if it does not contain profiles, and its content is never repeated", () =>
     Effect.gen(function* () {
       const { env, file, folder, keys } = yield* fresh
       mkdirSync(folder, { mode: 0o700 })

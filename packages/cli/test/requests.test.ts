@@ -109,7 +109,7 @@ const request = Effect.fnUntraced(function* (url: string) {
 })
 
 describe("quotewire requests show", () => {
-  it.live("tells an operator what happened to a request, with bodies only if asked for", () =>
+  it.live("shows an operator what happened to a request, with bodies only if requested", () =>
     Effect.gen(function* () {
       const { env, url } = yield* database
       const { id, timeline } = yield* Effect.scoped(request(url))
@@ -141,7 +141,7 @@ describe("quotewire requests show", () => {
     })
   )
 
-  it.live("says in one sentence that a request is unknown, or an id is none", () =>
+  it.live("says in one sentence that a request is unknown or an id is invalid", () =>
     Effect.gen(function* () {
       const { env } = yield* database
       const unknown = yield* run(["requests", "show", `qreq_${"0".repeat(26)}`], env)

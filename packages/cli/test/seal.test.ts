@@ -64,7 +64,7 @@ const rotationOf = (ran: Ran) => printed<SealedRows.SealRotation>(ran)
 
 describe("quotewire seal", () => {
   it.live(
-    "rotates the seal keys step by step: a key that still seals rows must stay, and one that seals none may go",
+    "rotates the seal keys step by step: a key that still seals rows must stay, and one that seals none can be removed",
     () =>
       Effect.gen(function* () {
         const { id, key, seal, url } = yield* world
@@ -139,7 +139,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("says how far it has come, when it takes long", () =>
+  it.live("reports its progress when it takes long", () =>
     Effect.gen(function* () {
       const { seal, url } = yield* world
       yield* startOn(url, new_key, old_key)

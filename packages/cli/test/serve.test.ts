@@ -90,7 +90,7 @@ describe("quotewire serve", () => {
   )
 
   it.live.each(["serve", "work"])(
-    "%s refuses seal keys that do not fit the database, and names the setting",
+    "%s refuses seal keys that do not match the database, and names the setting",
     (command) =>
       Effect.gen(function* () {
         const { env } = yield* database(freshDatabase)
@@ -139,7 +139,7 @@ describe("quotewire serve", () => {
   )
 
   it.live(
-    "keeps everything over a restart, with sealed facts and nothing readable about a person in the database",
+    "keeps everything across a restart, with sealed facts and nothing readable about a person in the database",
     () =>
       Effect.gen(function* () {
         const { env, url } = yield* database(freshDatabase)
@@ -297,7 +297,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("shows what is pending and tries it, without a change", () =>
+  it.live("shows what is pending and tries it, without changing anything", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>

@@ -59,7 +59,7 @@ describe("a process", () => {
 })
 
 describe("a command that is loaded alone", () => {
-  it.effect("has the same help, completions and suggestions as all others", () =>
+  it.effect("has the same help, completions and suggestions as with all others", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--help"], {})
       const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name = ""]) => name)

@@ -55,7 +55,7 @@ const asked = Effect.fnUntraced(function* (after: string) {
 })
 
 describe("a host whose carrier's code", () => {
-  it.live("rejects a promise that nobody waits for goes on, and logs it without its message", () =>
+  it.live("rejects a promise that nobody awaits continues, and logs it without its message", () =>
     Effect.gen(function* () {
       const { log, read } = yield* asked("void Promise.reject(fail())")
       let { quote_request } = yield* read
@@ -66,7 +66,7 @@ describe("a host whose carrier's code", () => {
     })
   )
 
-  it.live("throws outside of any call ends, and logs it without its message", () =>
+  it.live("throws outside of any call exits, and logs it without its message", () =>
     Effect.gen(function* () {
       const { ended } = yield* asked("setTimeout(() => { throw fail() }, 0)")
       const { code, stderr } = yield* Effect.promise(() => ended)

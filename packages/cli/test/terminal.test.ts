@@ -9,7 +9,7 @@ import { leavesBelow } from "./support/help.ts"
 import { runInProcess } from "./support/inProcess.ts"
 
 describe("the help of a command", () => {
-  it.effect("has examples with flags and arguments that the command takes", () =>
+  it.effect("has examples with flags and arguments that the command accepts", () =>
     Effect.gen(function* () {
       const leaves = yield* leavesBelow([])
       assert.isNotEmpty(leaves)
@@ -58,7 +58,7 @@ describe("the style of a terminal", () => {
       canPrompt: false
     })
 
-  it.effect("colors what has failed or is open, and nothing where colors are not wanted", () =>
+  it.effect("colors what has failed or is open, and nothing if colors are not wanted", () =>
     Effect.gen(function* () {
       const [colored, plain] = [yield* capable(true), yield* capable(false)]
       assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")
@@ -78,7 +78,7 @@ describe("an error", () => {
     )
   const colored = "\u001b[31merror\u001b[0m"
 
-  it.effect("is red if standard error is a terminal, by the rule of standard output", () =>
+  it.effect("is red if standard error is a terminal, by the same rule as for standard output", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* styled(true, {}), colored)
       assert.strictEqual(yield* styled(false, {}), "error")
@@ -88,7 +88,7 @@ describe("an error", () => {
     })
   )
 
-  it.effect("is printed in this style, whoever finds it", () =>
+  it.effect("is printed in this style, wherever it is found", () =>
     Effect.gen(function* () {
       const env = { FORCE_COLOR: "1" }
       const wrong = yield* runInProcess(["profiles", "lsit"], env)
@@ -148,7 +148,7 @@ describe("the output of a command", () => {
       })
   )
 
-  it.effect("has no text from outside that a terminal obeys, hides or takes for a line of its own", () =>
+  it.effect("escapes text from outside that a terminal would obey, hide or print as a separate line", () =>
     Effect.gen(function* () {
       const name = "Acme\u001b[2J\u202egro\u{e0041}\nquotewire: fine\u009b1m"
       const shown = "Acme\\u{1b}[2J\\u{202e}gro\\u{e0041}\\u{a}quotewire: fine\\u{9b}1m"

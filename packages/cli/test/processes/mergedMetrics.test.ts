@@ -25,7 +25,7 @@ describe("merged metrics", () => {
     assert.strictEqual(merged(text), text)
   })
 
-  it("add up counters by their labels, whoever has them", () => {
+  it("add up counters by their labels, whichever process has them", () => {
     const other = 'requests_total{operation="GET /a b",status="500"} 1\n'
     assert.strictEqual(merged(requests(3), requests(4, other)), requests(7, other))
     assert.strictEqual(merged(requests(3, other), requests(4)), requests(7, other))
@@ -45,7 +45,7 @@ describe("merged metrics", () => {
     assert.strictEqual(merged(gauge(name, 3), gauge(name, 2)), gauge(name, is))
   })
 
-  it("leave out quantiles, which cannot be merged", () => {
+  it("omit quantiles, which cannot be merged", () => {
     const summary = (quantile: string) => `# TYPE waits summary\n${quantile}waits_sum 2\nwaits_count 1\n`
     const one = summary('waits{quantile="0.5"} 2\n')
     assert.strictEqual(merged(one, one), "# TYPE waits summary\nwaits_sum 4\nwaits_count 2\n")

@@ -104,7 +104,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("says how a process ended that was not ready yet", () =>
+  it.effect("says how a process that was not ready yet ended", () =>
     Effect.gen(function* () {
       const { nth, start } = yield* supervised(1, { isReady: () => false })
       const starting = yield* Effect.forkChild(start)
@@ -178,7 +178,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("goes on as long as one process lasts", () =>
+  it.effect("continues as long as one process lasts", () =>
     Effect.gen(function* () {
       const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start

@@ -50,7 +50,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("starts a new request each time, prints it as JSON, and takes your own facts", () =>
+  it.live("starts a new request each time, prints it as JSON, and accepts your own facts", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const file = `${yield* temporaryFolder}/facts.json`
@@ -104,7 +104,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("shows the refusal of a scenario that refuses, at the first attempt", () =>
+  it.live("shows a scenario's refusal on the first attempt", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const away = yield* runInProcess(["trigger", "service_unavailable"], env)
@@ -149,7 +149,7 @@ describe("quotewire trigger", () => {
 })
 
 describe("quotewire events", () => {
-  it.live("lists events, one on a line, and follows new ones", () =>
+  it.live("lists events, one per line, and follows new ones", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id: first } = yield* startOne
@@ -165,7 +165,7 @@ describe("quotewire events", () => {
     })
   )
 
-  it.live("lists from a cursor on, and refuses one that is none", () =>
+  it.live("lists from a cursor on, and refuses an invalid one", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       yield* startOne
@@ -184,7 +184,7 @@ describe("quotewire events", () => {
 })
 
 describe("quotewire quotes", () => {
-  it.live("waits for the quotes of a request, and shows them as people read them", () =>
+  it.live("waits for the quotes of a request, and shows them in readable form", () =>
     Effect.gen(function* () {
       const { address, client, env } = yield* host
       const { id } = yield* Effect.promise(() =>

@@ -21,7 +21,7 @@ const lasting = ({ headers }: Received) =>
   )
 
 describe("quotewire listen", () => {
-  it.live("sends a receiver the very delivery that a subscription gets", () =>
+  it.live("sends a receiver exactly the delivery that a subscription gets", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const [subscribed, listening] = [yield* receiver(204), yield* receiver(204)]
@@ -48,7 +48,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("makes a secret, shows it once, and signs with it; with --json, too", () =>
+  it.live("makes a secret, shows it once, and signs with it, with --json too", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { received, url } = yield* receiver(200)
@@ -63,7 +63,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("says once that no receiver is there, goes on, and finds it when it has come", () =>
+  it.live("says once that there is no receiver, continues, and finds the receiver when it comes up", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const gone = yield* receiver(204)
@@ -95,7 +95,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("takes the types that it was asked for, from the oldest event on, and tells at its end where to go on", () =>
+  it.live("forwards the requested types, from the oldest event on, and says at the end where to resume", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { id } = yield* startOne
@@ -179,7 +179,7 @@ describe("quotewire events resend", () => {
     })
   )
 
-  it.live("lets the host deliver an event to a subscription again", () =>
+  it.live("makes the host redeliver an event to a subscription", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { received, url } = yield* receiver(204)

@@ -57,7 +57,7 @@ describe("completions", () => {
     })
   )
 
-  it.live("exist for shells only", () =>
+  it.live("exist only for shells", () =>
     Effect.gen(function* () {
       const { err, how } = yield* runInProcess(["--completions", "basic"], {})
       assert.strictEqual(how, "wrong usage")

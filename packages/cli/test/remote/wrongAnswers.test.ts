@@ -40,7 +40,7 @@ const quote: AnswerOf<"get_quote"> = {
 const pounds = { amount_minor: 100, currency: "GBP" }
 const withPrice = (price: object) => ({ ...quote, price: { ...quote.price, ...price } })
 
-describe("a host whose answers are not the documented ones", () => {
+describe("a host whose answers differ from the documented ones", () => {
   const qreq = `qreq_${digits}`
   const receiver = ["--forward-to", "http://127.0.0.1:1/"]
   const events = "events: Must be a list"
@@ -95,7 +95,7 @@ describe("a host whose answers are not the documented ones", () => {
     })
   )
 
-  it.live("is told from one that knows more: other types, resources and fields are shown", () =>
+  it.live("is distinguished from a newer one: unknown types, resources and fields are shown", () =>
     Effect.gen(function* () {
       const newer = {
         ...event,
@@ -110,7 +110,7 @@ describe("a host whose answers are not the documented ones", () => {
     })
   )
 
-  it.live("is told from one that offers the person more to do next", () =>
+  it.live("is distinguished from one that offers more next actions", () =>
     Effect.gen(function* () {
       const newer = { ...quote, next_actions: [{ type: "sign", documents: [{ url: "https://carrier.example" }] }] }
       const { env } = yield* answering(newer)
