@@ -57,7 +57,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("come in order on one connection, however the requests arrive", () =>
+  it.live("arrive in order on one connection, however the requests arrive", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const body = JSON.stringify({ name: "b" })

@@ -39,7 +39,7 @@ const begin = Effect.fnUntraced(function* (port: number, head: string, part: str
 })
 
 describe("bodies that are still arriving", () => {
-  it.live("share one bound, above which the oldest is refused", () =>
+  it.live("share one limit, above which the oldest is refused", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 300_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -102,7 +102,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("share one bound in a handler of Web requests, too", () =>
+  it.live("share one limit in a handler of Web requests, too", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const handle = webHandler(quotewire, { max_arriving_bytes: 300_000 })
@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("have a bound that leaves room for one", () =>
+  it.live("have a limit that leaves room for one", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

@@ -108,7 +108,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("end when the caller hangs up, also behind a pending answer", () =>
+  it.live("end when the caller disconnects, even behind a pending answer", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -146,7 +146,7 @@ describe("unread answers", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close their connection, too, if they were made in pieces", () =>
+  it.live("also close their connection if they were written in pieces", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       yield* sendUnread(port, get("/streamed"))

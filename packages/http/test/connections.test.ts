@@ -23,7 +23,7 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
 }
 
 describe("connections", () => {
-  it.live("are bounded: one more is closed, and accepted when another has gone", () =>
+  it.live("are limited: one more is closed, and accepted once another has ended", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -133,7 +133,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of callers that hang up end the wait at once", () =>
+  it.live("of callers that disconnect end the wait at once", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -249,7 +249,7 @@ describe("stopping", () => {
   it.live.each([
     ["a call that changes something and hangs", "POST", "/v1/things"],
     ["a route that cannot be broken off", "GET", "/stuck"]
-  ] as const)("is not held up by %s", ([, method, path]) =>
+  ] as const)("is not delayed by %s", ([, method, path]) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const began = yield* Deferred.make<void>()

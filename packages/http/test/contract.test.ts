@@ -98,7 +98,7 @@ describe("the contract", () => {
     }
   })
 
-  it("refuses an unknown value where it is sent, and accepts it where it can be added", () => {
+  it("refuses an unknown value in inputs, and accepts it in answers where values can be added", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -117,7 +117,7 @@ describe("the contract", () => {
     assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
-  it("says that a change of a subscription must change something, like the service", () => {
+  it("says that an update of a subscription must change something, like the service", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)

@@ -131,7 +131,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("leaves a request alone that someone else has answered, and answers the others", () =>
+  it.live("ignores a request that someone else has answered, and answers the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

@@ -181,7 +181,7 @@ describe("hostile input", () => {
     })
   )
 
-  it.live("a body that never comes gets no second answer", () =>
+  it.live("a body that never arrives gets no second answer", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 50 })
       const raw = yield* Wire.exchange(port, "GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")

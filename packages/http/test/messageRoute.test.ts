@@ -190,7 +190,7 @@ describe("pages, of an endpoint of messages,", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403 if their origin is not allowed, also pages of this machine", () =>
+  it.live("are refused with 403 if their origin is not allowed, including pages of this machine", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [

@@ -143,7 +143,7 @@ const dead: Quotewire.Destination = {
 }
 
 describe("other routes", () => {
-  it.live("report whether the host lives and is ready", () =>
+  it.live("report whether the host is alive and ready", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ ready: Effect.succeed(false) })
       assert.strictEqual((yield* send("GET", "/health/live", { key: null })).status, 200)
@@ -170,7 +170,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("pass on carriers' callbacks byte by byte", () =>
+  it.live("pass on carriers' callbacks byte for byte", () =>
     Effect.gen(function* () {
       const received: Array<string> = []
       const { send } = yield* start({
@@ -192,7 +192,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("that fail are answered like a defect, also if their headers are invalid", () =>
+  it.live("that fail are answered like a defect, even if their headers are invalid", () =>
     Effect.gen(function* () {
       const { send } = yield* start({
         routes: [

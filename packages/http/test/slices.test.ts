@@ -117,7 +117,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrives unchanged, in pieces of any size, also if the caller has closed its side", () =>
+  it.live("arrives unchanged, in pieces of any size, even if the caller has closed its side", () =>
     Effect.gen(function* () {
       const port = yield* hashing
       const sends = async (pieces: ReadonlyArray<Uint8Array>) => {

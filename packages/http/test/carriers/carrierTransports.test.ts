@@ -16,7 +16,7 @@ const transports = [
 
 for (const [name, settings] of transports) {
   describe(`over ${name}, a carrier`, () => {
-    it.live("that answers is heard, compressed or not, and its connections are used again", () =>
+    it.live("that answers is read, compressed or not, and its connections are reused", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -33,7 +33,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that is silent or drips is left when the time is over", () =>
+    it.live("that is silent or drips data is abandoned when the time is up", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
@@ -53,7 +53,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that sends 10 MB, or a gzip bomb, is stopped at the bound", () =>
+    it.live("that sends 10 MB, or a gzip bomb, is stopped at the limit", () =>
       Effect.gen(function* () {
         let written = 0
         const server = yield* serve((request, response) => {
@@ -80,7 +80,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that tells the length of its answer is not trusted with what it decompresses to", () =>
+    it.live("that declares the length of its answer is not trusted about the decompressed size", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {
@@ -120,7 +120,7 @@ for (const [name, settings] of transports) {
     )
 
     it.live(
-      "that breaks the connection, before or in its answer, is a carrier_error, and is asked again if it may be",
+      "that drops the connection, before or during its answer, is a carrier_error, and is asked again if allowed",
       () =>
         Effect.gen(function* () {
           const server = yield* serve((request, response) => {
@@ -138,7 +138,7 @@ for (const [name, settings] of transports) {
         })
     )
 
-    it.live("that asks to slow down for a second is asked again after it", () =>
+    it.live("that asks to slow down for a second is asked again after that", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) =>
           server.requests.length === 1 ? json(response, {}, 429, { "retry-after": "1" }) : json(response, {})
@@ -149,7 +149,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("gets one request for a token from 20 calls, and another when the token ends in the middle", () =>
+    it.live("gets one token request from 20 calls, and another one when the token expires in the middle", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {
@@ -175,7 +175,7 @@ for (const [name, settings] of transports) {
 describe("the Node transport", () => {
   const port = (origin: string) => new URL(origin).port
 
-  it.live("trusts no certificate of its own, none that has expired, and none for another name, and says why", () =>
+  it.live("trusts no self-signed certificate, no expired one, and none for a different name, and says why", () =>
     Effect.gen(function* () {
       const refused = (certificate: Certificate.Certificate, settings: "own" | "trusted" | "fetch") =>
         Effect.gen(function* () {
@@ -198,7 +198,7 @@ describe("the Node transport", () => {
   )
 
   for (const guard of [false, true]) {
-    it.live(`shows a client certificate to its host alone${guard ? ", behind the guard as well" : ""}`, () =>
+    it.live(`presents a client certificate only to its host${guard ? ", behind the guard as well" : ""}`, () =>
       Effect.gen(function* () {
         const certificate = Certificate.make("localhost", "127.0.0.1")
         const shown = Certificate.make("broker-7")
@@ -220,7 +220,7 @@ describe("the Node transport", () => {
     )
   }
 
-  it.live("with the guard reaches public addresses only, whatever a name resolves to", () =>
+  it.live("with the guard reaches only public addresses, whatever a name resolves to", () =>
     Effect.gen(function* () {
       const certificate = Certificate.make("carrier.example.com")
       const server = yield* serve((_request, response) => json(response, {}), certificate)
@@ -243,7 +243,7 @@ describe("the Node transport", () => {
     })
   )
 
-  it.live("opens no more connections to an origin than it may", () =>
+  it.live("opens no more connections to an origin than allowed", () =>
     Effect.gen(function* () {
       const two = yield* Deferred.make<void>()
       const server = yield* serve((_request, response) => {

@@ -34,14 +34,14 @@ describe("a refusal", () => {
     })
   })
 
-  it("keeps the field errors that can be read, and leaves out the others", async () => {
+  it("keeps the readable field errors, and omits the others", async () => {
     const good = { path: "line", message: "Must be a line.", allowed_values: ["pet"] }
     const field_errors = [good, { ...good, allowed_values: "pet" }, { ...good, allowed_values: [1] }, { path: 1 }, null]
     const error = { code: "invalid_input", message: "Wrong.", field_errors, retry_action: { type: "fix_input" } }
     assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
   })
 
-  it("of a newer host is passed on, with a code that is not known here", async () => {
+  it("of a newer host is passed on, even with an unknown code", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",
       retry_action: "negotiate"
@@ -49,7 +49,7 @@ describe("a refusal", () => {
   })
 })
 
-describe("an answer that is not of the API", () => {
+describe("an answer that does not come from the API", () => {
   it.each<[string, Step, string, object]>([
     [
       "a page",
@@ -118,7 +118,7 @@ describe("an answer that is not of the API", () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
   })
 
-  it("is not read beyond the largest size", async () => {
+  it("is not read beyond the maximum size", async () => {
     let pulled = 0
     const endless = () =>
       new ReadableStream({
@@ -167,10 +167,10 @@ describe("an answer that lacks what the client needs", () => {
   })
 })
 
-describe("a check of the program's own", () => {
+describe("the program's own check", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("sees each answer with its operation, and what it calls wrong is told with its place", async () => {
+  it("sees each answer with its operation, and the error names the field that it rejects", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -188,13 +188,13 @@ describe("a check of the program's own", () => {
     ])
   })
 
-  it("may return nothing for an answer that is right, as a check in plain JavaScript does", async () => {
+  it("may return undefined for a valid answer, as a check in plain JavaScript does", async () => {
     const check_answer = () => JSON.parse("{}").wrong
     const { client } = against([json({ id: "qt_1" })], { check_answer })
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
   })
 
-  it("may throw an error of its own, which the call rejects with", async () => {
+  it("may throw its own error, which the call rejects with", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
       throw own
@@ -206,7 +206,7 @@ describe("a check of the program's own", () => {
 })
 
 describe("a host that does not answer", () => {
-  it("is reported with the error code of the system", async () => {
+  it("is reported with the system's error code", async () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
       reason: "unreachable",
@@ -220,7 +220,7 @@ describe("a host that does not answer", () => {
   })
 })
 
-describe("a fetch of the program's own", () => {
+describe("the program's own fetch", () => {
   const read_handle = "rh_of_a_test"
   const failure = (message: string, cause?: unknown) =>
     Object.assign(new TypeError(message, { cause }), { config: { headers: { authorization: `Bearer ${key}` } } })
@@ -237,7 +237,7 @@ describe("a fetch of the program's own", () => {
     ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that holds itself together badly", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("that fails %s is told with its place, and without the key", async (_, fetch, told) => {
+  it.each(faults)("that fails %s is reported with its place, and without the key", async (_, fetch, told) => {
     const { client } = against([], { fetch, max_retries: 0 })
     const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
     assert.instanceOf(error, HostError)
@@ -260,18 +260,18 @@ describe("a fetch of the program's own", () => {
 })
 
 describe("an answer of the API", () => {
-  it("may hold fields and values that are not known here", async () => {
+  it("may contain unknown fields and values", async () => {
     const value = { id: "qt_1", status: "a new one", mood: "fine" }
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
   })
 
-  it("may be of an older revision if it is the first answer of a call that is repeated", async () => {
+  it("may be of an older revision if it is the first answer of a retried call", async () => {
     const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
     const { client } = against([json({ control: "reset" }, { headers })])
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })
   })
 
-  it("is whole even if its characters come in parts", async () => {
+  it("is complete even if its characters arrive in parts", async () => {
     const bytes = new TextEncoder().encode('{"label":"Motörhead 東京 🦆"}')
     const slowly = () =>
       new ReadableStream({

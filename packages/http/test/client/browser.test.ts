@@ -53,7 +53,7 @@ describe("a page of a browser with a widget key", () => {
     return { server: await keyOf("server"), widget: await keyOf("widget") }
   }
 
-  it("starts a request, waits for its quotes by its read handle, and cancels", async () => {
+  it("starts a request, waits for its quotes with its read handle, and cancels", async () => {
     const keys = await keysOf()
     const host = { base_url: serving.base_url, key: keys.widget }
     const start = await page.evaluate(
@@ -86,7 +86,7 @@ describe("a page of a browser with a widget key", () => {
     assert.deepStrictEqual(await waiting, { count: 3, of: start.id, status: "cannot_stop" })
   })
 
-  it("reads a refusal with all that it says", async () => {
+  it("reads a refusal with all its details", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).widget }
     const refusal = await page.evaluate(
       (host) =>
@@ -99,7 +99,7 @@ describe("a page of a browser with a widget key", () => {
     assert.deepStrictEqual(refusal, { code: "not_found", status: 404, hasId: true })
   })
 
-  it("does not reach what is not made for pages", async () => {
+  it("does not reach what is not meant for pages", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).server, max_retries: 0 }
     const reason = await page.evaluate(
       (host) =>

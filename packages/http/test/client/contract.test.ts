@@ -99,7 +99,7 @@ describe.each([
     assert.strictEqual((await client.reset_sandbox({}, once)).control, "reset")
   })
 
-  it("gives the first answer again for the same idempotency key", async () => {
+  it("returns the first answer again for the same idempotency key", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const first = await client.advance_time({ seconds: 60 }, once)
@@ -148,7 +148,7 @@ describe.each([
     assert.strictEqual(await waiting.catch((error) => error), reason)
   })
 
-  it("goes through the feed, and resumes after a cursor", async () => {
+  it("reads the feed, and resumes after a cursor", async () => {
     const client = await newClient()
     const controller = new AbortController()
     const { signal } = controller

@@ -70,7 +70,7 @@ describe("a request of the client", () => {
     assert.lengthOf(sent, 0)
   })
 
-  it("is not sent with an idempotency key that no header can hold, and the error does not repeat it", async () => {
+  it("is not sent with an idempotency key that no header can contain, and the error does not repeat it", async () => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
     assert.instanceOf(error, ApiError)
@@ -82,7 +82,7 @@ describe("a request of the client", () => {
   })
 })
 
-describe("an input that JSON cannot hold", () => {
+describe("an input that JSON cannot represent", () => {
   const itself: Record<string, unknown> = {}
   itself.self = itself
   const wrong: ReadonlyArray<readonly [string, unknown, string]> = [
@@ -146,7 +146,7 @@ describe("connect", () => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 
-  it.each(["null", '"https://host.example"'])("refuses options that are no object: %s", (options) => {
+  it.each(["null", '"https://host.example"'])("refuses options that are not an object: %s", (options) => {
     assert.throws(
       () => connect(JSON.parse(options)),
       /^connect needs an object of options, such as \{ base_url, key \}\.$/

@@ -128,13 +128,13 @@ describe("a retry", () => {
     ["was lost", reset],
     ["met a storage that is away", unavailable],
     ["met an overloaded proxy", page(503)]
-  ])("is not made of a report that %s: it could be stored twice", async (_, step) => {
+  ])("is not made for a report that %s: it could be stored twice", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(report(client)), "error")
     assert.lengthOf(sent, 1)
   })
 
-  it("is made of a report that was refused before it was read", async () => {
+  it("is made for a report that was refused before it was read", async () => {
     const { client } = against([
       refusal(429, "rate_limited", "wait", { "retry-after": "2" }),
       json({ status: "received" })
@@ -187,7 +187,7 @@ describe("a signal", () => {
     assert.strictEqual(vi.getTimerCount(), 0)
   })
 
-  it("that was aborted before sends nothing", async () => {
+  it("that is already aborted sends nothing", async () => {
     const { client, sent } = against([])
     const reading = client.get_quote({ id: "qt_1" }, { signal: AbortSignal.abort(reason) })
     assert.deepStrictEqual(await ending(reading), { error: reason })
@@ -207,7 +207,7 @@ describe("waiting for quotes over HTTP", () => {
   const answer = (version: number, status: string) =>
     json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
 
-  it("survives a host that goes away in a wait and comes back later than the retries of one call last", async () => {
+  it("survives a host that goes down during a wait for longer than the retries of one call last", async () => {
     const away = Array.from({ length: 8 }, () => reset)
     const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
     const { value } = await ending(client.wait_for_quotes("qreq_1"))

@@ -97,7 +97,7 @@ describe("nodeHandler", () => {
     )
   })
 
-  it.live("passes on what is not its own, also the root of the site, and serves its own root below a path", () =>
+  it.live("passes on what is not its own, including the root of the site, and serves its own root below a path", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire)
@@ -112,7 +112,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("refuses what is below no base path without somebody to pass it on to", () =>
+  it.live("refuses requests outside its base path if there is nobody to pass them on to", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire, { base_path: "/insurance" })
@@ -131,7 +131,7 @@ describe("nodeHandler", () => {
     }
   }
 
-  it.live("limits callers from outside by the limits of the service unless it has its own", () =>
+  it.live("limits outside callers by the limits of the service unless it has its own", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ limits: oneRead })
       const address = yield* serving(nodeHandler(quotewire))
@@ -142,7 +142,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("limits callers from outside, and not the program", () =>
+  it.live("limits outside callers, and not the program", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const limits = oneRead
@@ -155,7 +155,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("counts callers on a Unix socket together, or by the address that it is told", () =>
+  it.live("counts callers on a Unix socket together, or by the address that it is given", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
@@ -198,29 +198,27 @@ describe("nodeHandler", () => {
   it.live.each([
     ["fails", new Error("The disk is gone."), "The disk is gone."],
     ["is unavailable", new Storage.StorageUnavailable({ retry_after_seconds: 1 }), "could not start"]
-  ] as const)(
-    "refuses its own paths if the storage %s at the start, passes on others, and logs why",
-    ([, error, line]) =>
-      Effect.gen(function* () {
-        const logged = yield* capturedLog
-        const broken = Layer.effect(Storage.Storage, Effect.fail(error))
-        const address = yield* serving(
-          express()
-            .use(nodeHandler(embed({ storage: broken })))
-            .use(teapot)
-        )
-        const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
-        assert.strictEqual(refused.status, 503)
-        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
-        assert.include(logged.join("\n"), line)
-      })
+  ] as const)("refuses its own paths if the storage %s at startup, passes on others, and logs why", ([, error, line]) =>
+    Effect.gen(function* () {
+      const logged = yield* capturedLog
+      const broken = Layer.effect(Storage.Storage, Effect.fail(error))
+      const address = yield* serving(
+        express()
+          .use(nodeHandler(embed({ storage: broken })))
+          .use(teapot)
+      )
+      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+      assert.strictEqual(refused.status, 503)
+      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+      assert.include(logged.join("\n"), line)
+    })
   )
 
   it.live.each([
     ["starts", MemoryStorage.layer],
     ["cannot start", Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))]
-  ] as const)("leaves a request alone that was answered before the service %s", ([, storage]) =>
+  ] as const)("ignores a request that was answered before the service %s", ([, storage]) =>
     Effect.gen(function* () {
       yield* capturedLog
       const begin = yield* Deferred.make<void>()
@@ -293,7 +291,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("looks at no body before it knows the caller", () =>
+  it.live("reads no body before it knows the caller", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: "https://shop.example" })
@@ -314,7 +312,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("leads to no other host with a Location, wherever Express has mounted it", () =>
+  it.live("sends no Location to a different host, wherever Express has mounted it", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const address = yield* serving(express().use(/.*\/insurance/, nodeHandler(quotewire)))

@@ -11,7 +11,7 @@ const host = "https://shop.example"
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
 describe("webHandler in Next and Hono", () => {
-  it.live("leaves compression to the server, which may drop the header that tells of it", () =>
+  it.live("leaves compression to the server, which may drop the header that declares it", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -41,7 +41,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("refuses if there is no service to be had, and the log says why", () =>
+  it.live("refuses if the service cannot be obtained, and the log says why", () =>
     Effect.gen(function* () {
       const spy = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))

@@ -136,7 +136,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes no address from the Host header, and says so if nobody has told it one", () =>
+  it.live("takes no address from the Host header, and says so if it is not configured", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
@@ -147,7 +147,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("tells at / what is served, as a page for browsers and as text with a first call that works", () =>
+  it.live("shows at / what is served, as a page for browsers and as text with a working first call", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
       const handle = webHandler(quotewire, { base_path: "/insurance", mcp })
@@ -171,7 +171,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("interrupts a call whose caller has gone", () =>
+  it.live("interrupts a call whose caller has disconnected", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const handle = webHandler(service.quotewire)
@@ -182,7 +182,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("does not begin to answer a caller who has gone before", () =>
+  it.live("does not begin to answer a caller that has already disconnected", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -193,7 +193,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("reads no more of a body than it may have", () =>
+  it.live("reads no more of a body than the limit", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -219,7 +219,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes the fault for a body that was read before, and the log says what to do", () =>
+  it.live("takes the blame for a body that was read before, and the log says what to do", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -279,7 +279,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses as soon as the service is closed, also while a call of the program itself still runs", () =>
+  it.live("refuses as soon as the service is closed, even while one of the program's own calls is still running", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ public_url: host })
       const web = webHandler(quotewire)
@@ -298,7 +298,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("tells the logger of the service why the service could not start", () =>
+  it.live("logs to the service's logger why the service could not start", () =>
     Effect.gen(function* () {
       const printed = yield* capturedLog
       const entries: Array<string> = []

@@ -50,7 +50,7 @@ describe("a receiver on a server", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("can be opened and closed without Effect, also while a request hangs", async () => {
+  it("can be opened and closed without Effect, even while a request hangs", async () => {
     const receiver = Receiver.make({ secrets: [secret], script: { otherwise: Receiver.hang } })
     const { url, close } = await NodeReceiver.open(receiver)
     const sending = Effect.runPromise(Effect.scoped(deliver(url)))

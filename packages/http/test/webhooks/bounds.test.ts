@@ -9,7 +9,7 @@ const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects,
 const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
 
 describe("connections", () => {
-  it.live("to a host are bounded, and every request gets its turn", () =>
+  it.live("to a host are limited, and every request gets its turn", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ connections_per_host: 4 })
@@ -20,7 +20,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are bounded in all, including idle ones", () =>
+  it.live("are limited in total, including idle ones", () =>
     Effect.gen(function* () {
       const endpoints = yield* Effect.all(Array.from({ length: 6 }, () => Endpoint.start(soon)))
       const open = () => endpoints.reduce((sum, endpoint) => sum + endpoint.connections().open, 0)
@@ -138,7 +138,7 @@ describe("connections", () => {
 })
 
 describe("when a sender ends", () => {
-  it.live("leaves nothing behind, whatever was under way", () =>
+  it.live("leaves nothing behind, whatever was in progress", () =>
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length
       const scripts: ReadonlyArray<Endpoint.Script> = [

@@ -40,7 +40,7 @@ const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME",
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
 describe("a name", () => {
-  it.live("is looked up as a full name, and used for TLS and Host", () =>
+  it.live("is resolved as a full name, and used for TLS and Host", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -104,7 +104,7 @@ describe("a name", () => {
     "one family exists not of, and nobody tells the other": (_name, type) => (type === "A" ? [] : "silent")
   }
   for (const [what, zone] of Object.entries(unavailable)) {
-    it.live(`that ${what} is worth another try`, () =>
+    it.live(`that ${what} can be retried`, () =>
       Effect.gen(function* () {
         const { names, send, lookUp } = yield* start(zone, 100)
         assert.strictEqual(yield* lookUp, "unavailable")
@@ -127,7 +127,7 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whose name server does not answer in time is given up", () =>
+  it.live("whose name server does not answer in time fails", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
@@ -142,7 +142,7 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with a long answer is looked up over TCP", () =>
+  it.live("with a long answer is resolved over TCP", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(a(...Array.from({ length: 32 }, () => "127.0.0.1"))))
       assert.deepStrictEqual(yield* send, [200, null])
@@ -150,7 +150,7 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with many concurrent look-ups is looked up once", () =>
+  it.live("with many concurrent lookups is resolved once", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(open))
       const sent = yield* Effect.all(
@@ -189,7 +189,7 @@ describe("a name that moves", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("after it was public is refused at the attempt", () =>
+  it.live("to a private address later is refused at the attempt", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -278,7 +278,7 @@ describe("the host itself", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("leaves nothing behind when it stops during a look-up", () =>
+  it.live("leaves nothing behind when it stops during a lookup", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(() => "silent")
       yield* Effect.scoped(
