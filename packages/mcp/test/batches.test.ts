@@ -11,7 +11,7 @@ const pets = { ...toolsCall("get_capabilities", { line: "pet" }), id: 7 }
 
 describe("a batch", () => {
   for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }]) {
-    it.effect(`is answered message by message, in its order: ${JSON.stringify(headers)}`, () =>
+    it.effect(`is answered message by message, in order: ${JSON.stringify(headers)}`, () =>
       Effect.gen(function* () {
         const message = [ping, note, pets, { ...ping, id: null }, { ...ping, id: 8, method: "no/such" }]
         const { body, headers: got, status } = yield* send({ as: "server", headers, message })

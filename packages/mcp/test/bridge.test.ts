@@ -47,7 +47,7 @@ describe("a bridge", () => {
       "text/event-stream"
     ]
   ] as const) {
-    it.effect(`answers a call although the host sends ${what} that is nested without end`, () =>
+    it.effect(`answers a call although the host sends ${what} with endless nesting`, () =>
       Effect.gen(function* () {
         const headers = { "content-type": type }
         const answer = yield* bridgeTo(() => Effect.succeed(new Response(text, { headers })))
@@ -164,7 +164,7 @@ describe("a bridge", () => {
     ["forms", Array.from({ length: 5_000 }, (_, i) => ({ ...asks, id: `form-${i}` }))],
     ["a request whose id is very long", [{ jsonrpc: "2.0", id: "a".repeat(1_000_000), method: "roots/list" }]]
   ] as const) {
-    it.effect(`ends a call in which the host sends ${what} without end`, () =>
+    it.effect(`ends a call in which the host sends endless ${what}`, () =>
       Effect.gen(function* () {
         const sent: Array<string> = []
         const answer = yield* bridgeTo((body) =>
@@ -194,7 +194,7 @@ describe("a bridge", () => {
     })
   )
 
-  it.effect("answers as soon as the answer is there, and skips what else a stream holds", () =>
+  it.effect("answers as soon as the answer arrives, and skips the rest of the stream", () =>
     Effect.gen(function* () {
       const other = { ...result, id: 2 }
       const events = [{}, other, result, other].map((message) => `data: ${JSON.stringify(message)}\n\n`)
@@ -206,7 +206,7 @@ describe("a bridge", () => {
     })
   )
 
-  it.effect("answers few forms at a time, however many a host sends without taking the answers", () =>
+  it.effect("answers few forms at a time, however many a host sends without accepting the answers", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))
@@ -225,7 +225,7 @@ describe("a bridge", () => {
     })
   )
 
-  it.effect("sends the answer to a form again if the host cannot take it now", () =>
+  it.effect("resends the answer to a form if the host cannot accept it now", () =>
     Effect.gen(function* () {
       const sent: Array<string> = []
       const started = JSON.stringify(asks)

@@ -38,7 +38,7 @@ const advanced = Effect.fnUntraced(function* (seconds: number) {
 })
 
 describe("a call that waits", () => {
-  it.effect("over HTTP reports its progress in events, to a program that reads them and asks for it", () =>
+  it.effect("over HTTP reports its progress in events to a program that asks for it", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id, version } = (yield* start).structuredContent
@@ -105,7 +105,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is dropped at once when its caller hangs up", () =>
+  it.effect("is dropped at once when its caller disconnects", () =>
     Effect.gen(function* () {
       const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
@@ -113,7 +113,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not wait for a person: its text tells the model to ask them, and not to loop", () =>
+  it.effect("does not wait for a person: its text tells the model to ask them and not to loop", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { call } = yield* Agents

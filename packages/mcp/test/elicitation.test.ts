@@ -107,7 +107,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that its arguments are nested too deep, also with the state of a question", () =>
+  it.effect("is told that its arguments are nested too deeply, even with the state of a question", () =>
     Effect.gen(function* () {
       // JSON.stringify could not write it.
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -122,7 +122,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for missing facts with the words of the line, and needs no argument for them", () =>
+  it.effect("asks for missing facts with the labels of the line, and needs no argument for them", () =>
     Effect.gen(function* () {
       yield* at
       const { dwelling } = Applications.smallest.renters
@@ -168,7 +168,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for every missing fact, also inside lists", () =>
+  it.effect("asks for every missing fact, even inside lists", () =>
     Effect.gen(function* () {
       yield* at
       const args = startWith(1, { line: "personal_auto", application: {} })
@@ -234,7 +234,7 @@ describe("a program that can ask the person", () => {
 describe("a person who declines", () => {
   for (const answer of [{ action: "decline" }, { action: "accept", content: { agree: false } }]) {
     it.effect(
-      `ends this start for good, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
+      `ends this start permanently, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
       () =>
         Effect.gen(function* () {
           const question = yield* send(startWith(1))
@@ -264,7 +264,7 @@ describe("a person who declines", () => {
     )
   }
 
-  it.effect("holds for its request_key, also without the facts that the person gave in a form", () =>
+  it.effect("declines for its request_key, even without the facts that the person gave in a form", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
       const facts = yield* send(args)

@@ -40,7 +40,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are loaded again for a new key, but not for every invented one", () =>
+  it.effect("are reloaded for a new key, but not for every made-up one", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, rotate, token }) {
         assert.strictEqual((yield* sendWith(yield* token())).status, 200)
@@ -209,7 +209,7 @@ describe("a token that the keys of the issuer do not verify", () => {
     )
   )
 
-  it.effect("is a warning if several keys fit: two have its kid, or it has none", () =>
+  it.effect("is a warning if several keys match: two have its kid, or it has none", () =>
     Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
       withLog((logged) =>
         withIssuer(
@@ -236,26 +236,28 @@ describe("a token that the keys of the issuer do not verify", () => {
     )
   )
 
-  it.effect("is a warning if the keys cannot be loaded, once a minute, and of another problem beside it", () =>
-    withLog((logged) =>
-      withIssuer(
-        Effect.fnUntraced(function* ({ answerWith, token }) {
-          yield* answerWith(async () => new Response("", { status: 404 }))
-          for (let i = 0; i < 6; i++) {
-            assert.strictEqual(yield* statusOf(token()), 503)
-            yield* TestClock.adjust("10 seconds")
-          }
-          const gone = {
-            text: "The keys of the OAuth issuer could not be loaded",
-            reason: "the answer had the status 404."
-          }
-          assert.deepStrictEqual(causesOf(logged), [gone])
-          yield* answerWith(null)
-          assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
-          assert.deepStrictEqual(causesOf(logged), [gone, { text: notPublished, kid: "k99", alg: "ES256" }])
-        })
+  it.effect(
+    "is a warning if the keys cannot be loaded, once a minute, in addition to a warning about a different problem",
+    () =>
+      withLog((logged) =>
+        withIssuer(
+          Effect.fnUntraced(function* ({ answerWith, token }) {
+            yield* answerWith(async () => new Response("", { status: 404 }))
+            for (let i = 0; i < 6; i++) {
+              assert.strictEqual(yield* statusOf(token()), 503)
+              yield* TestClock.adjust("10 seconds")
+            }
+            const gone = {
+              text: "The keys of the OAuth issuer could not be loaded",
+              reason: "the answer had the status 404."
+            }
+            assert.deepStrictEqual(causesOf(logged), [gone])
+            yield* answerWith(null)
+            assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
+            assert.deepStrictEqual(causesOf(logged), [gone, { text: notPublished, kid: "k99", alg: "ES256" }])
+          })
+        )
       )
-    )
   )
 
   it.effect("is a warning if the runtime refuses the key", () =>

@@ -15,7 +15,7 @@ const start = { line: "renters", request_key: "k-1", consent_receipt_id: "receip
 const contact = { receipt_id: "receipt-0002", channels: ["email"] }
 
 describe("null", () => {
-  it.effect("for an optional argument means that it was left out", () =>
+  it.effect("for an optional argument means that it was omitted", () =>
     Effect.gen(function* () {
       const nothing = { limit: null, cursor: null, status: null, line: null, created_after: null }
       assert.isFalse((yield* call("list_quote_requests", nothing)).isError)
@@ -35,7 +35,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a fact means that it was left out, at any depth", () =>
+  it.effect("for a fact means that it was omitted, at any depth", () =>
     Effect.gen(function* () {
       const application = {
         applicant: { first_name: null, email: null },
@@ -95,7 +95,7 @@ describe("the JSON text of an object", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused at its path if it holds no object or is too long, and is not repeated", () =>
+  it.effect("is refused at its path if it contains no object or is too long, and is not repeated", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {

@@ -38,7 +38,7 @@ describe("the lines of a host", () => {
     })
   )
 
-  it.effect("have their facts in the declared application, also a line of the host's own", () =>
+  it.effect("have their facts in the declared application, including a host's own line", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { body } = yield* send({ as: "server", message: ask("tools/list") })

@@ -16,7 +16,7 @@ const toolNames = (token: string) =>
 const listRequests = toolsCall("list_quote_requests")
 
 describe("a token of the issuer", () => {
-  it.effect("allows what its scope says, the most of several, in the workspace of its organization", () =>
+  it.effect("allows what its scope says (the widest of several), in the workspace of its organization", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -42,7 +42,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("allows what a platform may if there are no scopes", () =>
+  it.effect("allows what a platform key may if there are no scopes", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const names = yield* toolNames(yield* token({ scope: undefined }))
@@ -163,7 +163,7 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("are asked to sign in for a tool that needs it, and a token for a scope that allows it", () =>
+  it.effect("are asked to sign in for a tool that needs it, and those with a token for a scope that allows it", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const keyless = yield* sendWith(null, listRequests)
@@ -234,7 +234,7 @@ describe("an address", () => {
 })
 
 describe("the metadata of the endpoint", () => {
-  it.effect("tell clients the issuer and the scopes, wherever they look", () =>
+  it.effect("tells clients the issuer and the scopes, wherever they look", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents

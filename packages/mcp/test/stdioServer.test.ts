@@ -154,7 +154,7 @@ describe("a batch on a pipe", () => {
     })
   )
 
-  it.effect("of notifications alone has no answer, and one call of it can be cancelled", () =>
+  it.effect("of only notifications has no answer, and a single call in a batch can be cancelled", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
@@ -172,7 +172,7 @@ describe("a batch on a pipe", () => {
     })
   )
 
-  it.effect("is refused in the revisions that have none", () =>
+  it.effect("is refused in revisions without batches", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing

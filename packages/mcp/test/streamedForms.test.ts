@@ -42,7 +42,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   )
 
-  it.effect("asks for missing facts first, each form with an id of its own", () =>
+  it.effect("asks for missing facts first, each form with its own id", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -78,7 +78,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
   }
 
   it.effect(
-    "gets the form withdrawn after ten minutes, with signs of life until then, and a late answer changes nothing",
+    "gets the form withdrawn after ten minutes, with keep-alives until then, and a late answer changes nothing",
     () =>
       inWorld(
         Effect.gen(function* () {
@@ -98,7 +98,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
       )
   )
 
-  it.effect("may hang up while a form is open, and a later answer starts nothing", () =>
+  it.effect("may disconnect while a form is open, and a later answer starts nothing", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -114,7 +114,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   )
 
-  it.effect("is not asked if it asks for JSON alone, in a batch, or in a session of somebody else's making", () =>
+  it.effect("is not asked if it accepts only JSON, in a batch, or in a forged session", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin, headers } = yield* connected()
@@ -152,24 +152,22 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   }
 
-  it.effect(
-    "does not see the arguments about the agreement in the list of tools, and may ask for progress besides",
-    () =>
-      inWorld(
-        Effect.gen(function* () {
-          const { answer, begin, headers } = yield* connected()
-          const { send } = yield* Agents
-          const { body } = yield* send({ headers, message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
-          const tool = body.result.tools.find((tool: Got["body"]) => tool.name === "start_quote_request")
-          assert.notProperty(tool.inputSchema.properties, "quote_disclosure_accepted")
-          const calling = yield* begin(start, {}, { progressToken: 1 })
-          yield* answer((yield* next(calling)).id, agreeing)
-          assert.isFalse((yield* resultOf(calling)).isError)
-        })
-      )
+  it.effect("does not see the arguments about the agreement in the list of tools, and may also ask for progress", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin, headers } = yield* connected()
+        const { send } = yield* Agents
+        const { body } = yield* send({ headers, message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
+        const tool = body.result.tools.find((tool: Got["body"]) => tool.name === "start_quote_request")
+        assert.notProperty(tool.inputSchema.properties, "quote_disclosure_accepted")
+        const calling = yield* begin(start, {}, { progressToken: 1 })
+        yield* answer((yield* next(calling)).id, agreeing)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
   )
 
-  it.effect("is not asked in a session from before there were forms, which is still read", () =>
+  it.effect("is not asked in a session from before forms existed, which can still be read", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })
@@ -216,7 +214,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is taken from its own caller only, with the id as it was given", () =>
+  it.effect("is accepted only from its own caller, with the id unchanged", () =>
     inWorld(
       Effect.gen(function* () {
         const person = yield* connected(forms, { as: "platform" })
@@ -242,7 +240,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts with the fields that a form can have: others are dropped, however deep they are nested", () =>
+  it.effect("counts with the fields that a form can have: others are dropped, however deeply they are nested", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin, headers } = yield* connected()
@@ -264,25 +262,27 @@ describe("the answer to a form", () => {
     }
   }
 
-  it.effect("costs nothing the first time, because its call has paid, and counts as a call each time after that", () =>
-    inWorld(
-      Effect.gen(function* () {
-        const { answer, begin } = yield* connected()
-        const calling = yield* begin(start)
-        const { id } = yield* next(calling)
-        const statuses = yield* Effect.forEach([1, 2, 3, 4], () =>
-          Effect.map(answer(id, agreeing), ({ status }) => status)
-        )
-        assert.deepStrictEqual(statuses, [202, 202, 202, 429])
-        assert.isFalse((yield* resultOf(calling)).isError)
-        // What is no answer to a form costs nothing.
-        assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
-      }),
-      twoCallsAMinute
-    )
+  it.effect(
+    "costs nothing the first time, because its call already counted, and counts as a call each time after that",
+    () =>
+      inWorld(
+        Effect.gen(function* () {
+          const { answer, begin } = yield* connected()
+          const calling = yield* begin(start)
+          const { id } = yield* next(calling)
+          const statuses = yield* Effect.forEach([1, 2, 3, 4], () =>
+            Effect.map(answer(id, agreeing), ({ status }) => status)
+          )
+          assert.deepStrictEqual(statuses, [202, 202, 202, 429])
+          assert.isFalse((yield* resultOf(calling)).isError)
+          // What is no answer to a form costs nothing.
+          assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
+        }),
+        twoCallsAMinute
+      )
   )
 
-  it.effect("is taken even if the caller's calls are used up", () =>
+  it.effect("is accepted even if the caller's calls are used up", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -298,7 +298,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts as a call if it comes too late", () =>
+  it.effect("counts as a call if it arrives too late", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -314,7 +314,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("starts the request even if the caller's starts are used up meanwhile", () =>
+  it.effect("starts the request even if the caller's starts are used up in the meantime", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -365,7 +365,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is logged once, and nothing of it appears in the log", () =>
+  it.effect("is logged once, and none of its content appears in the log", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })

@@ -25,22 +25,24 @@ const withoutDescriptions = (schema: object): string =>
   JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value))
 
 describe("the declaration of a start", () => {
-  it.effect("stays whole in Codex without a key: it empties the objects inside a declaration of over 5,000 bytes", () =>
-    Effect.gen(function* () {
-      const { send } = yield* Agents
-      for (const sent of [
-        { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
-        { headers: modernHeaders("tools/list"), message: modern("tools/list", {}, { elicitation: { form: {} } }) }
-      ]) {
-        const { body } = yield* send(sent)
-        const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
-        assert.isAtMost(withoutDescriptions(start.inputSchema).length, 5_000)
-        assert.isBelow(JSON.stringify(body.result.tools).length / 4, 3_000)
-      }
-    }).pipe(Effect.provide(layer()))
+  it.effect(
+    "stays complete in Codex without a key, which empties the objects inside a declaration of over 5,000 bytes",
+    () =>
+      Effect.gen(function* () {
+        const { send } = yield* Agents
+        for (const sent of [
+          { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
+          { headers: modernHeaders("tools/list"), message: modern("tools/list", {}, { elicitation: { form: {} } }) }
+        ]) {
+          const { body } = yield* send(sent)
+          const start = body.result.tools.find(({ name }: { name: string }) => name === "start_quote_request")
+          assert.isAtMost(withoutDescriptions(start.inputSchema).length, 5_000)
+          assert.isBelow(JSON.stringify(body.result.tools).length / 4, 3_000)
+        }
+      }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has no formats: Gemini refuses every tool of a list in which a text has one that it does not know", () =>
+  it.effect("has no formats: Gemini refuses every tool in a list that has a format it does not know", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       for (const as of ["server", "platform"] as const) {

@@ -23,7 +23,7 @@ const keyless = {
 }
 
 describe("a model that sees structuredContent alone", () => {
-  it.effect("has the summary of every answer in front of it", () =>
+  it.effect("sees the summary of every answer", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [first] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -44,7 +44,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads each price in dollars, and what was assumed in words", () =>
+  it.effect("reads each price in dollars, and the assumptions in words", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const { quotes, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -142,7 +142,7 @@ describe("a model that sees structuredContent alone", () => {
 })
 
 describe("a model that asks what a line needs", () => {
-  it.effect("counts alternatives once, and hears of facts that others make necessary", () =>
+  it.effect("counts alternatives once, and learns about facts that others make necessary", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -269,7 +269,7 @@ describe("reads with only_changes", () => {
       }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("do not repeat what an earlier quote has said, and name that quote", () =>
+  it.effect("do not repeat what an earlier quote contains, and name that quote", () =>
     Effect.gen(function* () {
       yield* at
       const { id, version } = (yield* call("start_quote_request", startOf("quotes_ready"))).structuredContent
@@ -297,7 +297,7 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are asked for: since_version alone reads everything, as over REST", () =>
+  it.effect("must be requested: since_version alone reads everything, as over REST", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent
@@ -310,7 +310,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "hold everything for a caller that cannot have read it, and what quotes share once: %s",
+    "contain everything for a caller that cannot have read it, and what quotes share only once: %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

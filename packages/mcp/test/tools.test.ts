@@ -47,7 +47,7 @@ describe("the tools", () => {
     )
   })
 
-  it.effect("of an operation that the host leaves out are neither listed nor callable", () =>
+  it.effect("of an operation that the host omits are neither listed nor callable", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), ["get_capabilities"])
       const agents = yield* Agents

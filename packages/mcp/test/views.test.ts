@@ -75,7 +75,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are refused by an unknown address, and by a header that names another", () =>
+  it.effect("are refused for an unknown address, and for a header that names a different one", () =>
     Effect.gen(function* () {
       const { error } = (yield* ask(shows, "resources/read", { uri: "ui://x/y" }, "ui://x/y")).body
       assert.deepStrictEqual([error.code, error.data], [-32602, { uri: "ui://x/y" }])

@@ -21,7 +21,7 @@ const emptyLists = Array.from({ length: 40_000 }, () => [])
 const nulls = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`n${at}`, null]))
 
 describe("calls that wait for a person", () => {
-  it.effect("keep nothing in memory of arguments that count as absent", () =>
+  it.effect("keep no arguments that count as absent in memory", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* LongPolls.LongPolls
@@ -50,7 +50,7 @@ describe("calls that wait for a person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("keep nothing in memory of what was sent with them and is not read", () =>
+  it.effect("keep nothing in memory that was sent with them and is never read", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* LongPolls.LongPolls

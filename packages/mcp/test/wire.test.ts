@@ -74,7 +74,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers a response to nothing that it has asked with 202 and nothing else", () =>
+  it.effect("answers an unsolicited response with 202 and nothing else", () =>
     Effect.gen(function* () {
       for (const answer of [{ result: {} }, { result: "yes" }, { error: { code: -1, message: "No" } }]) {
         for (const id of [1, "ask-1", `req_${"0".repeat(26)}~9999999999999~a.b`, null]) {
@@ -215,7 +215,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("need not send its session or a version again, and is refused with an unserved version", () =>
+  it.effect("need not send its session or a version again, and is refused with an unsupported version", () =>
     Effect.gen(function* () {
       const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
       assert.match(session, /^[\x21-\x7e]+$/)
@@ -242,7 +242,7 @@ describe("a client with a handshake", () => {
 describe("a client of the revision without a handshake", () => {
   const discover = modern("server/discover")
 
-  it.effect("discovers the revisions that are served", () =>
+  it.effect("discovers the supported revisions", () =>
     Effect.gen(function* () {
       const { body, status } = yield* send({ message: discover, headers: modernHeaders("server/discover") })
       assert.strictEqual(status, 200)
@@ -325,7 +325,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets the served revisions if it asks for another one", () =>
+  it.effect("gets the supported revisions if it asks for a different one", () =>
     Effect.gen(function* () {
       for (const requested of ["2027-01-01", "v999.0.0"]) {
         const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }
