@@ -19,7 +19,7 @@ describe("opening cells", () => {
   })
   const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
 
-  it.effect("goes on without a cell that cannot be opened, and takes it when it can", () =>
+  it.effect("continues without a cell that cannot be opened, and uses it once it can", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -40,7 +40,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("never takes a cell of another installation, even if it was down at the start", () =>
+  it.effect("never uses a cell of a different installation, even if it was down at startup", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -78,7 +78,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("leaves a cell unused that was not added", () =>
+  it.effect("does not use a cell that was not added", () =>
     Effect.gen(function* () {
       const cells: All = [
         { name: "old", storage: yield* memory },
@@ -116,7 +116,7 @@ describe("adding a cell", () => {
     })
   )
 
-  it.effect("refuses a database with data, and one that is another cell", () =>
+  it.effect("refuses a database with data, and one that is a different cell", () =>
     Effect.gen(function* () {
       const [first, second] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -47,7 +47,7 @@ const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<
 const unavailable = (name: string) => `${name} fails: Error: unavailable`
 
 describe("items of a batcher", () => {
-  it.effect("are sent at once while nothing is under way, otherwise together in order", () =>
+  it.effect("are sent at once while nothing is in progress, otherwise together in order", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100)
       yield* askAll("a")
@@ -202,7 +202,7 @@ describe("callers of a batcher", () => {
 })
 
 describe("a batcher whose scope closes", () => {
-  it.effect("fails items that are sent, waiting or new as unavailable", () =>
+  it.effect("fails sent, waiting and new items as unavailable", () =>
     Effect.gen(function* () {
       const { answers, ask, askAll, close } = yield* batching(100)
       yield* askAll("a")

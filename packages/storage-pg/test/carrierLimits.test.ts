@@ -86,7 +86,7 @@ describe("three hosts on one database", () => {
     })
   )
 
-  it.effect("together have no more calls under way than a carrier allows", () =>
+  it.effect("together have no more calls in progress than a carrier allows", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const answers = yield* Latch.make()

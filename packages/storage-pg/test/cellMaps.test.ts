@@ -48,7 +48,7 @@ const onFour = <A, E>(test: (cells: PgCells.AllCells) => Effect.Effect<A, E>) =>
   Effect.flatMap(FourCells, ({ cells }) => test(cells)).pipe(Effect.provide(FourCells.empty))
 
 describe("cells that do not match their databases", () => {
-  it.effect("are refused at the start and by every command, with the difference", () =>
+  it.effect("are refused at startup and by every command, with the difference", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)

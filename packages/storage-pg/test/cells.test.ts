@@ -17,7 +17,7 @@ describe("the choice of a cell for a new workspace", () => {
     return counts
   }
 
-  it("gives each cell its part, by its room", () => {
+  it("gives each cell its share, by its room", () => {
     const counts = placesIn([
       { name: "small", room: 1 },
       { name: "large", room: 3 },
@@ -35,7 +35,7 @@ describe("the choice of a cell for a new workspace", () => {
 })
 
 describe("a storage of cells", () => {
-  it.effect("keeps each workspace whole in one cell, and spreads workspaces over all", () =>
+  it.effect("keeps each workspace entirely in one cell, and spreads workspaces over all", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -50,7 +50,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("places a workspace once, also if several hosts write in it first", () =>
+  it.effect("places a workspace once, even if several hosts write to it first", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const hosts = yield* Effect.forEach([1, 2, 3], () => join(cells))
@@ -76,7 +76,7 @@ describe("a storage of cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds counts in the cells of their workspaces, and those of no workspace in the first cell", () =>
+  it.effect("adds counts in the cells of their workspaces, and those without a workspace in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -98,7 +98,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("adds counts of a cell that is lost in the first cell", () =>
+  it.effect("adds the counts of a lost cell in the first cell", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -112,7 +112,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("leaves workspaces where they are that were there before there were cells", () =>
+  it.effect("leaves workspaces that existed before the cells where they are", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -136,7 +136,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("takes the new workspaces of a cell without room elsewhere, and keeps its old ones", () =>
+  it.effect("places new workspaces elsewhere if a cell has no room, and keeps its old ones", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -152,7 +152,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("refuses to finish a job of another workspace", () =>
+  it.effect("refuses to finish a job of a different workspace", () =>
     Effect.gen(function* () {
       const storage = yield* Effect.flatMap(fourInMemory, join)
       yield* storage.commit(work(1, 10))
@@ -164,7 +164,7 @@ describe("a storage of cells", () => {
   )
 })
 
-describe("a host whose list of cells is not that of others", () => {
+describe("a host whose list of cells differs from that of others", () => {
   it.effect("finds workspaces that another host has placed since it read the list", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
@@ -213,7 +213,7 @@ describe("a host that works for some of the cells", () => {
 })
 
 describe("claims of several cells", () => {
-  it.effect("take turns, so that a busy cell holds up no other", () =>
+  it.effect("take turns, so that a busy cell does not delay the others", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -227,7 +227,7 @@ describe("claims of several cells", () => {
     })
   )
 
-  it.effect("pass over a cell that has nothing due, until it has", () =>
+  it.effect("skip a cell that has nothing due, until it does", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

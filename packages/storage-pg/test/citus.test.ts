@@ -89,7 +89,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("a cell that Citus keeps is not moved by a command, which names the call that does it", () =>
+  it.live("a cell on Citus is not moved by a command, which names the call that moves it", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const call = `select citus_schema_move('${options.schema}', 'host', port)`
@@ -192,7 +192,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("reports an internal error as a fault, not as a database that is unavailable for now", () =>
+  it.live("reports an internal error as a fault, not as a temporarily unavailable database", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const storage = yield* openCells(cellsOf({ options }))

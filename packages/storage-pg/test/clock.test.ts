@@ -94,7 +94,7 @@ describe("a host that uses the clock of its database", () => {
     })
   )
 
-  it.live("keeps its own time if it is the database's", () =>
+  it.live("keeps its own time if it matches the database's", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       const before = Date.now()

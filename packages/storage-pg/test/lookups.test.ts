@@ -55,7 +55,7 @@ describe("concurrent reads of the same page", () => {
   )
 })
 
-describe("concurrent look-ups of records", () => {
+describe("concurrent lookups of records", () => {
   it.effect("each get their own record, or nothing, and what they have just written", () =>
     Effect.gen(function* () {
       const database = yield* empty

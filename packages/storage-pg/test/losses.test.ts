@@ -139,7 +139,7 @@ describe("a host whose connections are cut", () => {
 
 describe("a host whose database crashes", () => {
   it.effect(
-    "fails every call as unavailable meanwhile, and continues with all data when it is back",
+    "fails every call as unavailable in the meantime, and continues with all data when it is back",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -196,7 +196,7 @@ describe("a statement that takes too long", () => {
 })
 
 describe("a read-only database", () => {
-  it.effect("is unavailable for writes, and still read", () =>
+  it.effect("is unavailable for writes, but can still be read", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)

@@ -43,7 +43,7 @@ describe("a cell that is lost", () => {
     })
   )
 
-  it.effect("holds up no claim of others, and is asked again when it answers", () =>
+  it.effect("does not delay claims of others, and is asked again when it answers", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       yield* storage.commit(work(there, 10))
@@ -57,29 +57,31 @@ describe("a cell that is lost", () => {
     })
   )
 
-  it.effect("holds up no claim of others if it does not answer at all, and loses no job that it gives too late", () =>
-    Effect.gen(function* () {
-      const [first, second, ...others] = yield* fourInMemory
-      if (second === undefined) return assert.fail()
-      const plain = yield* join([first, second, ...others])
-      const there = yield* placedIn(plain, second)
-      const elsewhere = yield* placedIn(plain, first)
-      const slow: Port = {
-        ...second.storage,
-        claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
-      }
-      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
-      yield* storage.commit(work(there, 10))
-      yield* storage.commit(work(elsewhere, 10))
-      const claiming = yield* Effect.forkChild(claimed(storage, 10))
-      yield* TestClock.adjust(1_000)
-      assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
-      yield* TestClock.adjust(10_000)
-      assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
-    })
+  it.effect(
+    "does not delay claims of others if it does not answer at all, and loses no job that it returns too late",
+    () =>
+      Effect.gen(function* () {
+        const [first, second, ...others] = yield* fourInMemory
+        if (second === undefined) return assert.fail()
+        const plain = yield* join([first, second, ...others])
+        const there = yield* placedIn(plain, second)
+        const elsewhere = yield* placedIn(plain, first)
+        const slow: Port = {
+          ...second.storage,
+          claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
+        }
+        const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+        yield* storage.commit(work(there, 10))
+        yield* storage.commit(work(elsewhere, 10))
+        const claiming = yield* Effect.forkChild(claimed(storage, 10))
+        yield* TestClock.adjust(1_000)
+        assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
+        yield* TestClock.adjust(10_000)
+        assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
+      })
   )
 
-  it.effect("gets its work done although each claim of it is slow", () =>
+  it.effect("gets its work done although each claim on it is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -81,7 +81,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       })
   )
 
-  it.effect("goes back to the old place when an operator says that the new server is lost after the switch", () =>
+  it.effect("returns to the old place when an operator says that the new server is lost after the cutover", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* write(movable, 1)
@@ -98,7 +98,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("says what to do if the new server is lost before the switch, or after the old place was cleared", () =>
+  it.effect("says what to do if the new server is lost before the cutover, or after the old place was cleared", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* moveUntil(movable, "following")

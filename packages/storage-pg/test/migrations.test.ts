@@ -121,7 +121,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is tried changes nothing, and shows whether it would run", () =>
+  it.effect("in a dry run changes nothing, and shows whether it would run", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const tried = PgStorage.migrate(database.options, { dry_run: true })
@@ -136,7 +136,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is pending says in the status whether it excludes the hosts that run", () =>
+  it.effect("that is pending says in the status whether it excludes the running hosts", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -152,7 +152,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is newer and fails leaves the schema at the one before", () =>
+  it.effect("that is newer and fails leaves the schema at the previous one", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -166,7 +166,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails for another reason names itself and the code, but no value", () =>
+  it.effect("that fails for a different reason names itself and the code, but no value", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -183,7 +183,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that waits for a table lets hosts go on, and runs when the table is free", () =>
+  it.effect("that waits for a table lets hosts continue, and runs when the table is free", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -202,7 +202,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails half way leaves the schema unchanged, and names the obstacle in one sentence", () =>
+  it.effect("that fails halfway leaves the schema unchanged, and names the obstacle in one sentence", () =>
     Effect.gen(function* () {
       const database = yield* empty
       // Something of this name stands in the way of one of the last steps.

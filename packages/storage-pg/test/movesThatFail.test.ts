@@ -45,7 +45,7 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
 })
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
-  it.effect("does not go on after its replication slot was dropped, and can be moved again", () =>
+  it.effect("does not continue after its replication slot was dropped, and can be moved again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -63,7 +63,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("says at once if the old server has given up its slot, and can be moved again", () =>
+  it.effect("says at once if the old server has invalidated its slot, and can be moved again", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -92,7 +92,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("is copied anew after its subscription was dropped", () =>
+  it.effect("is copied again after its subscription was dropped", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -149,7 +149,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("writes the password of the old place into no log if the new one cannot subscribe", () =>
+  it.effect("writes the password of the old place to no log if the new one cannot subscribe", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -184,7 +184,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   it.effect.each([
     ["pg_cancel_backend", /canceling statement due to user request/],
     ["pg_terminate_backend", /terminating connection due to administrator command/]
-  ] as const)("writes no password into a log if %s stops it", ([stop, says]) =>
+  ] as const)("writes no password to a log if %s stops it", ([stop, says]) =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers

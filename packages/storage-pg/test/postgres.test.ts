@@ -19,7 +19,7 @@ const embedded = (options: Parameters<typeof embed>[0]) =>
   )
 
 describe("postgres", () => {
-  it.live("embeds the service on a database in plain values, and says what is wrong with them", () =>
+  it.live("embeds the service on a database with plain values, and says what is wrong with them", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
       const seal_keys = [generateSealKey()]
@@ -41,7 +41,7 @@ describe("postgres", () => {
     })
   )
 
-  it.live("makes a service of two environment variables, as the example does", () =>
+  it.live("makes a service from two environment variables, as the example does", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
       const sealKey = generateSealKey()
@@ -79,7 +79,7 @@ describe("postgres", () => {
     })
   )
 
-  it.live("takes a password whose special characters are encoded", () =>
+  it.live("accepts a password whose special characters are encoded", () =>
     Effect.gen(function* () {
       const password = encodeURIComponent("s#e/c?r@e:t%zz ü")
       const url = `postgres://user:${password}@127.0.0.1:1/quotes?application_name=a%40b`

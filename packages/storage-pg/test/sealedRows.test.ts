@@ -20,11 +20,11 @@ const rotationOn = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
   })
 
 describe("a rotation of the seal keys", () => {
-  it.effect("in PostgreSQL changes nothing that anybody sees, and lets the older key go", () =>
+  it.effect("in PostgreSQL changes nothing visible, and makes the older key removable", () =>
     Effect.flatMap(scopedDatabase, ({ options }) => rotationOn(PgStorage.layer(options)))
   )
 
-  it.effect("in four cells changes nothing that anybody sees, and lets the older key go", () =>
+  it.effect("in four cells changes nothing visible, and makes the older key removable", () =>
     rotationOn(Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join)))
   )
 })

@@ -53,7 +53,7 @@ const broken = [
 ] as const
 
 layer(storage)("the tables", (it) => {
-  it.effect("refuse rows that break what must hold", () =>
+  it.effect("refuse rows that violate an invariant", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(broken, ([, sql]) => refusalOf(sql))
       assert.deepStrictEqual(
@@ -70,7 +70,7 @@ layer(storage)("the tables", (it) => {
     })
   )
 
-  it.effect("have no CHECK that this test does not break", () =>
+  it.effect("have no CHECK that this test does not violate", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>

@@ -105,7 +105,7 @@ const cases = (files: string) => {
 }
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as the address says, and refused in one sentence where that is not possible", () =>
+  it.live("is encrypted as the address says, and refused in one sentence if that is not possible", () =>
     Effect.gen(function* () {
       const files = yield* folder
       const server = yield* encryptedServer
@@ -117,7 +117,7 @@ describe("a connection to PostgreSQL", () => {
     })
   )
 
-  it.live("takes certificates as texts", () =>
+  it.live("accepts certificates as text", () =>
     Effect.gen(function* () {
       const server = yield* encryptedServer
       const { client, server: authority } = certificates
