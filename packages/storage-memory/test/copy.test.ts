@@ -154,7 +154,7 @@ describe("a copy of a storage", () => {
     { arbitrary: { runs: 200, size: 100 } }
   )
 
-  it.effect("goes on with the counts of its original, and keeps its own", () =>
+  it.effect("continues with the counts of its original, and keeps its own", () =>
     Effect.gen(function* () {
       const original = MemoryStorage.copyable()
       const storage = yield* serviceOf(original.layer)

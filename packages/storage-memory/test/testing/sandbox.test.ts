@@ -50,7 +50,7 @@ describe("the clock of a sandbox", () => {
     assert.deepStrictEqual(await world.now(), now)
   })
 
-  it("moves by advance, after which everything that fell due has happened", async () => {
+  it("moves with advance, after which everything that fell due has happened", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const inbox = await world.inbox()
     const { id } = await start(world, { scenario: "price_update" })
@@ -64,7 +64,7 @@ describe("the clock of a sandbox", () => {
     assert.strictEqual(typesOf(inbox.events()).at(-1), "quote.updated")
   })
 
-  it("moves while code waits for quotes, and hardly further", async () => {
+  it("moves while code waits for quotes, and hardly any further", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const checkOut = async () => {
       const { id } = await start(world, { scenario: "slow_quotes" })
@@ -75,7 +75,7 @@ describe("the clock of a sandbox", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("ends a wait for quotes whose own time is over", async () => {
+  it("ends a wait for quotes whose own time is up", async () => {
     await using world = await sandbox()
     const { id } = await start(world, { scenario: "waits_in_queue" })
     const wait = world.client.wait_for_quotes(id, { timeout_ms: 5_000 })
@@ -106,7 +106,7 @@ describe("the clock of a sandbox", () => {
     }
   })
 
-  it("leaves waits alone whose own signal is aborted", async () => {
+  it("leaves waits whose own signal is aborted alone", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const outcome = await world.client
@@ -146,14 +146,14 @@ describe("the clock of a sandbox", () => {
     )
   })
 
-  it("says so if the code does not end", async () => {
+  it("says so if the code does not finish", async () => {
     await using world = await sandbox()
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
     assert.include(String(outcome), "3h")
   })
 
-  it("asks for a promise, if it gets the code itself", async () => {
+  it("asks for a promise if it is given a function", async () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
@@ -167,7 +167,7 @@ describe("the clock of a sandbox", () => {
     }
   })
 
-  it("tells the failure of the code", async () => {
+  it("reports the failure of the code", async () => {
     await using world = await sandbox()
     const outcome = await world.advanceUntil(Promise.reject(new Error("no cover"))).catch((error) => error)
     assert.strictEqual(outcome.message, "no cover")
@@ -175,7 +175,7 @@ describe("the clock of a sandbox", () => {
 })
 
 describe("a sandbox", () => {
-  it("is one test's own", async () => {
+  it("belongs to one test", async () => {
     await using first = await sandbox()
     await using second = await sandbox()
     const { id } = await start(first)
@@ -192,7 +192,7 @@ describe("a sandbox", () => {
     assert.strictEqual(outcome.code, "forbidden")
   })
 
-  it("asks own carriers beside the fictional ones", async () => {
+  it("asks your own carriers along with the fictional ones", async () => {
     const own = defineCarrier({
       id: "naic:54321",
       name: "Own",
@@ -209,7 +209,7 @@ describe("a sandbox", () => {
     )
   })
 
-  it("offers own lines, whose facts are typed", async () => {
+  it("offers your own lines, whose facts are typed", async () => {
     await using world = await sandbox({ ...bicycles, lines: [...standardLines, bicycle] })
     const { id } = await world.client.start_quote_request({
       line: "bicycle",
@@ -261,7 +261,7 @@ describe("a sandbox", () => {
     assert.isEmpty(world.missing_from_cassettes())
   })
 
-  it("tells what a cassette could not answer", async () => {
+  it("reports what a cassette could not answer", async () => {
     await using world = await sandbox({
       carriers: [acme],
       fictional_carriers: false,
@@ -285,7 +285,7 @@ describe("a sandbox", () => {
     assert.include(twice.message, "carriers.1")
   })
 
-  it("refuses options that only JavaScript lets pass, with a sentence that names them", async () => {
+  it("refuses options that only JavaScript lets through, with a sentence that names them", async () => {
     for (const [given, says] of [
       ["null", /^Error: sandbox needs an object of options, such as /],
       ['"zero_quotes"', /^Error: sandbox needs an object of options, such as /],
