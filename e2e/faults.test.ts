@@ -212,7 +212,7 @@ describe("two hosts that start at once on an empty database", () => {
 
 describe("hosts that are replaced one after another", () => {
   it.live(
-    "fail no request, also on kept connections",
+    "fail no request, even on keep-alive connections",
     () =>
       Effect.gen(function* () {
         const { hosts, key } = yield* served(2)

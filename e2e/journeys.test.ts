@@ -98,7 +98,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("returns the same request for the same key and input, and a conflict for another input", () =>
+  it.effect("returns the same request for the same key and input, and a conflict for a different input", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -129,7 +129,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("reads a platform key's own request with its read handle only", () =>
+  it.effect("reads a platform key's own request only with its read handle", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -29,9 +29,9 @@ const migrate = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
 const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
   start(http(PgStorage.layer(options), { drain_ms: 1_000 }).pipe(Layer.provide(Layer.succeed(KnownMigrations, all))))
 
-describe("a release with a migration that only adds", () => {
+describe("a release with a purely additive migration", () => {
   it.live(
-    "replaces the one before under load: no request fails, and nothing is lost",
+    "replaces the previous one under load: no request fails, and nothing is lost",
     () =>
       Effect.gen(function* () {
         const database = yield* scopedDatabase

@@ -70,7 +70,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets the event types that it has chosen, and others after a change", () =>
+  it.effect("gets the event types that it has chosen, and different ones after a change", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, logUntil } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -188,7 +188,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("is turned off after five days of failures, and on again by a PATCH with its url", () =>
+  it.effect("is turned off after five days of failures, and back on by a PATCH with its url", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
@@ -252,7 +252,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets a test event that is for it only and not in the feed", () =>
+  it.effect("gets a test event that is only for it and not in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -312,7 +312,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("lists its log in pages, newest first, with cursors that fit only that log", () =>
+  it.effect("lists its log in pages, newest first, with cursors that are valid only for that log", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

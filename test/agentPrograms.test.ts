@@ -99,7 +99,7 @@ describe("the desktop bundle", () => {
     assert.isTrue(user_config?.api_key?.sensitive)
   })
 
-  it.live("serves a desktop program from what is in it, with and without a key", () =>
+  it.live("serves a desktop program from its own content, with and without a key", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "quotewire.mcpb")
@@ -299,7 +299,7 @@ describe("the plugin and the extension", () => {
 })
 
 describe("a link that adds a host to a program", () => {
-  it("holds the address of the endpoint, and of VS Code the kind of server", () => {
+  it("contains the address of the endpoint and, for VS Code, the kind of server", () => {
     const name = "quotewire"
     const url = "https://shop.example/insurance/v1/mcp"
     assert.deepStrictEqual(targetsOf(installLinks("https://shop.example/insurance")), [

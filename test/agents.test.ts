@@ -67,7 +67,7 @@ describe("what a client keeps of a declaration", () => {
   const fact = { type: "object", properties: { sex: { type: "string", enum: ["male", "female"] } }, required: ["sex"] }
   const declared = { type: "object", properties: { pets: { type: "array", items: fact } }, required: ["pets"] }
 
-  it("is everything if the declaration is the same, also with references", () => {
+  it("is everything if the declaration is the same, even with references", () => {
     const everything = { facts: [2, 2], required: "kept", values: [1, 1], unions: [0, 0] }
     assert.deepStrictEqual<object>(Kept.compare(declared, declared), everything)
     const referring = {
@@ -78,7 +78,7 @@ describe("what a client keeps of a declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("leaves out what an emptied object has lost", () => {
+  it("omits what an emptied object has lost", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],

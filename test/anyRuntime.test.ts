@@ -27,7 +27,7 @@ const reached = (entry: string): ReadonlyArray<Source> => {
 describe("the Web handler", () => {
   const sources = reached("packages/http/src/web/index.ts")
 
-  it("imports nothing of Node, nor anything but effect and jose, which runs anywhere", () => {
+  it("imports nothing from Node, and only effect and jose, which run anywhere", () => {
     holds(
       sources.flatMap(({ path, imports }) =>
         imports.map(({ specifier, target }) =>
@@ -41,7 +41,7 @@ describe("the Web handler", () => {
     )
   })
 
-  it("uses no global of Node", () => {
+  it("uses no Node globals", () => {
     holds(without(sources, /\b(?:Buffer|process)\.|\bsetImmediate\(|\bNodeJS\./g))
   })
 })

@@ -62,7 +62,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("can be followed, because every heading is there once, and every link on the page leads to one", () => {
+  it("can be followed, because every heading is unique, and every link on the page leads to one", () => {
     const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"))
     assert.strictEqual(new Set(anchors).size, anchors.length)
     holds(headings.map((heading) => finding(heading, /^[\w -]+$/.test(heading), "is no plain heading")))

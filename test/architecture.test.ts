@@ -198,7 +198,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are no services name services only in `make`, as parts of one", () => {
+  it("that are not services name services only in `make`, as parts of one", () => {
     const wiring = [
       ...["index", "layer", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/serviceLayer"],

@@ -24,8 +24,8 @@ await client.advance_time({ seconds: 60 }, { idempotency_key: "1" })
 console.log((await client.get_quote_request({ id })).quote_request.status)
 await quotewire.close()`
 
-describe("a program in one file that a bundler made", () => {
-  it("quotes with a PostgreSQL database, without any package beside it", async () => {
+describe("a program bundled into one file", () => {
+  it("quotes with a PostgreSQL database, without any packages beside it", async () => {
     const database = await emptyDatabase()
     const folder = mkdtempSync(join(tmpdir(), "quotewire-bundle-"))
     try {

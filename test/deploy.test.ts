@@ -59,7 +59,7 @@ describe("the Dockerfile", () => {
     assert.isAbove(Number(user), 0)
   })
 
-  it("is the base of images with carriers that have dependencies of their own", () => {
+  it("is the base of images with carriers that have their own dependencies", () => {
     const [image = ""] = text.slice(text.lastIndexOf("\nFROM ")).match(/(?<=^WORKDIR )\S+/gm) ?? []
     const app = join(temporary, "image/app")
     const project = join(temporary, "image", image)
@@ -162,7 +162,7 @@ describe("the Kubernetes manifests", () => {
   ])
   const pods = manifests.filter(({ spec }) => spec?.template !== undefined)
 
-  it("hold what the API requires", () => {
+  it("have what the API requires", () => {
     assert.sameMembers([...new Set(manifests.map(({ kind }) => kind))], [...models.keys()])
     for (const manifest of manifests) {
       const model = models.get(manifest.kind)
@@ -213,7 +213,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("restart no host because the database is away", () => {
+  it("restart no host because the database is unavailable", () => {
     const probes = pods.flatMap(({ spec }) =>
       spec.template.spec.containers.map(({ livenessProbe }: Record<string, unknown>) => JSON.stringify(livenessProbe))
     )
@@ -231,7 +231,7 @@ describe("the systemd units", () => {
 
   const hasSystemd = ["/bin", "/usr/bin"].some((folder) => existsSync(join(folder, "systemd-analyze")))
 
-  it.skipIf(!hasSystemd)("have no fault that systemd-analyze finds (it is skipped where there is none)", () => {
+  it.skipIf(!hasSystemd)("have no fault that systemd-analyze finds (skipped if it is not installed)", () => {
     const faultsOf = (text: string) => {
       const unit = join(temporary, "quotewire.service")
       // The program in the unit must exist.

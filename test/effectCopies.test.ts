@@ -60,7 +60,7 @@ describe("a program with a second copy of Effect", () => {
   })
 })
 
-describe("a program with another release of Effect", () => {
+describe("a program with a different release of Effect", () => {
   beforeAll(() => {
     copy("node_modules/effect", "other/node_modules/effect")
     for (const name of ["core", "storage-memory"]) copy(`packages/${name}`, `other/node_modules/@quotewire/${name}`)
@@ -82,7 +82,7 @@ describe("a program with another release of Effect", () => {
 })
 
 describe("the command", () => {
-  it("refuses a configuration that uses other copies than its own", () => {
+  it("refuses a configuration that uses copies other than its own", () => {
     writeFileSync(join(temporary, "other/quotewire.config.mjs"), "export default {}")
     const { status, stderr } = spawnSync(
       process.execPath,

@@ -24,7 +24,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     annual_premium_cents
   })
 
-  it("is taken only from the carrier, and only once", async () => {
+  it("is accepted only from the carrier, and only once", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()
@@ -36,7 +36,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("that comes too early is asked for again, and is then taken", async () => {
+  it("that arrives too early is requested again, and then accepted", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-1")), [503, "5"])
@@ -46,7 +46,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("whose number stays unknown is sent again for a minute, and then refused", async () => {
+  it("whose number stays unknown is requested again for a minute, and then refused", async () => {
     await using world = await practise(callbacksAt)
     const sent = Date.parse("2026-11-20T12:00:00Z")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [503, "5"])

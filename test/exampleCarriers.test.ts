@@ -139,7 +139,7 @@ const notUsable = (reason: string, status: number | null, code: string) => ({
 })
 
 describe.each(examples)("the example carrier $name", ({ name, at, premium, refused, first, told }) => {
-  it.each(["sandbox", "live"] as const)("brings the carrier's price and its refusal in %s", async (environment) => {
+  it.each(["sandbox", "live"] as const)("returns the carrier's price and its refusal in %s", async (environment) => {
     await using world = await practise(at)
     const { start, ended } = await world.join(world.quotewire, environment, "Borealis")
     assert.deepStrictEqual(await ended(await start()), ["quoted", premium])
@@ -186,7 +186,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     ])
   })
 
-  it("says which fields have changed when the carrier's JSON is another", async () => {
+  it("says which fields have changed when the carrier's JSON differs", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()
@@ -201,7 +201,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.strictEqual(recorded[0]?.path, rules)
   })
 
-  it("goes on with a new token when its token ends early", async () => {
+  it("continues with a new token when its token expires early", async () => {
     await using world = await practise(at)
     world.carrier.turn("token_ends")
     for (const _ of [1, 2]) assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -217,7 +217,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
   })
 
-  it("uses an answer once that is sent twice, and never for another person", async () => {
+  it("uses an answer that is sent twice only once, and never for a different person", async () => {
     await using world = await practise(at)
     world.carrier.turn("twice")
     assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -267,7 +267,7 @@ describe("an answer after ten minutes", () => {
     assert.lengthOf(saidOf(world.warnings, id), 2)
   })
 
-  it("changes nothing as a callback, and is on record", async () => {
+  it("changes nothing as a callback, and is recorded", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()
@@ -328,8 +328,8 @@ describe("through fetch, the default of embed", () => {
   })
 })
 
-describe("the carrier to practise on", () => {
-  it("changes its weather over HTTP, and lists what there is", async () => {
+describe("the practice carrier", () => {
+  it("changes its weather over HTTP, and lists the kinds of weather", async () => {
     const carrier = await startCarrier({ callback_secret: callbackSecret })
     try {
       const turn = (weather: string) => fetch(`${carrier.url}/weather/${weather}`, { method: "PUT" })
@@ -342,7 +342,7 @@ describe("the carrier to practise on", () => {
     }
   })
 
-  it("is tried by a program that prints four prices in each environment, and what happened", async () => {
+  it("is used by a program that prints four prices in each environment, and what happened", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {

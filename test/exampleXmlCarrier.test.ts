@@ -45,7 +45,7 @@ describe.each([
     })
   )
 
-  it("is quoted in a sandbox, also if its clock is advanced right after the start", async () => {
+  it("quotes in a sandbox, even if its clock is advanced right after the start", async () => {
     await using world = await practise(at)
     const member = await world.join(world.quotewire, "sandbox", "Borealis")
     const client = world.quotewire.client(member.key)

@@ -59,7 +59,7 @@ describe("examples", () => {
     ])
   })
 
-  it("plain.ts asks for what is missing, and tells events apart", async () => {
+  it("plain.ts asks for what is missing, and distinguishes events", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/plain.ts")), [
       "ask for application.dwelling.address.state",
       "ask for application.dwelling.address.zip",
@@ -97,7 +97,7 @@ describe("examples", () => {
     ])
   })
 
-  it("bicycle.ts prints the prices of a line of its own, in the sandbox and live", async () => {
+  it("bicycle.ts prints the prices of its own line, in the sandbox and live", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/bicycle.ts")), [
       'sandbox Spoke Mutual {"amount_minor":11270,"currency":"USD"}',
       'live Wheelhouse {"amount_minor":12000,"currency":"USD"}'
@@ -206,7 +206,7 @@ describe("the README", () => {
 const flush = (text: string): string => text.replaceAll(/^ +/gm, "").trim()
 
 describe("the documentation", () => {
-  it("shows only TypeScript that is run somewhere", () => {
+  it("shows only TypeScript that runs somewhere", () => {
     const programs = [...examples, read("packages/storage-memory/test/contract.test.ts")]
     const blocks = [readme, ...guides].flatMap((source) =>
       blocksOf(source, "ts").map((block) => ({ path: source.path, block }))

@@ -17,7 +17,7 @@ const links = Array.from(text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)(?: "([^"]+)")?
 const rows = text.split("\n").filter((line) => /^\| (?!promise|-)/.test(line))
 
 describe("the page of promises", () => {
-  it("links to files that exist, and to tests by the names that they have", () => {
+  it("links to files that exist, and to tests by their names", () => {
     assert.isAbove(links.length, 40)
     assert.isAbove(links.filter(({ name }) => name !== undefined).length, 15)
     const wrong = links.flatMap(({ name, path }) => {

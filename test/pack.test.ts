@@ -197,7 +197,7 @@ describe("the build", () => {
     for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
   })
 
-  it("changes only where names of Effect are imported from, and where SQL is", () => {
+  it("changes only where Effect names are imported from, and where SQL is stored", () => {
     const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
     const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
     assert.sameMembers([...built.keys()], [...compiled.keys()])

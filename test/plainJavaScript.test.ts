@@ -90,7 +90,7 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 afterAll(() => service.close())
 
 describe("a function that is called from JavaScript", () => {
-  it.each(rows)("$name names itself if it is given no object", async ({ call, name }) => {
+  it.each(rows)("$name names itself if it is not given an object", async ({ call, name }) => {
     for (const json of ["null", '"secret"', "5"]) {
       const error = await errorOf(() => call(unknownTo(json)))
       assert.notStrictEqual(error.name, "TypeError", json)
@@ -147,7 +147,7 @@ describe("a function that is called from JavaScript", () => {
     assert.match((await errorOf(call)).message, says)
   })
 
-  it("has its configuration judged by whoever reads it", () => {
+  it("has its configuration checked by whoever reads it", () => {
     const config = readConfig(unknownTo("null"))
     assert.isTrue(
       Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")

@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("survives work that fails, and handles the event when it comes again", () =>
+  it.live("survives failing work, and handles the event when it arrives again", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true

@@ -66,7 +66,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("answers a thousand concurrent calls, unaffected by every hundredth caller hanging up", () =>
+  it.effect("answers a thousand concurrent calls, unaffected by every hundredth caller disconnecting", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }

@@ -153,7 +153,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       })
   )
 
-  it.effect("refuses agreement by an agent, receipts, and request keys that are no UUID without a key", () =>
+  it.effect("refuses agreement by an agent, receipts, and request keys that are not UUIDs without an API key", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const client = yield* connect("1.32.2", base_urls, null)

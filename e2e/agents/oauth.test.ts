@@ -179,7 +179,7 @@ layer(app)("a person", (it) => {
       })
     )
 
-    it.effect(`signs in again with the official client ${name} for a tool that needs another scope`, () =>
+    it.effect(`signs in again with the official client ${name} for a tool that needs a different scope`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn({ client_id: OidcIssuer.registeredClient })

@@ -74,7 +74,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
         })
     )
 
-    it.effect("shows prices, covers, fees, assumptions, disclosures and how long a price holds", () =>
+    it.effect("shows prices, covers, fees, assumptions, disclosures and how long a price is valid", () =>
       Effect.gen(function* () {
         const { strays } = yield* CardProgram
         const result = yield* shown("renters", "quotes_ready")
@@ -97,7 +97,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("tells apart what differs between quotes, and what all have in common", () =>
+    it.effect("separates what differs between quotes from what all have in common", () =>
       Effect.gen(function* () {
         const { send } = yield* CardProgram
         const result = yield* shown("renters", "quotes_ready")
@@ -132,7 +132,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("shows a carrier's question, unknown values and an expired quote as what they are", () =>
+    it.effect("shows a carrier's question, unknown values and an expired quote correctly", () =>
       Effect.gen(function* () {
         const { advance, call, card, open } = yield* CardProgram
         yield* shown("renters", "action_required", 8)
@@ -151,7 +151,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("goes on at a carrier by keyboard, and only through the program", () =>
+    it.effect("continues at a carrier by keyboard, and only through the program", () =>
       Effect.gen(function* () {
         const { card, open, opened, page, send, strays } = yield* CardProgram
         const result = yield* shown("renters", "single_quote")
@@ -170,7 +170,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("treats what carriers write as text only, however it is written", () =>
+    it.effect("treats carriers' texts only as text, whatever they contain", () =>
       Effect.gen(function* () {
         const { card, opened, page, send, strays } = yield* CardProgram
         const result = yield* shown("renters", "quotes_ready")

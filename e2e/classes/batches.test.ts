@@ -38,7 +38,7 @@ const poison = "a poisonous member"
 
 describe("a poisonous member in a batch", () => {
   testInWorld(
-    "of the request log is lost alone",
+    "of the request log is the only one lost",
     Effect.gen(function* () {
       const { call } = yield* World
       for (let nth = 0; nth < 20; nth++) {
@@ -68,7 +68,7 @@ describe("a poisonous member in a batch", () => {
 
   const delivery = { poison: "" }
   testWebhooks(
-    "of the outcomes of attempts waits alone, and is written when storage takes it",
+    "of the outcomes of attempts is the only one that waits, and is written once storage accepts it",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -37,7 +37,7 @@ const pausedHost = Effect.fnUntraced(function* (sending: ReturnType<typeof endpo
 
 describe("an attempt longer than its lease", () => {
   const slow = endpointsOf()
-  testWebhooks("is made again by another host; one outcome counts, and the late one changes nothing", (endpoints) =>
+  testWebhooks("is repeated by another host; one outcome counts, and the late one changes nothing", (endpoints) =>
     Effect.gen(function* () {
       yield* pausedHost(slow, leaseMs + 10_000)
       const { id } = yield* create({}, live)

@@ -53,7 +53,7 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 describe("a database that flaps for an hour", () => {
   const database = flapping()
   testWebhooks(
-    "costs no delivery: what was interrupted is attempted again, and no job is given up",
+    "costs no delivery: interrupted attempts are repeated, and no job is given up",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -82,7 +82,7 @@ describe("a database that flaps for an hour", () => {
 describe("a database that flaps for an hour, under two hosts", () => {
   const database = flapping()
   testWebhooks(
-    "costs no delivery either, whichever host takes over a lease that an outage has ended",
+    "costs no delivery either, whichever host takes over a lease that expired in an outage",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
@@ -106,7 +106,7 @@ describe("a database that flaps for an hour, under two hosts", () => {
 
 describe("a retry without end", () => {
   testWebhooks(
-    "does not come of an outage of the endpoint: eight attempts on schedule, then delivery is off, and nothing is left to do",
+    "does not result from an outage of the endpoint: eight attempts on schedule, then delivery is off, and nothing is left to do",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -151,7 +151,7 @@ describe("10,000 failures and the endpoint returns", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "spreads what waits by the lanes, tries nothing before its time, and delivers everything once",
+    "spreads waiting deliveries over the lanes, tries nothing before its time, and delivers everything once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

@@ -40,7 +40,7 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
 describe("an edit on host A, a delivery on host B", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new url and secret at once, also for a retry, however warm the caches of host B are",
+    "uses the new url and secret at once, even for a retry, however warm host B's caches are",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })
@@ -73,7 +73,7 @@ describe("an edit on host A, a delivery on host B", () => {
 })
 
 describe("rotation twice with an expiry between", () => {
-  testWebhooks("gives the second secret a day of its own, and the first is gone", (endpoints) =>
+  testWebhooks("gives the second secret its own day, and the first is gone", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)
@@ -106,7 +106,7 @@ describe("off, on and complete again", () => {
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
-    "leaves a delivery cancelled whose attempt ends after delivery is on again, and a replay completes it once",
+    "leaves a delivery cancelled if its attempt ends after delivery is on again, and a replay completes it once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -8,7 +8,7 @@ import { mutants } from "./mutants.ts"
 const textOf = (path: string) => readFileSync(join(root, path), "utf8")
 
 describe("the mutants", () => {
-  it("replace a text that their file holds exactly once, with another", () => {
+  it("replace a text that occurs exactly once in its file with a different one", () => {
     const outdated = mutants.filter((mutant) => matches(mutant, textOf(mutant.file)) !== 1 || mutant.from === mutant.to)
     assert.deepStrictEqual(
       outdated.map(({ file, name }) => `${name}: ${file}`),
@@ -27,7 +27,7 @@ describe("the mutants", () => {
     assert.deepStrictEqual(lost, [])
   })
 
-  it("are those of the table, each with a name of its own", () => {
+  it("are those of the table, each with its own name", () => {
     const rows = read("docs/proof.md").text.matchAll(/^\| (.*?) +\| (?:core|storage-memory|storage-pg|http|mcp)\//gm)
     const listed = Array.from(rows, ([, name = ""]) => name)
     const names = mutants.map(({ name }) => name)

@@ -175,7 +175,7 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
 }
 
 describe("the checks of stories", () => {
-  it("find nothing in a true story", () => {
+  it("find nothing in a correct story", () => {
     assert.deepStrictEqual([...played.findings, ...findingsOf({})], [])
   })
 

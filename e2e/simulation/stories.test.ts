@@ -21,7 +21,7 @@ describe("a story that found a fault before", () => {
 })
 
 describe("a story that fails", () => {
-  it("is made as small as the fault that it shows", () => {
+  it("is shrunk to the fault that it shows", () => {
     const story = Writer.write(3, { requests: 12 })
     const isNeeded = (action: Action) => action.do === "start" && (action.request === 2 || action.request === 9)
     const smaller = shrink(story, ({ actions }) => actions.filter(isNeeded).length === 2)

@@ -11,7 +11,7 @@ const points = (value: (hours: number) => number, noise = 0): ReadonlyArray<Poin
 const verdict = (all: ReadonlyArray<Point>, bound: number) => judge({ name: "heap", points: all, bound }).verdict
 
 describe("the trend of points", () => {
-  it("is their slope by the hour, without an error on a line", () => {
+  it("is their slope per hour, without an error for points on a line", () => {
     const { error, mean, slope } = trendOf(points((hours) => 7 + 3 * hours))
     assert.closeTo(slope, 3, 1e-9)
     assert.closeTo(error, 0, 1e-9)
@@ -44,7 +44,7 @@ describe("a figure", () => {
     )
   })
 
-  it("is judged by its second half, in which it is warm", () => {
+  it("is judged by its second half, when it is warm", () => {
     assert.strictEqual(
       verdict(
         points((hours) => Math.min(hours, 0.5) * 1_000),
@@ -61,7 +61,7 @@ describe("a figure", () => {
     )
   })
 
-  it("is open if its noise hides more than its bound", () => {
+  it("is open if its noise exceeds its bound", () => {
     assert.strictEqual(
       verdict(
         points(() => 100, 10),

@@ -21,7 +21,7 @@ export const access = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/access/revoking.test.ts",
-        "is not cached by a call that looked it up meanwhile"
+        "is not cached by a call that looked it up in the meantime"
       )
     }
   ],
@@ -32,7 +32,7 @@ export const access = inPackage("core")({
       to: "now > kept.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "is the same in a repeat of the start, and valid for a day of workspace time"
+        "is the same in a retry of the start, and valid for a day of workspace time"
       )
     }
   ],
@@ -101,7 +101,7 @@ export const access = inPackage("core")({
       name: "a repeat runs beside the first call",
       from: "if (realNow < before.until) return yield* stillRunning",
       to: "",
-      found_by: test(pipeline, "can be repeated half a minute after its host has died, and not before")
+      found_by: test(pipeline, "can be retried half a minute after its host has died, and not before")
     }
   ],
   "calls/Fingerprint.ts": [
@@ -109,7 +109,10 @@ export const access = inPackage("core")({
       name: "inputs of the same length are equal",
       from: "mac !== null && areEqual(join(mac, text), fingerprint)",
       to: "mac !== null",
-      found_by: test("packages/core/test/quoting/starts.test.ts", "refuses another input, even in one field")
+      found_by: test(
+        "packages/core/test/quoting/starts.test.ts",
+        "refuses a different input, even if only one field differs"
+      )
     }
   ],
   "calls/Pipeline.ts": [

@@ -27,7 +27,7 @@ export const events = inPackage("core")({
       to: "const isErased = false",
       found_by: test(
         "packages/core/test/sandbox/controlCrashes.test.ts",
-        "shows meanwhile no event that the reset erases"
+        "shows no event that the reset erases in the meantime"
       )
     },
     {
@@ -127,7 +127,7 @@ export const events = inPackage("core")({
       name: "a redirect confirms a webhook",
       from: "status >= 200 && status < 300",
       to: "status >= 200 && status < 400",
-      found_by: test(delivering, "is a failure, whose code is on record")
+      found_by: test(delivering, "is a failure, whose code is recorded")
     }
   ],
   "webhooks/Signature.ts": [
@@ -152,7 +152,7 @@ export const events = inPackage("core")({
       name: "an event is parked one attempt late",
       from: "failures >= max_attempts",
       to: "failures > max_attempts",
-      found_by: test(failing, "is parked after max_attempts failures, and the others go on")
+      found_by: test(failing, "is parked after max_attempts failures, and the others continue")
     },
     {
       name: "a consumer skips the event after one it has handled",

@@ -15,7 +15,7 @@ export const quoting = inPackage("core")({
       name: "request key used with another input",
       from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
       to: "false",
-      found_by: test(starts, "refuses another input, even in one field")
+      found_by: test(starts, "refuses a different input, even if only one field differs")
     },
     {
       name: "a start on an outdated workspace",
@@ -23,7 +23,7 @@ export const quoting = inPackage("core")({
       to: "        events",
       found_by: test(
         "packages/core/test/sandbox/cachedMoment.test.ts",
-        "happens at the time to which another host has moved the clock"
+        "happens at the time that another host has moved the clock to"
       )
     }
   ],
@@ -135,7 +135,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
-        "never reaches another organization: a number that is taken makes the second reply unreadable, and the log says so"
+        "never reaches another organization: a reference in use makes the second reply unreadable, and the log says so"
       )
     }
   ],
@@ -144,7 +144,7 @@ export const quoting = inPackage("core")({
       name: "an erasure leaves what belongs to the application",
       from: "    yield* eraseChildren(workspaceId, application_id)\n",
       to: "",
-      found_by: test(erase, "takes everything with it that is sealed and belongs to the request or to its application")
+      found_by: test(erase, "erases everything sealed that belongs to the request or to its application")
     },
     {
       name: "an erasure leaves the carriers' numbers",

@@ -20,7 +20,7 @@ export const running = inPackage("core")({
       to: "return retryOnConflict(handled)",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "is retried, and given up after five tries: only its request fails"
+        "is retried, and given up after five attempts: only its request fails"
       )
     },
     {
@@ -38,7 +38,7 @@ export const running = inPackage("core")({
       name: "retention stops after one batch",
       from: "if ((erased.records[kind] ?? 0) < batch) return",
       to: "return",
-      found_by: test(retention, "sweeps every workspace every hour, also if there is more than one batch")
+      found_by: test(retention, "sweeps every workspace every hour, even if there is more than one batch")
     },
     {
       name: "what is kept in real time is erased in workspace time",

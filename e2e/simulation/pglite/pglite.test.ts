@@ -21,13 +21,13 @@ describe("a simulated service whose storage is the SQL that ships", () => {
     }
   })
 
-  it("lets a consumer go on for a host that died with its lease, in a story that is soon over", {
+  it("lets a consumer take over from a host that died with its lease, in a short story", {
     timeout: 120_000
   }, () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])
   })
 
-  it("goes the same way each time that a seed is played", () => {
+  it("is reproducible each time a seed is played", () => {
     const [first, again] = [1, 2].map(() => play(Writer.write(5, { requests }), nextGround()).trace)
     assert.strictEqual(first, again)
   })

@@ -21,7 +21,7 @@ test("a price goes up ten minutes after the start", async () => {
   expect(await world.now()).toEqual(new Date("2026-11-20T13:01:00Z"))
 })
 
-test("a webhook arrives in the end, although the endpoint fails twice", async () => {
+test("a webhook eventually arrives, although the endpoint fails twice", async () => {
   await using world = await sandbox()
   const inbox = await world.inbox("billing", {
     event_types: ["quote_request.completed"],
