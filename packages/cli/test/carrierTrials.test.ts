@@ -138,7 +138,7 @@ describe("carriers test", () => {
         )
         assert.match(
           stderr,
-          /The cassette expects a different body, which differs at message_id\. .*add what changes at each run/
+          /The cassette expects a different body, which differs at message_id\. .*add whatever changes on each run/
         )
         assert.isFalse(existsSync(none))
       }
@@ -251,7 +251,7 @@ describe("carriers ask", () => {
         [code, stderr],
         [
           1,
-          "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or give all of its values on standard input.\n"
+          "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or pass all of its values on standard input.\n"
         ]
       )
     })

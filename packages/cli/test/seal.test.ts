@@ -95,7 +95,7 @@ describe("quotewire seal", () => {
           /^1\. {2}\S{8} {2}\d+ sealed {2}\d+ hashed {2}seals new rows\n2\. {2}\S{8} {2}0 sealed {2}[1-9]\d* hashed {2}can be removed from the settings/
         )
         const again = yield* seal(["rotate"])
-        assert.match(again.out, /^Sealed again: 0, in 1 pass\./)
+        assert.match(again.out, /^Resealed: 0, in 1 pass\./)
         const alone = yield* startOn(url, new_key)
         const read = yield* Effect.promise(() => alone.client(key).get_quote_request({ id, wait_seconds: 0 }))
         assert.strictEqual(read.quote_request.id, id)
@@ -115,7 +115,7 @@ describe("quotewire seal", () => {
         Effect.promise(() => locking.connect()),
         () => Effect.promise(() => locking.end())
       )
-      // Nothing is sealed again in this workspace while it is locked.
+      // Nothing is resealed in this workspace while it is locked.
       yield* Effect.promise(async () => {
         await locking.query("begin")
         await locking.query(
@@ -161,8 +161,8 @@ describe("quotewire seal", () => {
       yield* Effect.promise(() => locking.query("rollback"))
       const { err, how, out } = yield* Fiber.join(running)
       assert.strictEqual(how, "done", err)
-      assert.match(err, /^quotewire: Pass 1: \d+ of \d+ workspaces, \d+ read; [1-9]\d* sealed again, \d+ a second\.$/m)
-      assert.match(out, /^Sealed again: [1-9]\d*, in \d+ pass/)
+      assert.match(err, /^quotewire: Pass 1: \d+ of \d+ workspaces, \d+ read; [1-9]\d* resealed, \d+ a second\.$/m)
+      assert.match(out, /^Resealed: [1-9]\d*, in \d+ pass/)
       for (const secret of [old_key, new_key]) assert.notInclude(out + err, secret)
     })
   )

@@ -10,7 +10,7 @@ export const linesOf = (status: CarrierStatus): ReadonlyArray<string> => {
   return [
     [carrier_id, line, environment, ...(organization_id === null ? [] : [organization_id])].join("  "),
     `  ${circuitOf(status)}`,
-    `  ${in_flight} of ${max_concurrent} calls under way, ${rate_left} of ${rate_per_minute} left in this minute`,
+    `  ${in_flight} of ${max_concurrent} calls in progress, ${rate_left} of ${rate_per_minute} left in this minute`,
     `  ${outcomesOf(status)}`
   ]
 }

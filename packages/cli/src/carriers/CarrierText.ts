@@ -45,7 +45,7 @@ const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request
   return [what, ...lines.map((line) => `${sign}${line}`)]
 }
 
-const keptAs = { cut: ", cut", left_out: ", left out" }
+const keptAs = { cut: ", cut", left_out: ", omitted" }
 
 /** A carrier's answer as lines for people: its kind first. */
 export const reply = (of: Carrier.CarrierReply): ReadonlyArray<string> => {

@@ -43,7 +43,7 @@ export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   kept_at_new:
     "The cell is at its new place, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to this address, and never start the old server again.",
   kept_at_old: "The cell is back at its old place, as it was at the switch. Never start the new server again.",
-  nothing: "Nothing was changed: no move is under way."
+  nothing: "Nothing was changed: no move is in progress."
 }
 
 const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It makes its server keep ${sizeOf(kept_bytes)} of WAL.`

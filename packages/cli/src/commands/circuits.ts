@@ -59,7 +59,7 @@ export const status = Command.make("status", reportAllErrors({ carrier: carrierF
   )
 ).pipe(
   Command.withDescription(
-    "Show each carrier's circuit, its last outcomes, its running calls and how much of its rate limit is left"
+    "Show each carrier's circuit, its latest outcomes, its calls in progress and how much of its rate limit is left"
   )
 )
 

@@ -126,8 +126,6 @@ const remove = Command.make("remove", reportAllErrors(place), (settings) =>
 
 /** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */
 export const connections = Command.make("connections").pipe(
-  Command.withDescription(
-    "Manage the values that organizations give for carriers, such as producer codes and API keys"
-  ),
+  Command.withDescription("Manage the values that organizations set for carriers, such as producer codes and API keys"),
   Command.withSubcommands([set, test, list, remove])
 )

@@ -117,7 +117,7 @@ const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport
 }
 
 const gone =
-  "What goes: facts, contact data, read handle; what was insured, carriers' texts, references and links; older versions of quotes."
+  "What is erased: facts, contact data, read handle; what was insured, carriers' texts, references and links; older versions of quotes."
 const remains =
   "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
 

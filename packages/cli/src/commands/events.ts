@@ -46,7 +46,7 @@ const subscriptionFlag = Flag.String("subscription").pipe(
     Schema.decodeUnknownOption(Ids.SubscriptionId),
     () => "--subscription must be the id of a subscription, such as sub_01…"
   ),
-  Flag.withDescription("Id of the subscription to send the event to again, sub_…"),
+  Flag.withDescription("Id of the subscription to redeliver the event to, sub_…"),
   Flag.optional
 )
 
@@ -60,7 +60,7 @@ const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.
   const client = HostClient.make(settings)
   const { event_id } = settings
   const answer = yield* HostClient.call((signal) => client.replay_event_delivery({ id, event_id }, { signal }))
-  yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  handed to the delivery of ${id}`)
+  yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  queued for delivery to ${id}`)
 })
 
 /** Finds an event in the feed and sends it from this machine to the receiver. */
@@ -108,10 +108,10 @@ const resend = Command.make(
       }
       yield* forwarded(settings, forward_to.value, signing_secret.value)
     }).pipe(Effect.provide(Forward.layer))
-).pipe(Command.withDescription("Send an event again, to your receiver or to a subscription"))
+).pipe(Command.withDescription("Resend an event, to your receiver or to a subscription"))
 
 /** `quotewire events` prints the events of a host, and resends one of them. */
 export const events = Command.make("events").pipe(
-  Command.withDescription("Read the events of a host, and send them again"),
+  Command.withDescription("Read the events of a host, and resend them"),
   Command.withSubcommands([tail, list, resend])
 )

@@ -94,7 +94,7 @@ export const logout = Command.make(
       }
       yield* Output.result({ json }, { name }, [`Removed ${name}. Its key remains valid until you revoke it.`])
     })
-).pipe(Command.withDescription("Remove a key that quotewire login has saved"))
+).pipe(Command.withDescription("Remove a key saved by quotewire login"))
 
 const list = Command.make("list", reportAllErrors({ json: Settings.json }), ({ json }) =>
   Effect.gen(function* () {

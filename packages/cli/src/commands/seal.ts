@@ -44,13 +44,13 @@ const makePrinter = Effect.gen(function* () {
       printedAt = now
       const rate = Math.round((resealed * 1_000) / Math.max(1, now - begunAt))
       return Console.error(
-        `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} sealed again, ${rate} a second.`
+        `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} resealed, ${rate} a second.`
       )
     })
 })
 
 const summaryOf = ({ complete, left, passes, removable, resealed }: SealedRows.SealRotation): ReadonlyArray<string> => [
-  `Sealed again: ${resealed}, in ${passes} ${passes === 1 ? "pass" : "passes"}.`,
+  `Resealed: ${resealed}, in ${passes} ${passes === 1 ? "pass" : "passes"}.`,
   ...left.map(
     ({ key_name, sealed }) => `Left unchanged, because it cannot be opened: ${sealed} sealed with ${key_name}.`
   ),
@@ -84,7 +84,7 @@ const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
   }).pipe(Database.withSealedRows(settings))
 ).pipe(
   Command.withDescription(
-    "Seal what older keys have sealed again with the newest key, while hosts run; resumes where it was stopped"
+    "Reseal with the newest key whatever older keys have sealed, while hosts run; resumes where it stopped"
   )
 )
 

@@ -136,7 +136,7 @@ type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"
 
 /** Asks and refreshes are numbered. Polls are not: they repeat until an answer arrives. */
 const tryOf = (of: Exchange): string =>
-  of.exchange === "ask" || of.exchange === "refresh" ? `, try ${of.attempt}` : ""
+  of.exchange === "ask" || of.exchange === "refresh" ? `, attempt ${of.attempt}` : ""
 
 const exchange = (of: Exchange): ReadonlyArray<string> => [
   `${of.exchange} ${of.carrier_id}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,

@@ -13,7 +13,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   work: [{ command: "quotewire work", description: "Run jobs beside hosts that serve with --no-worker" }],
   mcp: [
     { command: "quotewire mcp", description: "Serve a sandbox in memory to a local agent" },
-    { command: "quotewire mcp --base-url https://quotes.example.com", description: "Pass its messages to a host" }
+    { command: "quotewire mcp --base-url https://quotes.example.com", description: "Forward its messages to a host" }
   ],
   listen: [
     {
@@ -32,7 +32,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   "events resend": [
     {
       command: "quotewire events resend evt_01m84v0ff8nrk5ty5ppekmrp7v --forward-to http://localhost:3000/webhooks",
-      description: "Send an event again"
+      description: "Resend an event"
     }
   ],
   "quotes show": [{ command: "quotewire quotes show qt_01m84v0ff8nrk5ty5ppekmrp7v" }],

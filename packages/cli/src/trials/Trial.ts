@@ -54,7 +54,7 @@ export const connectionOf = Effect.fnUntraced(function* (
   if (missing.length > 0 && !hasCassette) {
     const variables = missing.map(ConnectionInput.variable).join(", ")
     return yield* new CommandFailed({
-      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or give all of its values on standard input.`
+      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or pass all of its values on standard input.`
     })
   }
   return { connection: read }

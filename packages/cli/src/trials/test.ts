@@ -45,7 +45,7 @@ const played = Effect.fnUntraced(function* (file: string) {
   const content = yield* JsonFile.read(file, "--cassette")
   return yield* Effect.try({
     try: () => Cassette.parse(content),
-    catch: () => new CommandFailed({ message: "--cassette must be a cassette that --record has written." })
+    catch: () => new CommandFailed({ message: "--cassette must be a cassette written by --record." })
   })
 })
 

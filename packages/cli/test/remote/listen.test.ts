@@ -190,7 +190,7 @@ describe("quotewire events resend", () => {
       const first = yield* Queue.take(received)
       const eventId = first.headers["webhook-id"]?.toString() ?? ""
       const sent = yield* runInProcess(["events", "resend", eventId, "--subscription", id], env)
-      assert.deepStrictEqual(sent, { how: "done", out: `${eventId}  handed to the delivery of ${id}`, err: "" })
+      assert.deepStrictEqual(sent, { how: "done", out: `${eventId}  queued for delivery to ${id}`, err: "" })
       assert.strictEqual((yield* Queue.take(received)).body, first.body)
       const both = yield* runInProcess(["events", "resend", eventId, "--subscription", id, "--forward-to", url], env)
       assert.deepStrictEqual(
