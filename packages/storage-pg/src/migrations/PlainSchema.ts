@@ -41,10 +41,10 @@ const stateOfMove = Effect.fnUntraced(function* (run: Run) {
 const refusalOf = (message: string) => new DatabaseRefused({ reason: "cell", message })
 
 const moved = refusalOf(
-  "This cell is being moved, or was moved to another database: give the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells)."
+  "This cell is being moved, or was moved to another database: pass the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 const onCitus = refusalOf(
-  "Citus has distributed this schema: give it as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
+  "Citus has distributed this schema: pass it as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 
 /** The address of a schema that does not move. Fails if a move has taken it elsewhere. */

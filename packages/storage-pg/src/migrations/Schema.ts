@@ -102,7 +102,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
 export const moving = new DatabaseRefused({
   reason: "move",
   message:
-    "The cell is being moved, or was moved away from this database: when the move has ended, migrate it in the database that it is in then."
+    "The cell is being moved, or was moved away from this database: after the move, migrate it in its new database."
 })
 
 /** Additional steps of a migration. Each is part of its transaction. */

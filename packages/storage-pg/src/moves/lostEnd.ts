@@ -57,7 +57,7 @@ const continueAtNew = Effect.fnUntraced(function* ({
 })
 
 const cleared = refused(
-  "The old place does not have the tables any more: restore the new database from a backup, at the address in moves_to."
+  "The old place no longer has the tables: restore the new database from a backup, at the address in moves_to."
 )
 
 const undecided = refused("The cell is still at its old place: run the command with --undo.")

@@ -38,7 +38,7 @@ const moveOf = (
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"
-      ? `Citus keeps this cell, and moves it itself: run select citus_schema_move('${cell.schema ?? defaultSchema}', 'host', port) on the coordinator, with the server to move it to.`
+      ? `Citus manages this cell and moves it itself: run select citus_schema_move('${cell.schema ?? defaultSchema}', 'host', port) on the coordinator, with the server to move it to.`
       : null
   )
 

@@ -21,7 +21,7 @@ export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =
     to.is_standby && "The address of the new place is that of a standby: use the address of the primary.",
     from.wal_level !== "logical" && "The old server needs wal_level = logical: set it, and restart the server.",
     from.free_slots < senders &&
-      `The old server needs ${senders} free replication slots and has ${from.free_slots}: raise max_replication_slots, or drop slots that nobody uses.`,
+      `The old server needs ${senders} free replication slots and has ${from.free_slots}: raise max_replication_slots, or drop unused slots.`,
     from.free_senders < senders &&
       `The old server needs ${senders} free WAL senders and has ${from.free_senders}: raise max_wal_senders.`,
     to.workers < 2 && "The new server needs max_logical_replication_workers = 2 or more: raise it.",

@@ -20,7 +20,7 @@ const refused = (message: string) => new DatabaseRefused({ reason: "cell", messa
 const refusals = {
   held: refused("This cell is being moved, and was paused for too long: run quotewire cells move again."),
   left: refused(
-    "This cell was moved to another database: give that database as moves_to, or as url, in the settings of the cell."
+    "This cell was moved to another database: set that database as moves_to, or as url, in the settings of the cell."
   ),
   arriving: refused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
 }
