@@ -130,7 +130,7 @@ describe("a bridge", () => {
       Effect.gen(function* () {
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(text)))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
-        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host has answered with HTTP 200." }])
+        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host answered with HTTP 200." }])
       })
     )
   }

@@ -9,7 +9,7 @@ interface TestSent {
 /** A queued test event. */
 export const testSent = Answer.summarized(({ event, subscription_id }: TestSent) =>
   [
-    `Test event ${event.id} was handed to delivery for ${subscription_id}.`,
+    `Test event ${event.id} was queued for delivery to ${subscription_id}.`,
     "Next: get_event_delivery with this event_id shows how the endpoint answered."
   ].join("\n")
 )
@@ -67,7 +67,7 @@ export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
 export const replayed = Answer.summarized(
   ({ event_id, subscription_id }: { readonly event_id: string; readonly subscription_id: string }) =>
     [
-      `Event ${event_id} was handed to delivery again for ${subscription_id}, with the same id and body.`,
+      `Event ${event_id} was queued again for delivery to ${subscription_id}, with the same id and body.`,
       "Next: get_event_delivery shows how the endpoint answered."
     ].join("\n")
 )

@@ -160,7 +160,7 @@ const getQuote: Definition = {
   name: "get_quote",
   title: "Read a quote",
   description: (audience) =>
-    `Reads one quote: price, cover, expiry, what was assumed, and where to go on. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
+    `Reads one quote: price, cover, expiry, what was assumed, and where to continue. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
   annotations: reads,
   arguments: withHandle,
   notes: {
@@ -178,7 +178,7 @@ const sendFeedback: Definition = {
   name: "send_feedback",
   title: "Report a problem with this API",
   description: () =>
-    "Tells the people who run this API of a bug, a missing feature or something unclear. Use it when a tool did not do what it says. Write nothing about a person: ID, license and card numbers are refused. It changes no quote.",
+    "Tells the people who run this API about a bug, a missing feature or something unclear. Use it when a tool did not do what it says. Write nothing about a person: ID, license and card numbers are refused. It changes no quote.",
   annotations: { ...sends, idempotentHint: false, openWorldHint: false },
   arguments: unchanged,
   notes: {
@@ -273,7 +273,7 @@ const getEventSubscriptionHealth: Definition = {
   name: "get_event_subscription_health",
   title: "Read a webhook's health",
   description: () =>
-    "Tells how one subscription's endpoint is doing: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
+    "Reports how one subscription's endpoint is doing: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
   annotations: reads,
   arguments: withSubscription,
   notes: subscriptionNotes,

@@ -226,7 +226,7 @@ const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   const answer = answerTo(id, text, json)
   if (answer !== null) return answer
   return Option.match(readEnvelope(json), {
-    onNone: () => refused(id, `The host has answered with HTTP ${status}.`),
+    onNone: () => refused(id, `The host answered with HTTP ${status}.`),
     onSome: (envelope) => refused(id, `Refused (${envelope.error.code}): ${envelope.error.message}`, envelope)
   })
 }
