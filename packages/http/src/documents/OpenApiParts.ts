@@ -13,7 +13,7 @@ export const parameters = (served: Revision.Served) => ({
     name: "Idempotency-Key",
     in: "header",
     required: true,
-    description: "The same key and the same body give the first answer again, for at least 24 hours.",
+    description: "The same key and the same body return the first answer again, for at least 24 hours.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }
   },
   "Read-Handle": {
@@ -32,7 +32,7 @@ export const securitySchemes = {
     type: "apiKey",
     in: "header",
     name: "Read-Handle",
-    description: "Beside the key: the handle of one quote request, for callers with a platform or widget key."
+    description: "In addition to the key: the handle of one quote request, for callers with a platform or widget key."
   }
 } as const
 
@@ -70,12 +70,12 @@ export const headers = (
     schema: { type: "string", format: "uri-reference" }
   },
   "Idempotent-Replayed": {
-    description: "Says that this is the answer of an earlier call with the same `Idempotency-Key`.",
+    description: "Marks the answer of an earlier call with the same `Idempotency-Key`.",
     required: false,
     schema: { type: "string", enum: ["true"] }
   },
   "Retry-After": {
-    description: "Seconds until the call would pass.",
+    description: "Seconds until the call can succeed.",
     required: true,
     schema: { type: "integer", minimum: 0 }
   },

@@ -3,7 +3,7 @@ import { Event, type Lines, Resource } from "@quotewire/core"
 /** The tag of the webhooks. */
 export const tag = {
   name: "Webhook events",
-  description: "What is sent to the URL of a subscription: signed POSTs, as Standard Webhooks has them."
+  description: "What is sent to the URL of a subscription: signed POSTs, as defined by Standard Webhooks."
 }
 
 /** The schemas of webhook bodies. */
@@ -39,13 +39,13 @@ const sent = (type: Type, headerPrefix: string, example: Shown) => ({
 })
 
 const reading =
-  "Events can come twice, or in another order: keep the ids that were handled, answer before the work, and read the resource where the version is greater than the one you hold."
+  "Events can arrive twice or out of order: store the ids that you have handled, answer before you do the work, and read the resource if the version is greater than the one you have."
 
 const answers = {
-  "2XX": { description: "Confirmed: any 2xx whose headers and body are there within 15 seconds." },
+  "2XX": { description: "Confirmed: any 2xx whose headers and body arrive within 15 seconds." },
   "4XX": {
     description:
-      "Not confirmed, as a redirect or no answer in time: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. Answer 400, and do nothing else, where the signature is not right or the timestamp is more than 5 minutes off."
+      "Not confirmed, such as by a redirect or a timeout: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. If the signature is wrong or the timestamp is more than 5 minutes off, answer 400 and do nothing else."
   },
   "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
 }
@@ -75,7 +75,7 @@ const headers = [
     name: "signature",
     required: true,
     description:
-      "One or more signatures, apart by spaces; take it if one is right. Each is `v1,` and the base64 of the HMAC-SHA256 over `{id}.{timestamp}.{body}`, keyed with the base64 behind `whsec_`.",
+      "One or more signatures, separated by spaces; accept the request if one is valid. Each is `v1,` and the base64 of the HMAC-SHA256 over `{id}.{timestamp}.{body}`, keyed with the base64 after `whsec_`.",
     schema: { type: "string", pattern: "^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$" }
   }
 ] as const
