@@ -10,10 +10,10 @@ interface StoredJob {
   /** In workspace time, so that moving the workspace's clock changes no job. */
   readonly due_at: number
   readonly payload: string
-  /** How often it was claimed. */
+  /** How often it has been claimed. */
   lease: number
   expired_leases: number
-  /** In real time. Only changed while the job is not leased. */
+  /** In real time. Changes only while the job is not leased. */
   lease_ends_at: number
 }
 
@@ -38,13 +38,13 @@ const namedKey = (name: string): string => `lane ${name}`
 const keyOf = ({ lane, ordered }: Job.JobQueue): string =>
   ordered ? orderedKey : lane === undefined ? "others" : namedKey(lane.name)
 
-/** Jobs of one workspace that are claimed by one rule: its ordered jobs, those of a named lane, or all others. */
+/** Jobs of one workspace that are claimed by the same rule: its ordered jobs, those of a named lane, or all others. */
 class Lane {
   readonly workspace: WorkspaceJobs
   readonly queue: Job.JobQueue
   readonly waiting = new SortedList<DueTime, StoredJob>(byDueTime)
   readonly leased = new Set<StoredJob>()
-  /** When its next job can be claimed, in real time. Like `number`, only changed while the lane is not in a list. */
+  /** When its next job can be claimed, in real time. Like `number`, it changes only while the lane is not in a list. */
   ready_at = never
   /** The number of that job. */
   number = 0
@@ -82,8 +82,8 @@ const byReadyTime: Compare<ReadyTime> = (first, second) =>
 /**
  * Due jobs of all workspaces.
  *
- * Jobs wait in the lanes of their workspace, by workspace time; lanes wait by real time. So a claim only looks at lanes with
- * due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
+ * Jobs wait in the lanes of their workspace, ordered by workspace time; lanes wait by real time. So a claim only looks
+ * at lanes with due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
  */
 export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
@@ -106,7 +106,7 @@ export class JobQueue {
     }
   }
 
-  /** Whether the lease is the job's newest claim, not finished and not released. */
+  /** Whether the lease is the job's newest claim, neither finished nor released. */
   holds(lease: Job.Lease): boolean {
     return this.find(lease) !== undefined
   }
@@ -123,7 +123,7 @@ export class JobQueue {
     if (lane.isEmpty) lane.workspace.lanes.delete(keyOf(lane.queue))
   }
 
-  /** Lets jobs be claimed again. Lost leases are ignored. */
+  /** Makes jobs claimable again. Ignores lost leases. */
   release(leases: ReadonlyArray<Job.Lease>): void {
     for (const lease of leases) {
       const job = this.find(lease)
@@ -145,7 +145,7 @@ export class JobQueue {
     if (lane === undefined) return false
     const numbers = new Set(finished.map(({ number }) => number))
     const isOpen = ({ due_at, number }: DueTime) => due_at < dueBefore && !numbers.has(number)
-    // Most often the first one is open, so the rest is not read.
+    // Usually the first one is open, so the rest is not read.
     for (const job of lane.waiting.downwards({ due_at: dueBefore, number: 0 })) if (isOpen(job)) return true
     return [...lane.leased].some(isOpen)
   }
@@ -159,7 +159,7 @@ export class JobQueue {
       : this.claimOrdered(query, this.orderedLane(query.workspace_id))
   }
 
-  /** Erases the jobs of a workspace, waiting and leased, and returns how many. The clock stays. */
+  /** Erases the jobs of a workspace, waiting and leased, and returns how many. Keeps the clock. */
   erase(workspaceId: Ids.WorkspaceId): number {
     const lanes = this.workspaces.get(workspaceId)?.lanes ?? new Map<string, Lane>()
     const jobs = [...lanes.values()].flatMap((lane) => lane.jobs)
@@ -190,7 +190,7 @@ export class JobQueue {
     return this.leased.first === undefined && this.ready_at > now
   }
 
-  /** When the next waiting job of a workspace is due, in real time; null if none waits. */
+  /** When the next waiting job of a workspace is due, in real time; null if none is waiting. */
   nextDueAt(workspaceId: Ids.WorkspaceId): number | null {
     const lanes = this.workspaces.get(workspaceId)?.lanes.values() ?? []
     return earliest(Array.from(lanes, ({ due_at }) => due_at))
@@ -217,7 +217,7 @@ export class JobQueue {
     const { now, lease_ms, limit } = query
     const earlierLeaseEndsAt = this.leased.first?.lease_ends_at ?? never
     const jobs: Array<Job.ClaimedJob> = []
-    /** When the lanes that this claim has filled may give more. */
+    /** When the lanes that this claim has filled may have more. */
     const full: Array<number> = []
     while (jobs.length < limit) {
       const lane = [this.urgent.first, this.ready.first].find((first) => first !== undefined && first.ready_at <= now)
@@ -243,7 +243,10 @@ export class JobQueue {
     return { jobs, next_due_at: earliest([nextDueAt]), busy: lane.isFull }
   }
 
-  /** An ordered lane gives all jobs with the earliest due time, or all that are due within `ahead_ms`; any other lane one. */
+  /**
+   * An ordered lane yields all jobs with the earliest due time, or all that are due within `ahead_ms`; any other lane
+   * yields one.
+   */
   private claimFrom(lane: Lane, { now, lease_ms, limit, ahead_ms }: Storage.ClaimQuery): ReadonlyArray<Job.ClaimedJob> {
     const dueBy = ahead_ms === undefined ? Math.min(lane.due_at, now) : now + ahead_ms
     const most = lane.queue.ordered ? limit : 1
@@ -300,7 +303,7 @@ export class JobQueue {
     return lane
   }
 
-  /** Moves a lane to where it belongs after a change of its jobs. */
+  /** Moves a lane to its new position after its jobs have changed. */
   private refresh(lane: Lane): void {
     const first = lane.isFull ? undefined : lane.waiting.first
     const readyAt = first === undefined ? never : lane.due_at

@@ -15,11 +15,14 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.suspend(() => layerOf(n
 /** A storage that can be copied, so that many tests start from the same data. */
 export interface Copyable {
   readonly layer: Layer.Layer<Storage.Storage>
-  /** A copy of what is stored now. Neither changes the other; jobs that are leased now are due again in the copy. */
+  /**
+   * A copy of the current content. Changes to either do not affect the other; currently leased jobs are due again in
+   * the copy.
+   */
   readonly copy: () => Copyable
   /** Whether no job is leased, and none is due at this real time, in milliseconds. */
   readonly isIdle: (now: number) => boolean
-  /** When the next job of a workspace is due, in milliseconds of real time; null if none waits. */
+  /** When the next job of a workspace is due, in milliseconds of real time; null if none is waiting. */
   readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null
 }
 
@@ -71,7 +74,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
 /**
  * Everything that is stored, as plain data.
  *
- * Its methods are synchronous, so nothing else runs meanwhile: they need no locks, and every change is atomic.
+ * Its methods are synchronous, so nothing else runs in between: they need no locks, and every change is atomic.
  */
 class Store {
   readonly jobs: JobQueue
@@ -94,7 +97,7 @@ class Store {
 
   /** Checks every rule before it writes anything. Returns why the change is refused, or null if it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
-    // Leases first: whoever has lost one drops the result, and need not decide again.
+    // Leases first: a caller that has lost one drops the result and need not decide again.
     const refusal =
       this.lostLease(change) ?? this.passedJob(change) ?? this.changedRecord(change) ?? this.wrongVersion(change)
     if (refusal !== undefined) return refusal
@@ -109,7 +112,7 @@ class Store {
     return null
   }
 
-  /** A workspace, for reading: an empty one if nothing is stored of it. */
+  /** A workspace for reading: an empty one if nothing of it is stored. */
   workspace(id: Ids.WorkspaceId): Workspace {
     return this.workspaces.get(id) ?? new Workspace(id)
   }
@@ -137,7 +140,7 @@ class Store {
     }
   }
 
-  /** Replaces the bodies that are still as they were read, and returns how many. */
+  /** Replaces the bodies that have not changed since they were read, and returns how many. */
   rewrite(workspaceId: Ids.WorkspaceId, rewrites: ReadonlyArray<Storage.Rewrite>): number {
     const workspace = this.workspace(workspaceId)
     return rewrites.filter((rewrite) => workspace.table(rewrite.kind).rewrite(rewrite)).length
@@ -158,7 +161,7 @@ class Store {
     return lost && new Storage.LeaseLost({ lease: lost })
   }
 
-  /** An ordered job that the change would pass. */
+  /** The first ordered job that the change would pass. */
   private passedJob({ finishes, none_due_before, workspace_id }: Change.Change): Storage.VersionConflict | undefined {
     const isPassed = none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)
     return isPassed ? new Storage.VersionConflict({ kind: "workspace", id: workspace_id }) : undefined
@@ -171,7 +174,7 @@ class Store {
     return changed && new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
   }
 
-  /** The first write that does not follow the stored version. A second write of one record never does. */
+  /** The first write that does not follow the stored version. A second write of the same record never does. */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
     const written = new Map<string, Set<string>>()
@@ -191,7 +194,7 @@ class Store {
   }
 }
 
-/** Counts that hosts share, grouped by the end of their windows, so that those that ended are dropped together. */
+/** Counts shared by hosts, grouped by the end of their windows, so that expired ones are dropped together. */
 class Counts {
   private readonly byEnd = new Map<number, Map<string, number>>()
 

@@ -8,9 +8,9 @@ export const compareText: Compare<string> = (first, second) => (first === second
 const chunkItems = 512
 
 /**
- * Items in the order of their keys: an array in chunks, so that an insertion moves at most one chunk.
+ * Items in key order: an array in chunks, so that an insertion moves at most one chunk.
  *
- * An item is its own key. No two may be the same, and a key must not change while its item is in the list.
+ * An item is its own key. Keys must be unique, and must not change while their item is in the list.
  */
 export class SortedList<Key, Item extends Key = Key> {
   private readonly compare: Compare<Key>
@@ -28,7 +28,7 @@ export class SortedList<Key, Item extends Key = Key> {
   insert(item: Item): void {
     const tail = this.chunks.at(-1)
     const last = tail?.at(-1)
-    // Most items come in order.
+    // Most items arrive in order.
     if (tail === undefined || last === undefined || this.compare(last, item) < 0) {
       if (tail === undefined || tail.length === chunkItems) this.chunks.push([item])
       else tail.push(item)
@@ -55,7 +55,7 @@ export class SortedList<Key, Item extends Key = Key> {
     }
   }
 
-  /** The items after a key, or all of them, upwards. The list must not change meanwhile. */
+  /** The items after a key, or all of them, ascending. The list must not change during iteration. */
   *upwards(after: Key | null = null): Generator<Item> {
     const start = after === null ? 0 : this.chunkOf(after)
     const chunk = this.chunks[start] ?? []
@@ -65,7 +65,7 @@ export class SortedList<Key, Item extends Key = Key> {
     for (const later of this.chunks.slice(start + 1)) yield* later
   }
 
-  /** The items before a key, or all of them, downwards. The list must not change meanwhile. */
+  /** The items before a key, or all of them, descending. The list must not change during iteration. */
   *downwards(before: Key | null = null): Generator<Item> {
     const start = before === null ? this.chunks.length - 1 : this.chunkOf(before)
     const chunk = this.chunks[start] ?? []
