@@ -22,7 +22,7 @@ const whole = (number: number): string => Math.round(number).toLocaleString("en-
 const exact = (number: number, digits: number): string => number.toFixed(digits)
 const kilobytes = (bytes: number): string => `${exact(bytes / 1e3, 1)} kB`
 
-/** The first cells of a rival's row: its name, its speed and its CPU cost, each beside the ratio to the base. */
+/** The first cells of a rival's row: its name, its speed and its CPU cost, each next to its ratio to the base. */
 export const rivalCells = (row: Result): ReadonlyArray<string> => [
   row.name,
   whole(row.per_second),
@@ -55,7 +55,7 @@ export const ofPeers = (name: string, title: string, base: string, rows: Readonl
   numbers: rows
 })
 
-/** The cost of a step with more and more stored: beside each cost its ratio to the first level's. */
+/** The cost of a step with more and more stored: next to each cost its ratio to the first level's. */
 export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
   const first = levels[0]
   const cost = (level: AtLevel, pick: (level: AtLevel) => number): string =>

@@ -4,8 +4,9 @@ import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
 /*
- * Installs Jest and Next (400 MB) into their folders, and runs the tests that use them (`npm run integrations`). They are not
- * installed with the repository, because they are large. Once they are installed, `npm test` runs these tests, too.
+ * Installs Jest and Next (400 MB) into their folders, and runs the tests that use them (`npm run integrations`). They
+ * are not installed with the repository, because they are large. Once they are installed, `npm test` also runs these
+ * tests.
  */
 
 // Next would take a second package-lock.json for a second root, so its folder has a shrinkwrap, which npm reads in the

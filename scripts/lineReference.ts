@@ -96,7 +96,7 @@ interface Place {
   readonly schema: Schema
 }
 
-/** The objects of a schema that have facts of their own, with their paths; `[]` stands for each item of a list. */
+/** The objects of a schema that have their own facts, with their paths; `[]` stands for each item of a list. */
 const objectsIn = (schema: Schema, path: string): ReadonlyArray<Place> => {
   const inner = membersOf(schema).flatMap(([name, member]) => {
     const at = path === "" ? name : `${path}.${name}`

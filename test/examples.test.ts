@@ -104,7 +104,7 @@ describe("examples", () => {
     ])
   })
 
-  it("http.ts serves, answers itself and stops", async () => {
+  it("http.ts serves, calls itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 

@@ -10,7 +10,7 @@ export interface Hostile {
 
 const maxBytes = 256 * 1024
 
-/** As many comma-separated pieces as fit into a body beside the rest of it. */
+/** As many comma-separated pieces as fit into a body along with the rest of it. */
 const full = (piece: (index: number) => string, around: number): string => {
   const pieces: Array<string> = []
   let bytes = around

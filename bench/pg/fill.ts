@@ -6,7 +6,7 @@ export interface Filling {
   readonly url: string
   /** The workspace whose rows are repeated. */
   readonly from_workspace: string
-  /** How many workspaces share the copies: the original, and others beside it. */
+  /** How many workspaces share the copies: the original, and additional ones. */
   readonly workspaces: number
   /** The range of copies: from the first, inclusive, to the last, exclusive. */
   readonly from: number

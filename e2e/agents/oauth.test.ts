@@ -22,7 +22,7 @@ import { methodsOf } from "./clients.ts"
 import * as OidcIssuer from "./oidcIssuer.ts"
 
 /**
- * A service mounted below a path in another app, and a second one beside it. Both accept tokens from the same issuer.
+ * A service mounted below a path in another app, and a second one next to it. Both accept tokens from the same issuer.
  */
 class App extends Context.Service<App, { readonly url: string; readonly issuer: OidcIssuer.OidcIssuer }>()(
   "test/App"

@@ -39,7 +39,7 @@ export interface Draw {
 const twoAtOncePercent = 25
 
 /**
- * Draws one fault after another from a shuffled deck, and reshuffles when the deck is empty. So none is left out for
+ * Draws one fault after another from a shuffled deck, and reshuffles when the deck is empty. So none goes unused for
  * long.
  */
 const deckOf = (all: ReadonlyArray<Fault>, chance: Chance.Chance) => {

@@ -33,7 +33,7 @@ const of = <const More extends object>(mode: Mode, more: More) => ({
   http: { base_url: baseUrl }
 })
 
-/** Whom a request is for: each request of the load has a person of its own. */
+/** Whom a request is for: each request of the load has its own person. */
 const personOf = ({ applicant }: { readonly applicant?: { readonly first_name?: string } }): string =>
   applicant?.first_name ?? "nobody"
 

@@ -15,7 +15,7 @@ import * as Watched from "./Watched.ts"
  * npm run soak -- [--minutes N] [--days N] [--rate N]
  *
  * Puts a steady load on a host for minutes, during which days pass in the sandbox, and fails if something grows. Then
- * crowds of connections arrive, and what they leave behind is judged too. For more, see README.md beside this file.
+ * crowds of connections arrive, and what they leave behind is judged too. For more, see README.md next to this file.
  */
 
 const { values } = parseArgs({

@@ -25,7 +25,7 @@ export interface Current {
 export interface Settings {
   /** The secrets that are valid now. Read for each delivery, because there are two during a rotation. */
   readonly secrets: () => ReadonlyArray<string>
-  /** Reads a resource as it is now. */
+  /** Reads the current state of a resource. */
   readonly read: (resource: Resource) => Promise<Current>
 }
 

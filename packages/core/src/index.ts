@@ -11,7 +11,7 @@ export * as Allowance from "./access/Allowance.ts"
 export * as Caller from "./access/Caller.ts"
 export type { Organization } from "./access/Directory.ts"
 export * as ApiKey from "./access/Directory.ts"
-// Exported beside `Allowance.Limits`, because generated declarations cannot name a type through a namespace.
+// Exported in addition to `Allowance.Limits`, because generated declarations cannot name a type through a namespace.
 export type { Limits } from "./access/Limits.ts"
 export * as Seal from "./access/Seal.ts"
 export { generateSealKey } from "./access/Seal.ts"
@@ -89,7 +89,7 @@ export * as Application from "./lines/Application.ts"
 export { defineLine, type LineDefinition } from "./lines/defineLine.ts"
 export * as Fact from "./lines/Fact.ts"
 export * as HostSchema from "./lines/HostSchema.ts"
-// Exported beside `Line.Line`, because generated declarations cannot name a type through a namespace.
+// Exported in addition to `Line.Line`, because generated declarations cannot name a type through a namespace.
 export type { Line as AnyLine } from "./lines/Line.ts"
 export * as Line from "./lines/Line.ts"
 export { LineName } from "./lines/LineName.ts"

@@ -68,7 +68,7 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 )
 
 /**
- * The lines of a configuration, as the reference `Lines` for everything beside and above this layer.
+ * The lines of a configuration, as the reference `Lines` for this layer and everything above it.
  *
  * Building the layer fails if the configuration is wrong, with every fault in one message.
  */

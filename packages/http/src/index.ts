@@ -4,7 +4,8 @@ export * as OpenApi from "./documents/OpenApi.ts"
 export * as Page from "./documents/Page.ts"
 export * as Http from "./Http.ts"
 export * as Answer from "./host/Answer.ts"
-// Exported beside `ClientAddress.TrustedProxies`, because generated declarations cannot name a type through a namespace.
+// Exported in addition to `ClientAddress.TrustedProxies`, because generated declarations cannot name a type through a
+// namespace.
 export type { TrustedProxies } from "./host/RequestInfo.ts"
 export * as ClientAddress from "./host/RequestInfo.ts"
 export * as Route from "./host/Route.ts"
@@ -16,7 +17,7 @@ export { type NodeHandlerOptions, nodeHandler } from "./node/nodeHandler.ts"
 export { CannotListen, type Receiver } from "./node/Server.ts"
 export { readInSlices } from "./node/Slices.ts"
 export { stopAccepting } from "./node/stopAccepting.ts"
-// Exported beside `OAuth`, because generated declarations cannot name a type through a namespace.
+// Exported in addition to `OAuth`, because generated declarations cannot name a type through a namespace.
 export type { OAuthOptions, OAuthSettings } from "./oauth/OAuthOptions.ts"
 export * as OAuth from "./oauth/OAuthOptions.ts"
 export { type ProtectedResource, protectedResource } from "./oauth/ProtectedResource.ts"

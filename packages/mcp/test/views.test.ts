@@ -140,7 +140,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("get all quotes beside a short answer; models and other programs do not", () =>
+  it.effect("get all quotes along with a short answer; models and other programs do not", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const started = (yield* ask(

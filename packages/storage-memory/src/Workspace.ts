@@ -70,13 +70,13 @@ const counts = (erased: ReadonlyMap<string, number>): Storage.Erased["records"] 
 /** One record. */
 interface Entry {
   newest: Change.StoredRecord
-  /** Older versions, if the kind keeps them and nobody has erased them. */
+  /** Older versions, if the kind keeps them and they have not been erased. */
   older: ReadonlyArray<Change.StoredRecord>
 }
 
 const none: ReadonlyArray<never> = []
 
-/** The fields of the newest version by which a list is sorted. */
+/** The fields of the newest version that a list is sorted by. */
 type Key<Field extends keyof Change.StoredRecord> = { readonly newest: Pick<Change.StoredRecord, Field> }
 
 const byId: Compare<Key<"id">> = (first, second) => compareText(first.newest.id, second.newest.id)
@@ -87,7 +87,7 @@ const byAge: Compare<Key<"created_at" | "id">> = (first, second) =>
 /** The records of one kind in one workspace. */
 class Table {
   private readonly entries = new Map<string, Entry>()
-  /** Made when a list is first read in the order of ids, because most kinds are never listed and many ids are random. */
+  /** Created when a list is first read in id order, because most kinds are never listed and many ids are random. */
   private ids: SortedList<Key<"id">, Entry> | null = null
   private readonly ages = new SortedList<Key<"created_at" | "id">, Entry>(byAge)
   /** The records of each parent. */
@@ -132,7 +132,7 @@ class Table {
     if (moves) this.add(entry)
   }
 
-  /** Replaces the body of a version, if it is still the one that was read. */
+  /** Replaces the body of a version if it is still the one that was read. */
   rewrite({ before, body, id, version }: Omit<Storage.Rewrite, "kind">): boolean {
     const entry = this.entries.get(id)
     const record = this.get(id, version)

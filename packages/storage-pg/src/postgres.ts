@@ -9,7 +9,7 @@ export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
   /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
   /**
-   * Whether to migrate the schema at the start; false by default, so the service does not start on an outdated schema.
+   * Whether to migrate the schema at startup; false by default, so the service does not start on an outdated schema.
    */
   readonly migrate?: boolean
 }

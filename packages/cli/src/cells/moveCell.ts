@@ -19,7 +19,7 @@ const moveFlags = {
   ),
   lost: Flag.Literals("lost", ["old", "new"]).pipe(
     Flag.optional,
-    Flag.withDescription("End a move whose old or new server is lost for good: the cell continues on the other one")
+    Flag.withDescription("End a move whose old or new server is permanently lost: the cell continues on the other one")
   ),
   ...flags
 }

@@ -84,7 +84,7 @@ const roomFlag = Flag.Int("room").pipe(
 
 const dryRun = Flag.Boolean("dry-run").pipe(
   Flag.withDefault(false),
-  Flag.withDescription("Print the cell as it is, and change nothing")
+  Flag.withDescription("Print the current state of the cell, and change nothing")
 )
 
 const addFlags = { name: nameArgument, room: roomFlag, dry_run: dryRun, ...flags }

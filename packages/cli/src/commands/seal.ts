@@ -108,7 +108,7 @@ const giveUp = Command.make(
           : `${key_name}  is given up: hosts now treat what it seals as lost. Restart every host.`
       )
     }).pipe(Database.withSealedRows(settings))
-).pipe(Command.withDescription("Give up a seal key that is lost for good, so that hosts start without it"))
+).pipe(Command.withDescription("Give up a seal key that is permanently lost, so that hosts start without it"))
 
 /** `quotewire seal` manages sealed data and its keys. */
 export const seal = Command.make("seal").pipe(

@@ -88,7 +88,7 @@ export const importFile = Effect.fnUntraced(function* (file: string, shown: (fil
   const copies = secondCopies(file)
   if (copies.length > 0) {
     return yield* refused(
-      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command beside the file, with npm install @quotewire/cli, and run that one.`
+      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command next to the file, with npm install @quotewire/cli, and run that one.`
     )
   }
   const { href } = yield* Effect.orDie((yield* Path.Path).toFileUrl(file))

@@ -9,7 +9,7 @@ const reportEvery = "3 seconds"
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
-/** An advance that this command has asked for, in seconds of the sandbox, and when, in milliseconds. */
+/** An advance that this command requested, in seconds of the sandbox, and when, in milliseconds. */
 interface Asked {
   readonly from: number
   readonly to: number

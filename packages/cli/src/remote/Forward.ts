@@ -96,7 +96,7 @@ const failed = (failure: Forwarded["failure"], duration_ms: number): Forwarded =
 const failureOf = ({ cause }: HttpClientError.HttpClientError): Forwarded["failure"] =>
   cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED" ? "connection_refused" : "no_answer"
 
-/** What forwarding needs: an HTTP client that adds no headers of its own, and signatures. */
+/** What forwarding needs: an HTTP client that adds no headers, and signatures. */
 export const layer: Layer.Layer<HttpClient.HttpClient | Mac.Mac> = Layer.mergeAll(
   NodeHttpClient.layerUndici,
   NodeCrypto.layer,

@@ -12,7 +12,7 @@ import * as HostClient from "./HostClient.ts"
 export type Entry = AnswerOf<"list_api_requests">["requests"][number]
 
 /**
- * The operation that reads the log. Its own calls are logged too but left out here: otherwise each poll would show the
+ * The operation that reads the log. Its own calls are logged too but omitted here: otherwise each poll would show the
  * previous one.
  */
 const ownOperation = "list_api_requests"
@@ -21,7 +21,7 @@ const ownOperation = "list_api_requests"
 const isOwn = ({ agent, operation }: Entry): boolean =>
   operation === ownOperation || (operation === "list_events" && agent.user_agent === HostClient.listener)
 
-/** How many entries are shown at the start. */
+/** How many entries are shown first. */
 const firstEntries = 10
 
 /** How long to wait before the next poll, in milliseconds. Hosts write entries every half second. */

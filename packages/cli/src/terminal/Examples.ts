@@ -10,7 +10,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
     { command: "quotewire serve --base-url https://quotes.example.com", description: "Serve on PostgreSQL" },
     { command: "quotewire serve --processes 4 --migrate", description: "Migrate first, and use four processes" }
   ],
-  work: [{ command: "quotewire work", description: "Run jobs beside hosts that serve with --no-worker" }],
+  work: [{ command: "quotewire work", description: "Run jobs for hosts that serve with --no-worker" }],
   mcp: [
     { command: "quotewire mcp", description: "Serve a sandbox in memory to a local agent" },
     { command: "quotewire mcp --base-url https://quotes.example.com", description: "Forward its messages to a host" }

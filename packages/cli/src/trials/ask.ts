@@ -36,7 +36,7 @@ const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.A
   ]
 }
 
-const cassetteFlag = Recording.cassetteFlag("File to which --record writes")
+const cassetteFlag = Recording.cassetteFlag("File that --record writes to")
 
 const recordFlag = Recording.recordFlag(
   "Record the carrier's answers in --cassette if its reply is usable, without secrets and redacted values"

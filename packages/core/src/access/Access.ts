@@ -179,7 +179,7 @@ export class Access extends Context.Service<
   )
 }
 
-/** Commits new records. Their ids are new, too, so the change cannot conflict. */
+/** Commits new records. Their ids are new as well, so the change cannot conflict. */
 const addTo = (storage: Storage["Service"], change: Change.Change) =>
   Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 

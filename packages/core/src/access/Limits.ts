@@ -95,7 +95,7 @@ const LimitsChange = Schema.Struct({
 const readChange = reader(LimitsChange)
 
 /**
- * Parses a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`. Limits that are left out are standard.
+ * Parses a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`. Omitted limits keep their standard values.
  *
  * On failure, returns a phrase that names the field without repeating the text.
  */

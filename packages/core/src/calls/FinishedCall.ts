@@ -78,8 +78,8 @@ export interface FinishedCall extends CallSubject {
 }
 
 /**
- * Called after every answered call: with a valid key, or keyless if that is allowed. Calls with a refused key are left
- * out.
+ * Called after every answered call: with a valid key, or keyless if that is allowed. Calls with a refused key are
+ * excluded.
  *
  * It must neither throw nor block. If it throws, the service logs that, and the answer does not change.
  */
@@ -178,7 +178,7 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
 const labelsOf = ({ error_code, operation, status }: ListedRequest) =>
   labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
 
-/** Entries in storage. Their times are real time, also in a sandbox with an advanced clock. */
+/** Entries in storage. Their times are real time, even in a sandbox with an advanced clock. */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,

@@ -265,7 +265,10 @@ export interface CarrierLine {
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
-  /** Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when in doubt. */
+  /**
+   * Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when the outcome is
+   * unknown.
+   */
   readonly idempotent: boolean
   readonly attempt_timeout_ms: number
   /** How long an answer usually takes. No attempt starts if less time than this is left. */

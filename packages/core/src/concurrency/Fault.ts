@@ -3,7 +3,7 @@ import { Cause, Effect, Predicate } from "effect"
 /**
  * The loggable part of an error from code outside the core, such as a carrier's adapter.
  *
- * The name, the code and the stack frames say what went wrong and where. The message is left out: that code handles
+ * The name, the code and the stack frames say what went wrong and where. The message is omitted: that code handles
  * facts and secrets, and its messages may repeat them.
  */
 class Fault extends Error {}

@@ -169,7 +169,7 @@ export const checkOptions = (
   return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
 }
 
-/** Parses a configuration. It checks types, too: the file that it comes from may never have been compiled. */
+/** Parses a configuration. It also checks types: the file that it comes from may never have been compiled. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
   isConfig(value)
     ? Result.succeed(value)

@@ -12,7 +12,7 @@ import type { ParkedEvent } from "./ParkedEvent.ts"
 export interface EventContext {
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** Counts the attempts of this event, from 1. An attempt during which the process died counts, too. */
+  /** Counts the attempts of this event, from 1. An attempt during which the process died also counts. */
   readonly attempt: number
 }
 

@@ -107,7 +107,7 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
 /** The kind of failure of an event whose process ended while it ran. */
 export const processEnded = "process_ended"
 
-/** Whether it waits: for its retry, or for somebody to retry or drop it. */
+/** Whether it waits: for its retry, or for someone to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })
 
 /** Whether a requested retry has not ended yet. */

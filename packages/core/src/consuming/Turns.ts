@@ -8,7 +8,7 @@ export interface Turns {
   readonly alone: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** When an event that kills processes was last found, in milliseconds of real time; null if there was none. */
   readonly killer_found_at: () => number | null
-  /** Notes that such an event was found. Events that may have run beside it are no longer suspects. */
+  /** Notes that such an event was found. Events that may have run at the same time are no longer suspects. */
   readonly noteKiller: (at: number) => void
 }
 

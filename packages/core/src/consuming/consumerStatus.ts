@@ -20,7 +20,7 @@ export interface ConsumerPlace {
   readonly position: number
   /** How many events come after it, of all types. */
   readonly behind: number
-  /** How many parked events wait for somebody to retry or drop them. */
+  /** How many parked events wait for someone to retry or drop them. */
   readonly parked: number
 }
 

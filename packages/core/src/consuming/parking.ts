@@ -101,7 +101,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
 
 /** The verdict on a parked event that was being retried when the process that held its consumer died. */
 export interface RetryDeath {
-  /** The event as it is stored now. */
+  /** The event as currently stored. */
   readonly record: StoredRecord
   /** Whether the event killed the process, because it ran alone. */
   readonly isGuilty: boolean

@@ -48,7 +48,7 @@ export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage,
   }
 
   const end = async (stop: () => Promise<unknown>) => {
-    // Not within this grace period: handlers such as `nodeHandler` have grace periods of their own.
+    // Not within this grace period: handlers such as `nodeHandler` have their own grace periods.
     const stopped = Effect.runPromise(Scope.close(closingScope, Exit.void))
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stop(), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, graceMs))

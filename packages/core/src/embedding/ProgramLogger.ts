@@ -32,7 +32,7 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
  * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
  *
  * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time, the
- * error of the logger is printed, too.
+ * error of the logger is printed as well.
  */
 export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty

@@ -3,7 +3,7 @@ import { Environment, KeyKind } from "../access/Caller.ts"
 import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 
 /*
- * The checks of what a program passes to the methods of `embed`.
+ * Checks the arguments that a program passes to the methods of `embed`.
  */
 
 const connection = { organization_id: Schema.String, environment: Environment, carrier_id: Schema.String }

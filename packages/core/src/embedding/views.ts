@@ -18,7 +18,7 @@ export interface EmbeddedKey extends Omit<ApiKey, "created_at" | "revoked_at"> {
   readonly revoked_at: Timestamp | null
 }
 
-/** A connection as it is listed, never its secrets. */
+/** A connection as listed, never its secrets. */
 export interface EmbeddedConnection extends Omit<ConnectionSummary, "set_at" | "last_test"> {
   readonly set_at: Timestamp
   /** When the connection was last tested, and the result; null if it has not been tested since it was set. */

@@ -16,12 +16,12 @@ export const meanings = {
   "quote.created": "A new quote is saved.",
   "quote.updated": "A quote changes other than by expiring.",
   "quote.expired": "A quote reaches its expiry time.",
-  "purchase.updated": "Defined for purchases to come; it does not fire.",
-  "purchase.requires_action": "Defined for purchases to come; it does not fire.",
-  "purchase.completed": "Defined for purchases to come; it does not fire.",
-  "purchase.needs_review": "Defined for purchases to come; it does not fire.",
-  "purchase.failed": "Defined for purchases to come; it does not fire.",
-  "webhook.test": "A test was asked for. It goes to one subscription only, and is not in the feed."
+  "purchase.updated": "Reserved for future purchases; it does not fire.",
+  "purchase.requires_action": "Reserved for future purchases; it does not fire.",
+  "purchase.completed": "Reserved for future purchases; it does not fire.",
+  "purchase.needs_review": "Reserved for future purchases; it does not fire.",
+  "purchase.failed": "Reserved for future purchases; it does not fire.",
+  "webhook.test": "A test was requested. It goes to only one subscription, and is not in the feed."
 } as const
 
 /** Every type of event, in the order of the table. */
@@ -41,7 +41,7 @@ export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", e
 /** What an event can point to. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// Leaves out what depends on the type, which JSON Schema cannot express: documents show an event of any type.
+// Omits what depends on the type, which JSON Schema cannot express: documents show an event of any type.
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
@@ -65,7 +65,7 @@ interface EventOf<OwnType extends string, OwnKind extends Kind> extends Omit<Any
 /**
  * A thin event: it names a resource and the version that it reached, and holds no facts about a person.
  *
- * Tell events apart by `type`, with a default branch: new types can appear at any time, and look like the types of
+ * Distinguish events by `type`, with a default branch: new types can appear at any time, and look like the types of
  * purchases, which do not fire yet.
  */
 export type Event =

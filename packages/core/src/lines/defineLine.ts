@@ -62,9 +62,9 @@ const checked = checker(
 /**
  * Defines an insurance line: what is asked, what may be assumed, and which codes its quotes use.
  *
- * By default, a line has no disclosures of its own, no state law and no credit disclosure, it is unknown whether
- * premiums include fees, and the feed has events of its quotes. A host that offers the line checks the definition on
- * startup, and reports every fault at its path.
+ * By default, a line has no disclosures, no state law and no credit disclosure, it is unknown whether premiums include
+ * fees, and the feed has events of its quotes. A host that offers the line checks the definition on startup, and
+ * reports every fault at its path.
  *
  * @example
  * const bicycle = defineLine({

@@ -6,7 +6,7 @@ import { pet } from "./pet/line.ts"
 import type { RentersFacts } from "./renters/assume.ts"
 import { renters } from "./renters/line.ts"
 
-/** The standard lines, in the order in which they are listed. A host can offer others beside them, or instead. */
+/** The standard lines, in the order in which they are listed. A host can offer others in addition, or instead. */
 export const standardLines = [personalAuto, renters, pet] as const
 
 /** One of the standard lines. */

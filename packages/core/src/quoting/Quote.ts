@@ -87,7 +87,7 @@ export const Quote = Schema.Struct({
   evidence: Schema.Struct({
     source_time: Schema.NullOr(Timestamp).annotateKey({ description: "When the carrier made it; null if unknown" }),
     assumptions: Schema.Array(Assumption).annotateKey({ description: "The facts that were assumed" }),
-    label: Schema.String.annotateKey({ description: "What to show beside the price" })
+    label: Schema.String.annotateKey({ description: "What to show with the price" })
   }).annotateKey({ description: "Where the offer comes from" })
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type

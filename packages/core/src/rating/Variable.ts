@@ -19,7 +19,7 @@ export type Domain =
 /** A fact as rate plans see it. */
 export interface Variable {
   readonly domain: Domain
-  /** Whether the fact may not be known. */
+  /** Whether the fact can be unknown. */
   readonly may_be_unknown: boolean
   /** Whether there can be several values at once. A table then gives one factor for each. */
   readonly is_list: boolean

@@ -13,7 +13,7 @@ export const limited = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A cover with a deductible in whole US dollars and no limit of its own. */
+/** A cover with a deductible in whole US dollars and no limit. */
 export const deductible = (code: string, usd: number): CoverageItem => ({
   code,
   limit: null,

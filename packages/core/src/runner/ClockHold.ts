@@ -7,7 +7,7 @@ import type { LaneJob } from "../storage/Storage.ts"
  * How far the clock of a sandbox may jump. Real carriers live in real time, so no jump passes a call to one of them.
  */
 
-/** The lane of the calls to real carriers in a sandbox. Jobs that wait for a callback are in it, too. */
+/** The lane of the calls to real carriers in a sandbox. It also has the jobs that wait for a callback. */
 export const lane: JobLane = { name: "real_carriers", limit: 1_000, urgent: false }
 
 /** Whether a job holds the clock. */

@@ -44,7 +44,7 @@ const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 const OfDelivery = Schema.Struct({
   ...OfSubscription.fields,
   event_id: Schema.String,
-  /** The step of the delivery's schedule; each step has a job of its own. Null for an attempt outside the schedule. */
+  /** The step of the delivery's schedule; each step has its own job. Null for an attempt outside the schedule. */
   schedule_step: Schema.NullOr(Schema.Int),
   trigger: Schema.Literals(["manual", "scheduled"]),
   /** How often it was postponed because its host had no free connection; 0 by default. */

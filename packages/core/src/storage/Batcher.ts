@@ -18,7 +18,7 @@ export interface BatcherOptions<A, B, E> {
   readonly max_batch: number
   /** The largest number of items that wait in a queue. */
   readonly max_waiting: number
-  /** The longest wait of an item. It is checked when a batch returns, so `send` must be bounded, too. */
+  /** The longest wait of an item. It is checked when a batch returns, so `send` must be bounded as well. */
   readonly max_wait_ms: number
   /** The queue of an item. Each queue has one batch in progress at a time. By default all items share one queue. */
   readonly queueOf?: (item: A) => string
@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   const unavailable = Exit.fail(options.unavailable)
   const queues = new Map<string, Array<Waiting<A, B, E>>>()
   let closed = false
-  // Runs before the sending fibers are interrupted. After that nothing would be sent any more.
+  // Runs before the sending fibers are interrupted. After that, nothing would be sent.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true

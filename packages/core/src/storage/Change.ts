@@ -34,7 +34,7 @@ export interface StoredRecord {
 /** The fields that most records do not use. */
 type OptionalFields = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">
 
-/** Makes a record. Fields that are left out are null or empty. */
+/** Makes a record. Omitted fields are null or empty. */
 export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<OptionalFields>): StoredRecord => ({
   kind: of.kind,
   id: of.id,
@@ -102,7 +102,7 @@ export interface Change {
   readonly none_due_before: number | null
 }
 
-/** Makes a change of a workspace. Parts that are left out are empty. */
+/** Makes a change of a workspace. Omitted parts are empty. */
 export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
   workspace_id,
   writes: parts.writes ?? [],

@@ -113,7 +113,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     events: step.events.map((occurredAt, index) =>
       Sample.event(run.changes * 10 + index, occurredAt, aboutOf(occurredAt))
     ),
-    // Jobs are told apart by payload, because a storage's own numbers are known only after a claim.
+    // Jobs are distinguished by payload, because a storage's own numbers are known only after a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(
       run.leases.filter((lease) => lease.workspace_id === workspace_id),

@@ -4,7 +4,7 @@ import { IpNetwork, NetAddress } from "effect/net"
 /** Which addresses webhooks may reach besides public ones, and which public ones they may not. */
 export interface Policy {
   /**
-   * Networks that are allowed although they are not public, also with plain `http`, such as 127.0.0.0/8 and ::1/128.
+   * Networks that are allowed although they are not public, even with plain `http`, such as 127.0.0.0/8 and ::1/128.
    */
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
   /** The host's own public addresses, which are refused: a webhook to the host itself would loop. */

@@ -59,7 +59,7 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   return url.href.length > maxUrlLength ? refused("too_long") : judgeHost(url, isPlain, policy)
 }
 
-/** An accepted URL as it is stored, shown and used. Text that is not a URL stays unchanged. */
+/** An accepted URL as stored, shown and used. Text that is not a URL stays unchanged. */
 export const normalize = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? text : withoutDot(url).href

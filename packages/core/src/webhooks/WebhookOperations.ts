@@ -59,7 +59,7 @@ export const updateEventSubscription = Operation.make({
   name: "update_event_subscription",
   summary: "Change an event subscription",
   description:
-    "Changes url, event_types or both; what is left out stays. A url turns delivery on again after five days of failures turned it off.",
+    "Changes url, event_types or both; omitted fields stay. A url turns delivery back on after five days of failures turned it off.",
   tag: "Webhooks",
   route: { method: "PATCH", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
   authority,
@@ -77,7 +77,8 @@ export const updateEventSubscription = Operation.make({
 export const disableEventSubscription = Operation.make({
   name: "disable_event_subscription",
   summary: "Disable an event subscription",
-  description: "Nothing is sent to it any more, and what was to come is cancelled. A second time answers the same.",
+  description:
+    "Nothing more is sent to it, and pending deliveries are cancelled. Repeating the call returns the same answer.",
   tag: "Webhooks",
   route: { method: "DELETE", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
   authority,

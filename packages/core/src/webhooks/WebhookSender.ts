@@ -8,7 +8,7 @@ export const defaultDeadlineMs = 15_000
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent exactly as it is, in UTF-8. */
+  /** Sent exactly as is, in UTF-8. */
   readonly body: string
   /** 15 seconds by default. */
   readonly deadline_ms?: number
@@ -35,7 +35,7 @@ export type SendFailure =
 
 /** All that is kept of an endpoint's answer. */
 export interface SendOutcome {
-  /** The received status, also of a redirect or an incomplete answer; null if none was received. */
+  /** The received status, even that of a redirect or an incomplete answer; null if none was received. */
   readonly response_status_code: number | null
   /** Measured from the moment when a connection was available. */
   readonly duration_ms: number

@@ -174,7 +174,7 @@ export interface Details {
   readonly retry_after_seconds?: number
 }
 
-/** Makes a refusal. Details that are left out come from the table. */
+/** Makes a refusal. Omitted details come from the table. */
 export const make = <const Code extends ErrorCode>(code: Code, details: Details = {}): ApiError<Code> =>
   new ApiError<Code>({
     _tag: code,
@@ -185,7 +185,7 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     revision: null
   })
 
-/** Copies a refusal, with a stack of its own: one refusal may be shared by several callers. */
+/** Copies a refusal, with its own stack: one refusal may be shared by several callers. */
 export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 
 /** Translates a refusal into a revision, with the field paths of that revision. */

@@ -32,11 +32,11 @@ export const dayOf = (millis: number): string => new Date(millis).toISOString().
 export const addDays = (day: string, days: number): string =>
   DateTime.formatIsoDateUtc(DateTime.add(DateTime.makeUnsafe(day), { days }))
 
-/** Days from one day to another. */
+/** The number of days from one day to another. */
 export const daysBetween = (from: string, to: string): number =>
   Duration.toDays(DateTime.distance(DateTime.makeUnsafe(from), DateTime.makeUnsafe(to)))
 
-/** Months from one day or month to another. Days of the month do not count. */
+/** The number of months from one day or month to another, ignoring days of the month. */
 export const monthsBetween = (from: string, to: string): number =>
   12 * (yearOf(to) - yearOf(from)) + monthNumber(to) - monthNumber(from)
 

@@ -73,7 +73,7 @@ export const isLarge = (value: unknown): boolean => {
 export const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> => {
   if (!Predicate.isReadonlyObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Objects of other realms have a prototype of their own.
+  // Objects of other realms have a different prototype.
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
@@ -144,7 +144,7 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
 /** How often a recursive schema is followed in one value, up to the first fault and for all faults. */
 const maxVisits = { first: 20_000, all: 1_000 }
 
-/** How many faults this decode still looks for, and how many it left out. */
+/** How many faults this decode still looks for, and how many it omitted. */
 class Budget {
   items = 0
   unknown_fields = 0
@@ -220,7 +220,7 @@ class Bounding {
         )
       }
       case "Union": {
-        // Effect tells the members of a union of objects apart by their fields, so these stay outermost.
+        // Effect distinguishes the members of a union of objects by their fields, so these stay outermost.
         const isMany = ast.types.filter(SchemaAST.isObjects).length > 1
         const types = ast.types.map((type) =>
           isMany && SchemaAST.isObjects(type) ? this.#object(type, this.#linked(type)) : this.rebuild(type)

@@ -84,8 +84,7 @@ export const pluralize = (count: number, noun: string): string => {
 }
 
 /**
- * A path as it is shown. A caller names the fields that do not exist, so their names are escaped for terminals and
- * models.
+ * A path as shown. A caller names the fields that do not exist, so their names are escaped for terminals and models.
  */
 const shortened = (path: string): string => {
   const shown = PlainText.escaped(path.slice(0, maxPath + 1))

@@ -20,8 +20,7 @@ const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 /**
  * Parses an absolute http or https address without credentials.
  *
- * The text must be valid as it is. If a parser would have to repair it, such as by dropping a line break, it is
- * refused.
+ * The text must be valid as is. If a parser would have to repair it, such as by dropping a line break, it is refused.
  */
 export const read = (text: string): Result.Result<URL, Refusal> => {
   const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []

@@ -79,7 +79,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
  * Makes identifiers.
  *
  * Identifiers contain the host's real time, and those of one process are strictly increasing. So sorting by id sorts by
- * creation, also in a sandbox whose clock was moved.
+ * creation, even in a sandbox whose clock was moved.
  */
 export class Ids extends Context.Service<
   Ids,

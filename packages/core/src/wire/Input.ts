@@ -322,7 +322,7 @@ const knowsAll = (sent: unknown, decoded: unknown): boolean => {
   return true
 }
 
-/** The members of an input that have a check of their own (`checked_later`), so that they are not walked twice. */
+/** The members of an input that have their own check (`checked_later`), so that they are not walked twice. */
 const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
   ast._tag === "Objects"
     ? ast.propertySignatures
@@ -330,7 +330,7 @@ const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
         .map(({ name }) => name)
     : []
 
-/** An input without the members that have a check of their own. */
+/** An input without the members that have their own check. */
 const ownPart = (input: unknown, later: ReadonlyArray<PropertyKey>): unknown =>
   later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input
 

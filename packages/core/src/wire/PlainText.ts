@@ -40,7 +40,7 @@ export const plain = (text: string): string =>
     return separates(character) ? " " : character.isWellFormed() ? "" : "\ufffd"
   })
 
-/** JSON text with such characters as escapes: it reads back the same, and a terminal or a log shows them. */
+/** JSON text with such characters escaped: it parses to the same value, and is readable in terminals and logs. */
 export const escapedInJson = (json: string): string =>
   json.replaceAll(hidden, (character: string, kept: string | undefined) => kept ?? unitsOf(character))
 

@@ -23,7 +23,7 @@ const chunkCharacters = 16 * 1_024
 /**
  * Reads a document as a tree. Comments and processing instructions are dropped, and CDATA is text like any other.
  *
- * Fails if it is not well-formed, has a DOCTYPE, uses entities of its own, or exceeds `maxElements` or `maxDepth`.
+ * Fails if it is not well-formed, has a DOCTYPE, declares entities, or exceeds `maxElements` or `maxDepth`.
  */
 export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
   let elements = 0
@@ -87,7 +87,7 @@ export const localName = (name: string): string => name.slice(name.indexOf(":") 
 /** Whether an attribute declares a namespace. */
 export const isDeclaration = (attribute: string): boolean => /^xmlns(?::|$)/.test(attribute)
 
-/** The elements in an element. */
+/** The child elements of an element. */
 export const elementsOf = ({ children }: XmlElement): ReadonlyArray<XmlElement> =>
   children.filter((child) => typeof child !== "string")
 

@@ -98,7 +98,7 @@ export const layer = (settings: Settings = {}): Layer.Layer<never> =>
 /** Statuses that never have a body. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** Decompresses an answer's body while it is read, as `fetch` does. Bodies with other codings stay as they are. */
+/** Decompresses an answer's body while it is read, as `fetch` does. Bodies with other codings stay unchanged. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
   const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")

@@ -64,7 +64,7 @@ const unexpected = (
   return new HostError({
     reason: "unexpected_answer",
     message: isRedirect
-      ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address to which it redirects.`
+      ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address that it redirects to.`
       : `The host at ${host} answered HTTP ${status} with ${what}.`,
     status,
     content_type: shortenedOrNull(headers.get("content-type")),

@@ -52,7 +52,7 @@ export const make = (content: Content): Asset => {
     })
 }
 
-/** Copies bytes into a buffer of their own, as Web APIs require. */
+/** Copies bytes into a separate buffer, as Web APIs require. */
 const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
   typeof content === "string" ? new TextEncoder().encode(content) : Uint8Array.from(content)
 

@@ -13,7 +13,7 @@ export interface Body {
 
 /**
  * Splits a body whose `application` depends on its `line` into one component for each line, so that a generated client
- * knows which facts belong to which line. Other bodies stay as they are.
+ * knows which facts belong to which line. Other bodies stay unchanged.
  */
 export const byLine = (body: JsonSchema.JsonSchema): Body => {
   const { line, application, ...properties } = membersOf(body)
@@ -93,7 +93,7 @@ const inPascalCase = (name: string): string =>
  * Rewrites forms of JSON Schema that tools misread, without changing what is valid:
  *
  * - Fields that a condition requires are also listed as its properties.
- * - Alternatives that only require fields move into `allOf`: beside `properties` they hide the type of the object.
+ * - Alternatives that only require fields move into `allOf`: next to `properties` they hide the type of the object.
  * - An enum that includes null gets a type: otherwise tools drop the null.
  */
 export const readable = (schema: object): JsonSchema.JsonSchema => {

@@ -20,7 +20,7 @@ export const parameters = (served: Revision.Served) => ({
     name: "Read-Handle",
     in: "header",
     required: false,
-    description: "The handle that the start of the quote request returned; platform and widget keys read by it.",
+    description: "The handle that the start of the quote request returned; platform and widget keys need it to read.",
     schema: { type: "string" }
   }
 })

@@ -3,7 +3,7 @@ import { Data } from "effect"
 
 /** The parameters of a challenge, besides the address of the metadata (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** Left out if the request had no token and no key. */
+  /** Omitted if the request had no token and no key. */
   readonly error?: "invalid_token" | "insufficient_scope"
   readonly description?: string
   /** The scope that the client must request; null if none is needed. */

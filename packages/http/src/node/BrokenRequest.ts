@@ -10,7 +10,7 @@ type Refuse = (error: ApiError.ApiError) => Answer
  * Answers a request that is not HTTP, is too long or did not arrive in time. Sends the envelope and ends the
  * connection.
  *
- * These cases have no error codes of their own. A URL or headers above Node's limit of 16 KiB are refused with
+ * These cases have no specific error codes. A URL or headers above Node's limit of 16 KiB are refused with
  * `request_too_large`. A request that did not arrive in time gets `service_unavailable`, because it may be valid: a
  * paused host looks the same as a slow caller. Everything else gets `invalid_json`.
  */

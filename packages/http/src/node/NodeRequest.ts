@@ -46,7 +46,7 @@ const from = (
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
 
-/** The exact bytes that some parsers keep beside the parsed value, such as Nest's with `rawBody`. */
+/** The exact bytes that some parsers keep along with the parsed value, such as Nest's with `rawBody`. */
 const exact = (request: IncomingMessage): Uint8Array | null =>
   Predicate.hasProperty(request, "rawBody") && request.rawBody instanceof Uint8Array ? request.rawBody : null
 

@@ -45,7 +45,7 @@ export interface Settings<R> {
 /** The services that the API needs: those of its operations, and those of the pipeline. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
-/** Fills in the settings from the core. Leaves out operations that the core does not offer. */
+/** Fills in the settings from the core. Omits operations that the core does not offer. */
 export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
   settings: S & Settings<R>
 ): Effect.fn.Return<S, never, R> {

@@ -10,7 +10,7 @@ type Capabilities = Resource.Capabilities
 /**
  * A line's capabilities: the states, what to ask the person, and what the person must agree to.
  *
- * If the call names a state, leaves out long and rarely needed parts: the JSON Schema of the facts, which
+ * If the call names a state, omits long and rarely needed parts: the JSON Schema of the facts, which
  * `start_quote_request` declares, the lists of codes, and the scenarios. Instead, the required facts include their
  * allowed values, because some programs shorten the declaration.
  */

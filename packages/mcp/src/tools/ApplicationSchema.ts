@@ -36,7 +36,7 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
 }
 
 /**
- * The longest list of texts to show to models. Longer lists are left out, such as the 51 states, which every model
+ * The longest list of texts to show to models. Longer lists are omitted, such as the 51 states, which every model
  * knows.
  */
 export const mostTexts = 20

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 /** An event as it arrives in a webhook. */
 export type ReceivedEvent = Receiver.ReceivedEvent
 
-/** A webhook that arrived: the event, whether it is genuine, a duplicate or late, and how it was answered. */
+/** A webhook that arrived: the event, whether it is genuine, duplicate or late, and how it was answered. */
 export type ReceivedWebhook = Receiver.Arrival
 
 /** Options of an inbox. */
@@ -24,7 +24,7 @@ export interface Inbox {
   readonly webhooks: () => ReadonlyArray<ReceivedWebhook>
   /** The events with a valid signature, each once, in the order in which they first arrived. */
   readonly events: () => ReadonlyArray<ReceivedEvent>
-  /** Waits until enough webhooks have arrived, or the signal aborts: it has no time-out of its own. */
+  /** Waits until enough webhooks have arrived, or the signal aborts: it has no timeout. */
   readonly until: (
     isEnough: (webhooks: ReadonlyArray<ReceivedWebhook>) => boolean,
     options?: { readonly signal?: AbortSignal }
@@ -33,7 +33,7 @@ export interface Inbox {
   readonly play: (script: Receiver.Script) => void
 }
 
-/** The endpoints of a sandbox, and what a copy of the sandbox needs to open them again. */
+/** The endpoints of a sandbox, and what a copy of the sandbox needs to reopen them. */
 export class Inboxes {
   /** By URL; the sender looks them up here. */
   readonly receivers: Record<string, Receiver.Receiver> = {}
@@ -48,7 +48,7 @@ export class Inboxes {
     return new Inboxes(this.subscriptions)
   }
 
-  /** Opens the endpoint of this name, and subscribes it unless it was subscribed before. */
+  /** Opens the endpoint with this name, and subscribes it unless it is already subscribed. */
   async open(client: Subscriber, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
     const url = `https://inbox.example/${encodeURIComponent(name.toWellFormed())}`
     const receiver = this.receivers[url] ?? Receiver.make()

@@ -7,7 +7,7 @@ export interface StillClock {
   readonly now: number
   /** The sum of all times given to `pass`, in milliseconds. */
   readonly passed: () => number
-  /** Ends each sleep that has no more than this time left, in milliseconds, and shortens the others by it. */
+  /** Ends each sleep with no more than this much time left, in milliseconds, and shortens the others by it. */
   readonly pass: (ms: number) => void
 }
 
@@ -19,15 +19,15 @@ interface Sleeper {
 /**
  * Makes a clock that stands still at a time, in milliseconds.
  *
- * A sleep ends when its time has passed by `pass` or in real time, whichever is first. So a carrier that never answers still
- * times out.
+ * A sleep ends when its time has passed through `pass` or in real time, whichever is first. So a carrier that never
+ * answers still times out.
  */
 export const make = (now: number): StillClock => {
   let passedMs = 0
   const sleepers = new Set<Sleeper>()
   const millis = Effect.succeed(now)
   const nanos = BigInt(now) * nanosPerMs
-  // A wait compares it, so it goes on as sleeps do.
+  // Waits compare it, so it advances as sleeps do.
   const monotonic = () => BigInt(Math.floor(performance.now() + passedMs)) * nanosPerMs
   const sleep = (ms: number): Effect.Effect<void> =>
     Effect.callback((resume) => {

@@ -3,7 +3,7 @@ import { Cassette } from "@quotewire/core/testing"
 import { Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 
-/** Cassettes (recordings of what carriers answered) by carrier id, each as the parsed JSON of its file. */
+/** Cassettes (recorded carriers' answers) by carrier id, each as the parsed JSON of its file. */
 export type CassettesByCarrier = Readonly<Record<string, unknown>>
 
 /** When the first cassette was recorded; null without one. Its offers may have expired since. */
@@ -15,7 +15,7 @@ export const recordedAt = (cassettes: CassettesByCarrier): Date | null => {
 /** A transport that plays cassettes. */
 export interface Replayed {
   readonly transport: Layer.Layer<never>
-  /** A message for each request that no cassette could answer. For the adapter, that request failed. */
+  /** A message for each request that no cassette could answer. The adapter saw that request fail. */
   readonly missing: () => ReadonlyArray<string>
 }
 

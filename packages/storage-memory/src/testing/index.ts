@@ -1,8 +1,8 @@
 /**
  * Tests against the whole service, without a network, a database or waiting.
  *
- * `sandbox()` gives a test a service of its own in a few milliseconds. Its clock stands still until the test moves it. Use it
- * with any test runner.
+ * `sandbox()` gives a test its own service in a few milliseconds. Its clock stands still until the test moves it. Use
+ * it with any test runner.
  */
 export type { Inbox, InboxOptions, ReceivedEvent, ReceivedWebhook } from "./Inbox.ts"
 export { type AdvanceUntilOptions, type Sandbox, type SandboxOptions, type Snapshot, sandbox } from "./sandbox.ts"

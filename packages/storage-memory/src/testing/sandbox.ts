@@ -19,16 +19,16 @@ import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
 import * as StillClock from "./StillClock.ts"
 import { rejectStuckWaits } from "./stuckWaits.ts"
 
-/** Options of a sandbox: a configuration, which can be the one of your host, and what only tests need. */
+/** Options of a sandbox: a configuration, which can be that of your host, and additional options for tests. */
 export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends Config<OwnLine> {
-  /** The time at which the clock starts; by default when the first cassette was recorded, or now. */
+  /** The start time of the clock; by default when the first cassette was recorded, or now. */
   readonly now?: Date
   /**
-   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. Nothing is then sent.
-   * Without cassettes, your carriers are asked through `carrier_transport`.
+   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. Then nothing is
+   * sent. Without cassettes, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
-  /** What the fictional carriers play, such as `zero_quotes`; without it, they answer by their own rules. */
+  /** What the fictional carriers play, such as `zero_quotes`; by default they follow their own rules. */
   readonly scenario?: InputOf<"select_scenario">["scenario"]
   /** Where the log goes; by default to standard output. */
   readonly logger?: EmbedOptions["logger"]
@@ -36,9 +36,9 @@ export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends 
 
 /** Options of `advanceUntil`. */
 export interface AdvanceUntilOptions {
-  /** How far the clock goes at a time; "1 second" by default. */
+  /** How far the clock moves at a time; "1 second" by default. */
   readonly step?: Duration.Input
-  /** How far it goes in all before this rejects; "1 day" by default. */
+  /** How far it moves in total before this rejects; "1 day" by default. */
   readonly at_most?: Duration.Input
 }
 
@@ -48,14 +48,14 @@ export interface AdvanceUntilOptions {
  * `OwnLine` are the lines that its clients can start; by default the standard lines.
  */
 export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
-  /** A client with a server key. Pass it to the code that you test, which need not know that it runs in a test. */
+  /** A client with a server key. Pass it to the code under test, which need not know that it runs in a test. */
   readonly client: Client<OwnLine>
   /** A key of each kind, for other clients and for hosts. */
   readonly keys: Keys
   readonly organization_id: Ids.OrganizationId
   /** The service itself: mount it, read timelines, create more organizations. */
   readonly quotewire: Embedded<OwnLine>
-  /** What time it is in the sandbox. */
+  /** The current time in the sandbox. */
   readonly now: () => Promise<Date>
   /** Waits until everything that is due has happened: carriers asked, webhooks sent. The clock does not move. */
   readonly settled: () => Promise<void>
@@ -74,11 +74,16 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
    * const order = await world.advanceUntil(checkout(world.client))
    */
   readonly advanceUntil: <A>(work: Promise<A>, options?: AdvanceUntilOptions) => Promise<A>
-  /** An endpoint that receives webhooks without a network. The same name gives the same endpoint, also after a snapshot. */
+  /**
+   * An endpoint that receives webhooks without a network. The same name returns the same endpoint, even after a
+   * snapshot.
+   */
   readonly inbox: (name?: string, options?: InboxOptions) => Promise<Inbox>
-  /** The requests that no cassette could answer: one sentence for each, which says what to do. Empty if all is well. */
+  /**
+   * The requests that no cassette could answer: one sentence for each, which says what to do. Empty if there are none.
+   */
   readonly missing_from_cassettes: () => ReadonlyArray<string>
-  /** Keeps the state as it is now. Take it when no work is running: running work starts again in a copy. */
+  /** Captures the current state. Call it when no work is running: running work starts over in a copy. */
   readonly snapshot: () => Promise<Snapshot<OwnLine>>
   /** Stops the service. A sandbox that is declared with `await using` closes when its block ends. */
   readonly close: () => Promise<void>
@@ -101,8 +106,8 @@ export interface Keys {
 /**
  * Starts a new service in memory, with one organization in the sandbox environment.
  *
- * The fictional carriers are asked, and your own `carriers` beside them. The clock stands still until you move it, there are no
- * rate limits, and nothing leaves the process unless one of your carriers sends it.
+ * The fictional carriers are asked, along with your own `carriers`. The clock stands still until you move it, there are
+ * no rate limits, and nothing leaves the process unless one of your carriers sends it.
  *
  * Rejects if the configuration is wrong, with every fault in one message.
  *
@@ -190,7 +195,7 @@ const open = <OwnLine extends AnyLine>(
     // A storage may bring its own clock.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
     seal_keys: [sealKey],
-    // Allowance comes back with the clock, which stands still.
+    // The allowance recovers with the clock, which stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   })
@@ -217,7 +222,7 @@ const open = <OwnLine extends AnyLine>(
         stop()
       }
     }
-    // Own carriers answer in real time. So each step first waits until everything that is due has ended.
+    // Your own carriers answer in real time. So each step first waits until everything that is due has ended.
     const advanceBy = async (seconds: number) => {
       for (let left = seconds; left > 0; ) {
         await settled()
@@ -226,7 +231,7 @@ const open = <OwnLine extends AnyLine>(
         const step = Math.min(left, Math.max(1, dueIn), longestStep)
         const passedBefore = still.passed()
         await advanceTime(step)
-        // Carriers that are being asked answer, and waiting code sees what has happened, before `pass` ends their time-outs.
+        // Lets asked carriers answer, and waiting code see what has happened, before `pass` ends their timeouts.
         await settled()
         await turn()
         still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
@@ -306,13 +311,13 @@ const withoutWaiting = (
     }))
   ).pipe(Layer.provide(sender))
 
-/** Tells the advances of this process apart, because a repeated key would repeat an advance. */
+/** Distinguishes the advances of this process, because a repeated key would repeat an advance. */
 let advances = 0
 
 /** The longest advance of one call, in seconds. */
 const longestStep = 31_536_000
 
-/** The longest that a clock moves at once, in seconds: a hundred years. */
+/** The furthest that a clock moves at once, in seconds: a hundred years. */
 const maxSeconds = 100 * longestStep
 
 const secondsOf = (name: string, duration: Duration.Input): number => {
@@ -321,7 +326,7 @@ const secondsOf = (name: string, duration: Duration.Input): number => {
   throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
 }
 
-/** The time at which a clock starts, in milliseconds. */
+/** The start time of a clock, in milliseconds. */
 const startOf = (now: Date): number => {
   const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
   if (ms >= earliestMs && ms < latestMs) return ms
@@ -359,5 +364,5 @@ const advanceUntil = async <A>(
   )
 }
 
-/** The next turn of the event loop, when everything that can go on without waiting has done so. */
+/** The next turn of the event loop, by when everything that can continue without waiting has done so. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

@@ -3,7 +3,7 @@ import type { AnyLine, Client } from "@quotewire/core/client"
 /**
  * Makes a client's waits for quotes reject when only the clock can end them and the clock stands still.
  *
- * Otherwise a test that forgets to move the clock ends in the time-out of its runner, which does not say why.
+ * Otherwise a test that forgets to move the clock fails with its runner's timeout, which does not say why.
  *
  * `standsAt` returns how far the clock has moved; null while it moves or work is running.
  */

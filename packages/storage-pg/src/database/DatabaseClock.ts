@@ -53,7 +53,7 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
 }
 
 /**
- * A clock with the database's time: the host's own, corrected at the start, every minute, and after a move of the
+ * A clock with the database's time: the host's own, corrected at startup, every minute, and after a move of the
  * database.
  *
  * It does not jump when the host's wall clock does. After the machine was suspended, it is behind until it has asked

@@ -115,7 +115,7 @@ export interface Steps {
 
 /** How to migrate. */
 export interface MigrateOptions {
-  /** Whether to roll everything back at the end, so that the schema stays as it is; false by default. */
+  /** Whether to roll everything back at the end, so that the schema stays unchanged; false by default. */
   readonly dry_run?: boolean
 }
 

@@ -109,7 +109,7 @@ export const publish = Effect.fnUntraced(function* (
   return true
 })
 
-/** How far the new place is behind, also with the tables that need these slots; null if the move has no slot. */
+/** How far the new place is behind, including the tables that need these slots; null if the move has no slot. */
 export const lag = (
   { run }: Session,
   moveId: string,

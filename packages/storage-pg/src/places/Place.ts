@@ -48,7 +48,7 @@ const placeTable = statements("place_table.sql")
 export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
-/** The schema to which the tables are renamed while a cell is held and until its move is finished. */
+/** The schema that the tables are renamed to while a cell is held and until its move is finished. */
 export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
 /** The statement that ends a hold: only if it is overdue, or any. */

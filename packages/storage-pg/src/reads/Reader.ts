@@ -17,7 +17,7 @@ const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 const listLane = query("lane")
 
-// Leaves out jobs of kinds that this program does not know.
+// Omits jobs of kinds that this program does not know.
 const laneJob = Schema.decodeUnknownOption(
   Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
 )

@@ -38,7 +38,7 @@ const isStandard = (schema: unknown): schema is StandardSchemaV1<unknown, unknow
   Predicate.hasProperty(schema["~standard"], "validate") &&
   typeof schema["~standard"].validate === "function"
 
-/** The messages of other libraries can repeat values, so they are left out. */
+/** The messages of other libraries can repeat values, so they are omitted. */
 const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
   path: path.map((part) => String(Predicate.isObject(part) ? part.key : part)).join("."),
   message: "Does not match the schema."

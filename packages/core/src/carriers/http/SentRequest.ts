@@ -47,8 +47,8 @@ export interface Terms {
 }
 
 /**
- * Sends one request and reads the whole answer, after waiting for a connection. It follows no redirects, and has no
- * timeout of its own.
+ * Sends one request and reads the whole answer, after waiting for a connection. It follows no redirects, and sets no
+ * timeout.
  *
  * The body is read even if the status is an error: this keeps the connection usable, and recordings show what the
  * carrier said.

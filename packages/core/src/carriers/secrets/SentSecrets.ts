@@ -47,7 +47,7 @@ export const ofHeaders = (headers: Headers): ReadonlyArray<string> =>
     return /^basic$/i.test(scheme) ? [credential, ...ofBasic(credential)] : [credential]
   })
 
-/** The password of `user:password` in base64, as it is and form-decoded. */
+/** The password of `user:password` in base64, as is and form-decoded. */
 const ofBasic = (credential: string): ReadonlyArray<string> => {
   const pair = Result.getOrElse(Base64.decodeString(credential), () => "")
   const colon = pair.indexOf(":")

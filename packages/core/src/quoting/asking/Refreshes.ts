@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
 /** The maximum number of tries of a refresh while the carrier is unreachable. */
 const maxTries = 3
 
-/** How long to wait before a failed refresh is retried; null if it is not retried, and the quote stays as it is. */
+/** How long to wait before a failed refresh is retried; null if it is not retried, and the quote stays unchanged. */
 const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
   found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
     ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)

@@ -167,7 +167,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       expectSame("what is left", Sample.dueTimes(left.jobs), [20, 30])
       yield* storage.commit(Sample.change({ none_due_before: 20 }))
       expectSame(
-        "without a job of its own",
+        "without its own job",
         (yield* Effect.flip(storage.commit(Sample.change({ none_due_before: 21 }))))._tag,
         "VersionConflict"
       )

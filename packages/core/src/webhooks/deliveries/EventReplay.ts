@@ -25,7 +25,7 @@ export const descriptions: {
     recovery: dropStale
   },
   gap: {
-    notice: `Every recorded event but the first was sent again, which stands in the feed only; ${atMost}`,
+    notice: `Every recorded event but the first was sent again, which is only in the feed; ${atMost}`,
     recovery: "Read GET /v1/events from your stored cursor."
   }
 }

@@ -15,7 +15,7 @@ export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelle
 export const Attempt = Schema.Struct({
   attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
   status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({
-    description: "What came of it"
+    description: "The outcome"
   }),
   response_status_code: Schema.NullOr(Schema.Int).annotate({
     description: "Null when the endpoint gave no HTTP answer"
@@ -134,7 +134,9 @@ export interface AttemptOutcome {
   readonly attempted_at: number
   /** When it ended. Waits for retries count from here. */
   readonly ended_at: number
-  /** Whether a complete 2xx came in time. Everything else is a failure, also a redirect (api.md, Confirmation). */
+  /**
+   * Whether a complete 2xx came in time. Everything else, including a redirect, is a failure (api.md, Confirmation).
+   */
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
@@ -220,7 +222,7 @@ export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
 
 const bodyCharacters = 26
 
-/** The storage id of a delivery. Ids sort in the order of the events, also of test events. */
+/** The storage id of a delivery. Ids sort in the order of the events, including test events. */
 export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
   `${idPrefixOf(eventId)}${subscriptionId}`
 

@@ -121,7 +121,7 @@ export const validSecrets = (subscription: KeptSubscription, at: number): Readon
 export const LastAttempt = Schema.Struct({
   attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
   status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({
-    description: "What came of it"
+    description: "The outcome"
   }),
   response_status_code: Schema.NullOr(Schema.Int).annotateKey({
     description: "The HTTP status of the answer; null if there was none"

@@ -29,7 +29,7 @@ export type EventSubscription = typeof EventSubscription.Type
 
 /** At most this many active subscriptions in a workspace (api.md, Creating a subscription). */
 export const maxActive = 10
-/** How long an older secret keeps signing beside the new one (api.md, Secret rotation). */
+/** How long an older secret keeps signing along with the new one (api.md, Secret rotation). */
 const overlapMs = dayMs
 /** An unfinished create or rotation is dropped after this time (api.md, Fixed limits). */
 export const unfinishedMs = 10 * minuteMs

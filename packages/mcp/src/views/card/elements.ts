@@ -3,7 +3,7 @@ import { words } from "../../answers/phrases.ts"
 /** The content of an element. Text is never parsed as HTML. */
 export type Child = Node | string
 
-/** Makes an element; an empty class is left out. */
+/** Makes an element; an empty class is omitted. */
 export const element = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   className: string,
