@@ -3,6 +3,7 @@ import { Allowance } from "@quotewire/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, layer, modern, modernHeaders, type Sent, toolsCall } from "./support/agents.ts"
+import { startOf } from "./support/journey.ts"
 
 const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send({ as: "server", ...sent }))
 
@@ -39,6 +40,24 @@ describe("the request log", () => {
         ]
       )
       assert.strictEqual(entries[0].agent.user_agent, "curl/8")
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("finds the calls about a request by its id", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 10, 20, 12))
+      const { call } = yield* Agents
+      const { id } = (yield* call("start_quote_request", startOf("quotes_ready"), "server")).structuredContent
+      yield* call("get_quote_request", { id, wait_seconds: 0 }, "server")
+      yield* call("get_capabilities", { line: "pet" }, "server")
+      yield* TestClock.adjust(1_000)
+      const { structuredContent } = yield* call("list_api_requests", { quote_request_id: id }, "server")
+      assert.deepStrictEqual(
+        structuredContent.requests.map(({ operation }: Record<string, unknown>) => operation),
+        ["get_quote_request", "start_quote_request"]
+      )
+      const refused = yield* call("list_api_requests", { quote_id: id }, "server")
+      assert.deepStrictEqual(refused.structuredContent.error.field_errors[0].path, "quote_id")
     }).pipe(Effect.provide(layer()))
   )
 

@@ -1,4 +1,4 @@
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { type Client, embed, isApiError, operations } from "@quotewire/core"
 import { connect } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -53,6 +53,51 @@ describe.each([
     const client = await newClient()
     const methods = [...operations.map(({ name }) => name), "wait_for_quotes", "events"]
     assert.sameMembers(Object.keys(client), methods)
+  })
+
+  it("finds the events, deliveries and calls of a request by its id, and of its quotes by theirs", async () => {
+    const client = await newClient()
+    const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
+    const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
+    const { id } = await client.start_quote_request(start())
+    await client.start_quote_request(start())
+    await client.advance_time({ seconds: 60 }, { idempotency_key: "once" })
+    const { quotes } = await client.get_quote_request({ id, wait_seconds: 0 })
+    const quote_id = String(quotes[0]?.id)
+    await client.get_quote({ id: quote_id })
+
+    const about = { quote_request_id: id }
+    const { events } = await client.list_events({ ...about, limit: 100 })
+    const resources = new Set(events.map(({ resource }) => resource.id))
+    assert.sameMembers([...resources], [id, ...quotes.map((quote) => quote.id)])
+    const ofQuote = (await client.list_events({ quote_id })).events
+    assert.deepStrictEqual(
+      ofQuote.map(({ resource }) => resource.id),
+      [quote_id]
+    )
+    const log = await client.list_event_deliveries({ id: subscription, ...about, limit: 100 })
+    const wanted = events.filter(({ type }) => type === "quote_request.queued" || type === "quote.created")
+    assert.deepStrictEqual(
+      log.deliveries.map(({ event_id }) => event_id),
+      wanted.map((event) => event.id).toReversed()
+    )
+    const calls = await vi.waitUntil(
+      async () => {
+        const { requests } = await client.list_api_requests(about)
+        return requests.length === 3 && requests
+      },
+      { interval: 100, timeout: 10_000 }
+    )
+    assert.deepStrictEqual(
+      calls.map(({ operation }) => operation),
+      ["get_quote", "get_quote_request", "start_quote_request"]
+    )
+    const refused = await refusalOf(client.list_events({ quote_id: id }))
+    assert.deepInclude(refused, { code: "invalid_input", status: 422 })
+    assert.deepStrictEqual(
+      refused.field_errors?.map(({ path }) => path),
+      ["quote_id"]
+    )
   })
 
   it("reaches every operation", async () => {
