@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { templates } from "../packages/cli/src/create/Layout.ts"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { publintFindings, typeFindings } from "../scripts/release/lint.ts"
 import { installedFor, type Locked } from "../scripts/release/lockedTree.ts"
@@ -123,6 +124,7 @@ describe("a published package", () => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
+    if (name === "cli") wanted.push(...templates.map((template) => `templates/${template}`))
     if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored)
     for (const { path } of sources(`packages/${name}/src`, ".json", ".ts")) {
       // Bundled into one page.

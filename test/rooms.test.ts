@@ -55,7 +55,7 @@ describe("rooms", () => {
     ],
     cli: [
       ...["version.ts", "settings", "terminal", "config", "carriers", "service", "agents", "cells", "processes"],
-      ...["profiles", "remote", "trials", "commands", "Program.ts", "main.ts"]
+      ...["profiles", "remote", "trials", "create", "commands", "Program.ts", "main.ts"]
     ],
     "storage-pg": [
       ...["sql", "rows", "connection", "migrations", "database"],

@@ -11,6 +11,7 @@ import { version } from "./version.ts"
  * The subcommands, in the order of the help. Each is its own module, so that a process loads only the one that it runs.
  */
 const subcommands = {
+  create: async () => (await import("./create/create.ts")).create,
   dev: async () => (await import("./commands/dev.ts")).dev,
   serve: async () => (await import("./commands/serve.ts")).serve,
   work: async () => (await import("./commands/work.ts")).work,

@@ -2,6 +2,13 @@ import type { HelpDoc } from "effect/cli"
 
 /** Examples of each command, by its path without `quotewire`. Secrets come from the environment, a profile or standard input. */
 const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
+  create: [
+    { command: "quotewire create my-app", description: "Ask what the project has, and write it" },
+    {
+      command: "quotewire create my-app --in fastify --carrier json --receiver",
+      description: "Embed the service in Fastify, with a carrier and a receiver of webhooks"
+    }
+  ],
   dev: [
     { command: "quotewire dev", description: "Serve a sandbox on http://127.0.0.1:8787" },
     { command: "quotewire dev --config quotewire.config.ts --port 9001", description: "With carriers of your own" }

@@ -33,34 +33,43 @@ const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
 const recorder = (onOut: (text: unknown) => void, onErr: (text: unknown) => void): Console.Console =>
   Object.assign(Object.create(console), { log: onOut, error: onErr })
 
-/** What a command reads: standard input, or what a person types at a terminal. */
-type Input = string | { readonly typed: string }
+/** What a command reads: standard input, or what a person types at a terminal: a text, or keys by their names. */
+type Input = string | { readonly typed: string } | { readonly keys: ReadonlyArray<string> }
 
-const typed = (text: string) => {
-  const key = { ctrl: false, meta: false, shift: false }
-  const keys = [...text].map((input) => ({ input: Option.some(input), key: { ...key, name: input } }))
-  const enter = { input: Option.some("\r"), key: { ...key, name: "enter" } }
-  return Layer.succeed(
+const keysOf = (input: Exclude<Input, string>): ReadonlyArray<string> =>
+  "keys" in input ? input.keys : [...input.typed, "enter"]
+
+const keyNamed = (name: string): Terminal.UserInput => ({
+  input: Option.some(name === "enter" ? "\r" : name),
+  key: { name, ctrl: false, meta: false, shift: false }
+})
+
+/** A terminal at which these keys are pressed, once each, whichever prompts read them. */
+const terminal = (keys: ReadonlyArray<string>) =>
+  Layer.effect(
     Terminal.Terminal,
-    Terminal.make({
-      columns: Effect.succeed(80),
-      rows: Effect.succeed(24),
-      size: Effect.die("Nothing asks for the size."),
-      readInput: Effect.tap(Queue.unbounded<Terminal.UserInput, Cause.Done>(), (queue) =>
-        Queue.offerAll(queue, [...keys, enter])
+    Effect.map(
+      Effect.tap(Queue.unbounded<Terminal.UserInput, Cause.Done>(), (queue) =>
+        Queue.offerAll(queue, keys.map(keyNamed))
       ),
-      readLine: Effect.die("Nothing reads a line."),
-      display: (text) => Console.log(text)
-    })
+      (queue) =>
+        Terminal.make({
+          columns: Effect.succeed(80),
+          rows: Effect.succeed(24),
+          size: Effect.die("Nothing asks for the size."),
+          readInput: Effect.succeed(queue),
+          readLine: Effect.die("Nothing reads a line."),
+          display: (text) => Console.log(text)
+        })
+    )
   )
-}
 
 /** Standard input, or a terminal. */
 const inputOf = (input: Input) =>
   typeof input === "string"
     ? Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
     : Layer.mergeAll(
-        typed(input.typed),
+        terminal(keysOf(input)),
         Stdio.layerTest({ stdinIsTerminal: Effect.succeed(true), stdoutIsTerminal: Effect.succeed(true) }),
         Layer.succeed(TerminalCapabilities.TerminalCapabilities, {
           canColor: false,

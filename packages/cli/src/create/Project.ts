@@ -1,0 +1,64 @@
+import { type Choices, type Place, wordsOf } from "./Choices.ts"
+import { planOf } from "./Layout.ts"
+import { containerCommand, manifestOf } from "./Manifest.ts"
+import { render } from "./Template.ts"
+
+/** A file of a new project. */
+export interface ProjectFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** A project to make. */
+export interface Project {
+  /** The name in its `package.json`. */
+  readonly name: string
+  readonly choices: Choices
+  /** The version of Quotewire that it depends on. */
+  readonly version: string
+}
+
+/** Where each kind of project serves the API. */
+const mounts: Readonly<Record<Place, string>> = {
+  fastify: "/insurance",
+  express: "/insurance",
+  hono: "/insurance",
+  next: "/api/insurance",
+  nest: "/insurance",
+  host: ""
+}
+
+/** The address at which a project serves the API while it is developed. */
+export const addressOf = (place: Place): string =>
+  place === "host" ? "http://127.0.0.1:8787" : `http://localhost:3000${mounts[place]}`
+
+/** The files of a project. `templateOf` returns the text of a template. */
+export const filesOf = (
+  { choices, name, version }: Project,
+  templateOf: (template: string) => string
+): ReadonlyArray<ProjectFile> => {
+  const { place } = choices
+  const words = wordsOf(choices)
+  const values = {
+    name,
+    mount: mounts[place],
+    url: addressOf(place),
+    port: place === "host" ? "8787" : "3000",
+    start: containerCommand(place)
+  }
+  const manifest = `${JSON.stringify(manifestOf(name, choices, version), null, 2)}\n`
+  return [
+    { path: "package.json", text: manifest },
+    ...planOf(choices).map(({ path, template }) => ({ path, text: render(templateOf(template), words, values) }))
+  ]
+}
+
+/** A name for the `package.json` of a project in a folder of this name. */
+export const packageNameOf = (folder: string): string => {
+  const name = folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, 100)
+  return name === "" ? "quotewire-app" : name
+}

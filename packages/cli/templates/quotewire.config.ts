@@ -1,0 +1,33 @@
+import { defineConfig } from "@quotewire/core" //? !rate-plan
+import { defineConfig, ratePlanCarrier } from "@quotewire/core" //? rate-plan
+import { jsonPolls } from "./carriers/json-polls.ts" //? json
+import plan from "./carriers/rate-plan.json" with { type: "json" } //? rate-plan
+import { xml } from "./carriers/xml.ts" //? xml
+import { config as bicycles } from "./lines/bicycle.ts" //? line
+
+//? json|xml
+const {
+  // `npm run carrier` serves it, for practice.
+  CARRIER_URL = "http://localhost:8799",
+  CARRIER_CLIENT_ID = "practice",
+  CARRIER_CLIENT_SECRET = "practice"
+} = process.env
+const values = { client_id: CARRIER_CLIENT_ID, client_secret: CARRIER_CLIENT_SECRET }
+
+/** What the sandbox gives to carriers that ask for a connection. On a server, each organization has its own. */
+export const sandbox_connections = { "naic:10001": values } //? json
+export const sandbox_connections = { "naic:10002": values } //? xml
+
+//?
+/** What this service offers. The tests read it, too. */
+export default defineConfig({
+  lines: bicycles.lines, //? line
+  sandbox_connections, //? json|xml
+  // Your own carriers. The sandbox has fictional ones as well.
+  carriers: [
+    ...(bicycles.carriers ?? []), //? line
+    jsonPolls(CARRIER_URL) //? json
+    xml(CARRIER_URL) //? xml
+    ratePlanCarrier(plan, { environments: ["sandbox", "live"] }) //? rate-plan
+  ]
+})

@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { templates } from "../packages/cli/src/create/Layout.ts"
+
+/*
+ * Copies the examples that `quotewire create` writes into the templates of the command, so that they are in its package. The
+ * build and every test run copy them; the copies are not committed.
+ */
+
+const root = new URL("../", import.meta.url)
+const folder = new URL("packages/cli/templates/", root)
+
+/** Copies the examples that have changed. */
+export const setup = (): void => {
+  for (const template of templates.filter((name) => name.startsWith("examples/"))) {
+    // The schema that a rate plan names is in this repository.
+    const text = readFileSync(new URL(template, root), "utf8").replace(/^ {2}"\$schema": .*\n/m, "")
+    const copy = new URL(template, folder)
+    if (existsSync(copy) && readFileSync(copy, "utf8") === text) continue
+    mkdirSync(new URL(".", copy), { recursive: true })
+    writeFileSync(copy, text)
+  }
+}
+
+if (import.meta.main) setup()
