@@ -1,9 +1,11 @@
 import { Ids } from "@quotewire/core"
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import * as HostClient from "../remote/HostClient.ts"
+import * as Listing from "../remote/Listing.ts"
 import * as QuoteText from "../remote/QuoteText.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
 import * as Output from "../terminal/Output.ts"
 
 const isQuoteId = Schema.is(Ids.QuoteId)
@@ -57,8 +59,31 @@ const wait = Command.make(
     })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))
 
+const statuses = ["in_progress", "action_required", "completed", "failed"] as const
+
+const list = Command.make(
+  "list",
+  reportAllErrors({
+    status: Flag.optional(Settings.word("status", statuses, "Only requests with this status")),
+    line: Listing.text("line", "Only requests for this line"),
+    limit: Listing.limit,
+    ...HostClient.flags
+  }),
+  ({ limit, line, status, ...settings }) =>
+    Effect.gen(function* () {
+      const client = HostClient.make(settings)
+      const input = {
+        limit,
+        ...(Option.isSome(line) && { line: line.value }),
+        ...(Option.isSome(status) && { status: status.value })
+      }
+      const { quote_requests } = yield* HostClient.call((signal) => client.list_quote_requests(input, { signal }))
+      yield* Effect.forEach(quote_requests, (request) => Output.result(settings, request, [QuoteText.listed(request)]))
+    })
+).pipe(Command.withDescription("List the quote requests of a host, newest first"))
+
 /** `quotewire quotes` shows a host's quotes and quote requests, and waits for quotes. */
 export const quotes = Command.make("quotes").pipe(
   Command.withDescription("Read the quotes of a host"),
-  Command.withSubcommands([show, wait])
+  Command.withSubcommands([list, show, wait])
 )

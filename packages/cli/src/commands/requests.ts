@@ -2,6 +2,7 @@ import { Ids } from "@quotewire/core"
 import { Effect, Option, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as HostClient from "../remote/HostClient.ts"
+import * as Listing from "../remote/Listing.ts"
 import * as RequestLog from "../remote/RequestLog.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
 import * as TimelineReport from "../service/TimelineReport.ts"
@@ -40,6 +41,10 @@ const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: Host
   yield* Output.result(settings, entry, rows)
 })
 
+/** Prints one call of a list, coloured by its status. */
+const printLine = (settings: HostClient.HostSettings, style: Style.Style, entry: RequestLog.Entry) =>
+  Output.result(settings, entry, [RequestLog.lineOf(entry)], Style.ofStatus(style, `${entry.status}`))
+
 const show = Command.make(
   "show",
   reportAllErrors({
@@ -74,12 +79,32 @@ const show = Command.make(
   )
 )
 
+const list = Command.make(
+  "list",
+  reportAllErrors({
+    quote_request_id: Listing.quoteRequest,
+    operation: Listing.text("operation", "Only calls of this operation, such as start_quote_request"),
+    limit: Listing.limit,
+    ...HostClient.flags
+  }),
+  ({ limit, operation, quote_request_id, ...settings }) =>
+    Effect.gen(function* () {
+      const client = HostClient.make(settings)
+      const style = yield* Style.style
+      const input = {
+        limit,
+        ...(Option.isSome(operation) && { operation: operation.value }),
+        ...(Option.isSome(quote_request_id) && { quote_request_id: quote_request_id.value })
+      }
+      const { requests: found } = yield* HostClient.call((signal) => client.list_api_requests(input, { signal }))
+      yield* Effect.forEach(found, (entry) => printLine(settings, style, entry))
+    })
+).pipe(Command.withDescription("List the calls in a host's request log, newest first"))
+
 const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) =>
   Effect.flatMap(Style.style, (style) =>
     RequestLog.follow(settings).pipe(
-      Stream.runForEach((entry) =>
-        Output.result(settings, entry, [RequestLog.lineOf(entry)], Style.ofStatus(style, `${entry.status}`))
-      ),
+      Stream.runForEach((entry) => printLine(settings, style, entry)),
       StandardOutput.untilClosed
     )
   )
@@ -88,5 +113,5 @@ const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) 
 /** `quotewire requests` shows what happened to a quote request, and the calls that a host logged. */
 export const requests = Command.make("requests").pipe(
   Command.withDescription("Inspect quote requests, and the request log of a host"),
-  Command.withSubcommands([show, tail])
+  Command.withSubcommands([list, show, tail])
 )

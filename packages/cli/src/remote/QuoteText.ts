@@ -23,11 +23,15 @@ const lineOf = (of: Quote): string =>
     of.status === "active" ? `until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
   ].join("  ")
 
+/** A quote request, as one line. */
+export const listed = ({ id, line, status, status_details }: RequestWithQuotes["quote_request"]): string =>
+  `${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`
+
 /** A quote request and its quotes, one per line. */
-export const request = ({ quote_request, quotes }: RequestWithQuotes): ReadonlyArray<string> => {
-  const { id, line, status, status_details } = quote_request
-  return [`${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`, ...quotes.map(lineOf)]
-}
+export const request = ({ quote_request, quotes }: RequestWithQuotes): ReadonlyArray<string> => [
+  listed(quote_request),
+  ...quotes.map(lineOf)
+]
 
 /** A quote request that has just started, as one line. */
 export const started = ({ id, line, scenario }: RequestWithQuotes["quote_request"]): string =>

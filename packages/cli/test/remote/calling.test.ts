@@ -306,3 +306,47 @@ describe("a call that no host answers", () => {
     })
   )
 })
+
+describe("quotewire quotes list and requests list", () => {
+  it.live("print the newest first, only what a filter wants, and as JSON one line each", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const play = (line: string) =>
+        runInProcess(["trigger", "quotes_ready", "--line", line, "--json", "--advance", "1h"], env)
+      const renters = JSON.parse((yield* play("renters")).out).quote_request
+      const pet = JSON.parse((yield* play("pet")).out).quote_request
+      const listed = yield* runInProcess(["quotes", "list"], env)
+      assert.deepStrictEqual([listed.how, listed.err], ["done", ""])
+      assert.match(listed.out, new RegExp(`^${pet.id}  pet: completed \\(quotes_ready\\).*\n${renters.id}  renters: `))
+      const completed = yield* runInProcess(
+        ["quotes", "list", "--status", "completed", "--line", "renters", "--limit", "5", "--json"],
+        env
+      )
+      assert.deepStrictEqual(
+        completed.out
+          .trim()
+          .split("\n")
+          .map((text) => JSON.parse(text).id),
+        [renters.id]
+      )
+      // The host writes its log in the background.
+      const calls = yield* runInProcess(
+        ["requests", "list", "--quote-request", pet.id, "--operation", "start_quote_request"],
+        env
+      ).pipe(Effect.repeat({ until: ({ out }) => out !== "" }))
+      assert.match(calls.out, new RegExp(`^\\S+  202  start_quote_request  in \\d+ ms  req_\\w+  ${pet.id}$`))
+    })
+  )
+
+  it.live("name a wrong flag, and what the host refuses", () =>
+    Effect.gen(function* () {
+      const { env } = yield* host
+      const wrong = yield* runInProcess(["requests", "list", "--quote-request", "qt_1", "--limit", "0"], env)
+      assert.strictEqual(wrong.how, "wrong usage")
+      assert.include(wrong.err, "--quote-request must be the id of a quote request")
+      assert.include(wrong.err, "--limit must be a whole number from 1 to 100")
+      const refused = yield* runInProcess(["quotes", "list", "--line", "boat"], env)
+      assert.include(refused.err, "line")
+    })
+  )
+})
