@@ -173,7 +173,7 @@ const notPublished = "An access token is signed with a key that the OAuth issuer
 const severalFit = "Several keys of the OAuth issuer fit an access token, so none is used"
 
 describe("a token that the keys of the issuer do not verify", () => {
-  it.effect("is a warning with its cause: a key that is not published, once a minute", () =>
+  it.effect("is logged as a warning with its cause: a key that is not published, once a minute", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -196,7 +196,7 @@ describe("a token that the keys of the issuer do not verify", () => {
     ["is not ASCII", "ключ"],
     ["is long", "k".repeat(101)],
     ["is empty", ""]
-  ])("is a warning without its kid if that %s", ([, kid]) =>
+  ])("is logged as a warning without its kid if that %s", ([, kid]) =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -209,7 +209,7 @@ describe("a token that the keys of the issuer do not verify", () => {
     )
   )
 
-  it.effect("is a warning if several keys match: two have its kid, or it has none", () =>
+  it.effect("is logged as a warning if several keys match: two have its kid, or it has none", () =>
     Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
       withLog((logged) =>
         withIssuer(
@@ -237,7 +237,7 @@ describe("a token that the keys of the issuer do not verify", () => {
   )
 
   it.effect(
-    "is a warning if the keys cannot be loaded, once a minute, in addition to a warning about a different problem",
+    "is logged as a warning if the keys cannot be loaded, once a minute, in addition to a warning about a different problem",
     () =>
       withLog((logged) =>
         withIssuer(
@@ -260,7 +260,7 @@ describe("a token that the keys of the issuer do not verify", () => {
       )
   )
 
-  it.effect("is a warning if the runtime refuses the key", () =>
+  it.effect("is logged as a warning if the runtime refuses the key", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ answerWith, keys, token }) {

@@ -74,7 +74,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has the client of every era by its description of itself, on any host", () =>
+  it.effect("names the client of every era by its own description, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -100,7 +100,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has the client of an initialize, and the refusals of the protocol", () =>
+  it.effect("names the client of an initialize request, and logs protocol refusals", () =>
     Effect.gen(function* () {
       yield* send({ message: hello })
       yield* send({ method: "GET" })
@@ -110,7 +110,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has requests that reached no tool, and none with an invalid key", () =>
+  it.effect("logs requests that reached no tool, but none with an invalid key", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
       yield* send({ body: "{" })

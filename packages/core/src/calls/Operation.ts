@@ -71,7 +71,7 @@ export interface Definition<Name extends string, Input, Output, R> {
    * answers `not_found`.
    */
   readonly available?: Effect.Effect<boolean, never, R>
-  /** The subject of a call, for the request log; by default nothing. */
+  /** The subject of a call, for the request log; none by default. */
   readonly about?: About
   /** The error codes besides those of every operation. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>

@@ -7,7 +7,7 @@ export type LineName = StandardLineName | (string & {})
 
 const about = { description: "Insurance line" }
 
-/** The name of an insurance line: any, where it is stored, and one of the host's lines in inputs and documents. */
+/** The name of an insurance line: any name in stored data, and one of the host's lines in inputs and documents. */
 export const LineName: Schema.Codec<LineName> = dependsOnLines(Schema.String.annotate(about), (lines) =>
   Schema.Literals([...lines.keys()]).annotate(about)
 )

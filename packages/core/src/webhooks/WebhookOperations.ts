@@ -16,7 +16,7 @@ const page = { limit: "integer", cursor: "string" } as const
 /** Creates a subscription (api.md, Creating a subscription). */
 export const createEventSubscription = Operation.make({
   name: "create_event_subscription",
-  summary: "Make an event subscription",
+  summary: "Create an event subscription",
   description:
     "Events of the chosen types are sent to the url as signed POSTs. The answer holds the signing secret: it is shown once. After a 503 the same Idempotency-Key finishes with the same secret, within ten minutes.",
   tag: "Webhooks",
@@ -42,7 +42,7 @@ export const createEventSubscription = Operation.make({
 export const listEventSubscriptions = Operation.make({
   name: "list_event_subscriptions",
   summary: "List event subscriptions",
-  description: "Newest first, the disabled ones too. Secrets are never shown again.",
+  description: "Newest first, including disabled ones. Secrets are never shown again.",
   tag: "Webhooks",
   route: { method: "GET", path: "/v1/event-subscriptions", query: page, status: 200 },
   authority,
@@ -113,7 +113,7 @@ export const sendTestEvent = Operation.make({
   name: "send_test_event",
   summary: "Send a test event",
   description:
-    "Hands a webhook.test event to delivery, for this subscription only: ten a minute. It is not in the feed. The same Idempotency-Key names the same event.",
+    "Queues a webhook.test event for delivery to this subscription only, at most ten a minute. It is not in the feed. The same Idempotency-Key returns the same event.",
   tag: "Webhooks",
   route: { method: "POST", path: "/v1/event-subscriptions/{id}/test", query: {}, status: 202 },
   authority,
@@ -130,7 +130,7 @@ export const listEventDeliveries = Operation.make({
   name: "list_event_deliveries",
   summary: "Read the delivery log",
   description:
-    "The deliveries of the last 30 days, newest first, test events included. A page can be empty and yet have a next_cursor: read until it is null.",
+    "The deliveries of the last 30 days, newest first, including test events. A page can be empty and yet have a next_cursor: read until it is null.",
   tag: "Webhooks",
   route: {
     method: "GET",
@@ -168,7 +168,7 @@ export const replayEventDelivery = Operation.make({
   name: "replay_event_delivery",
   summary: "Replay an event",
   description:
-    "The event arrives again with the same id and body: five times a day for an event. Use a new Idempotency-Key for each replay.",
+    "Delivers the event again with the same id and body, at most five times a day for each event. Use a new Idempotency-Key for each replay.",
   tag: "Webhooks",
   route: { method: "POST", path: "/v1/event-subscriptions/{id}/replay", query: {}, status: 202 },
   authority,

@@ -37,7 +37,7 @@ export type SendFailure =
 export interface SendOutcome {
   /** The received status, even that of a redirect or an incomplete answer; null if none was received. */
   readonly response_status_code: number | null
-  /** Measured from the moment when a connection was available. */
+  /** Measured from the moment a connection was available. */
   readonly duration_ms: number
   /** Null if a complete answer came, whatever its status. */
   readonly failure: SendFailure | null

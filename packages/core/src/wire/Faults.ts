@@ -17,7 +17,7 @@ import { maxCounted, maxListed } from "./FieldError.ts"
  * decoded only until enough of them are wrong.
  */
 
-/** The faults of a wrong value, up to a bound. */
+/** The faults of a wrong value, up to a limit. */
 export interface Found {
   /** All faults if there are few; otherwise those of the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue

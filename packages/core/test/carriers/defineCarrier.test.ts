@@ -136,7 +136,7 @@ describe("a defined carrier", () => {
   )
 
   testInWorld(
-    "declines by its appetite with typed facts and the day",
+    "declines in its appetite function, given typed facts and the day",
     Effect.gen(function* () {
       yield* work
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "mobile_home" } }

@@ -148,7 +148,7 @@ describe("text", () => {
     assert.strictEqual(reason("https://example.com:6000/"), "port")
   })
 
-  it("never crashes the judge", () => {
+  it("never makes the check throw", () => {
     const parts = fc.oneof(
       fc.constantFrom(
         "https://",

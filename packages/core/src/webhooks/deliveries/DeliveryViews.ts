@@ -35,7 +35,7 @@ export const TestEvent = Schema.Struct({
   id: TestEventId.annotateKey({ description: "The identifier of the test event" }),
   type: Schema.Literal("webhook.test").annotateKey({ description: "Always `webhook.test`" }),
   schema_version: Schema.String.annotateKey({ description: "The revision that the integration has pinned" }),
-  occurred_at: Timestamp.annotateKey({ description: "When it was made" }),
+  occurred_at: Timestamp.annotateKey({ description: "When it was created" }),
   environment: Environment.annotateKey({ description: "The environment of the subscription" }),
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription that it goes to" })
 }).annotate({ identifier: "TestEvent" })

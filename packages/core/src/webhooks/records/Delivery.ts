@@ -30,9 +30,11 @@ export type Attempt = typeof Attempt.Type
 const fields = {
   event_id: Schema.String.annotateKey({ description: "The event that is delivered" }),
   event_type: TypeName.annotateKey({ description: "Its type" }),
-  status: Schema.Literals(statuses).annotateKey({ description: "How far the delivery is" }),
-  created_at: Timestamp.annotateKey({ description: "When the delivery was made" }),
-  next_attempt_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it is sent next; null if it is not" })
+  status: Schema.Literals(statuses).annotateKey({ description: "The status of the delivery" }),
+  created_at: Timestamp.annotateKey({ description: "When the delivery was created" }),
+  next_attempt_at: Schema.NullOr(Timestamp).annotateKey({
+    description: "When the next attempt is due; null if there is none"
+  })
 }
 
 /** A delivery as the log lists it. */

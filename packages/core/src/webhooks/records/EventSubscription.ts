@@ -9,15 +9,15 @@ import { changed, type KeptSecret, type KeptSubscription, validSecrets } from ".
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({
   id: SubscriptionId.annotateKey({ description: "The identifier of the subscription" }),
-  environment: Environment.annotateKey({ description: "The environment whose events it gets" }),
+  environment: Environment.annotateKey({ description: "The environment whose events it receives" }),
   url: Schema.String.annotateKey({ description: "Where events are sent" }),
   status: Schema.Literals(["active", "disabled"]).annotateKey({
-    description: "Whether it gets events; `disabled` is final"
+    description: "Whether it receives events; `disabled` is final"
   }),
-  event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it gets" }),
+  event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it receives" }),
   signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
-    description: "While older secrets sign: when the one before the newest stops"
+    description: "While older secrets still sign: when the second newest one stops"
   }),
   delivery_enabled: Schema.Boolean.annotate({
     description: "False after five days of failures; a PATCH with url turns delivery back on"

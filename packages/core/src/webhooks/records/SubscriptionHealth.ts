@@ -6,7 +6,7 @@ import { type KeptHealth, type KeptSubscription, LastAttempt } from "./Endpoint.
 export const SubscriptionHealth = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]).annotateKey({
-    description: "Whether its endpoint takes events"
+    description: "Whether its endpoint accepts events"
   }),
   reason: Schema.String.annotate({ description: "Sentence for a person: why the state is what it is" }),
   last_attempt: Schema.NullOr(LastAttempt).annotateKey({ description: "The newest attempt; null if there was none" })

@@ -194,7 +194,7 @@ const makeChanges = Effect.gen(function* () {
   return { update, disable }
 })
 
-/** Drops a subscription that is still unfinished after its ten minutes. */
+/** Drops a subscription that is still unfinished after ten minutes. */
 const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
   const subscription = yield* readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)

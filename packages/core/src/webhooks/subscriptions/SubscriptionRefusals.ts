@@ -8,7 +8,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
     : Effect.andThen(
-        Effect.logWarning(`A call needs webhooks, but this program does not send any. ${webhooksOption}`),
+        Effect.logWarning(`A call needs webhooks, but this program sends none. ${webhooksOption}`),
         ApiError.make("conflict", {
           message: "This service sends no webhooks. Read its events from the feed instead.",
           retry_action: "none"
