@@ -115,7 +115,7 @@ describe("the dashboard", () => {
     }
   })
 
-  it("has panels with numbers of their own, and variables for all that its queries leave open", () => {
+  it("has panels with unique numbers, and variables for everything that its queries leave open", () => {
     const ids = panels.map(({ id }: { id: number }) => id)
     assert.strictEqual(new Set(ids).size, ids.length)
     const variables = new Set(templating.list.map(({ name }: { name: string }) => name))

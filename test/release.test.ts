@@ -131,7 +131,7 @@ describe("the check of", () => {
     assert.deepStrictEqual(fileFailures(packed({}, map({ sources: ["../a.ts"], sourcesContent: [""] }))), [])
   })
 
-  it("scripts finds what would run when somebody installs", () => {
+  it("the script check finds what an installation would run", () => {
     assert.deepStrictEqual(scriptFailures(packed({ scripts: { test: "vitest" } })), [])
     for (const script of ["preinstall", "install", "postinstall", "prepare"])
       fails(scriptFailures(packed({ scripts: { [script]: "node x.js" } })), new RegExp(`script "${script}"`))
@@ -246,7 +246,7 @@ describe("publishing", () => {
     assert.deepStrictEqual(published, order)
   })
 
-  it("stops at the first that fails, and goes on from there when it runs again", () => {
+  it("stops at the first failure, and resumes there when it runs again", () => {
     const stopped = registryWith([], "cli")
     const said = publishAll(inDependencyOrder(all), stopped.registry, () => {}) ?? ""
     assert.match(said, /^cli 1\.2\.0 is not published: E403\n.*run the failed job again/)

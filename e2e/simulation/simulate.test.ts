@@ -17,7 +17,7 @@ describe("a simulated service whose hosts, storage, carriers and receivers fail"
     })
   }
 
-  it("is reproducible each time a seed is played", () => {
+  it("plays the same story each time for a given seed", () => {
     for (const seed of [3, 8, 21]) {
       const traces = [1, 2].map(() => play(Writer.write(seed, { requests }), ground(seed)).trace)
       assert.strictEqual(traces[0], traces[1])

@@ -27,7 +27,7 @@ describe("a simulated service whose storage is the SQL that ships", () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])
   })
 
-  it("is reproducible each time a seed is played", () => {
+  it("plays the same story each time for a given seed", () => {
     const [first, again] = [1, 2].map(() => play(Writer.write(5, { requests }), nextGround()).trace)
     assert.strictEqual(first, again)
   })

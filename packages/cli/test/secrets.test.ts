@@ -128,7 +128,7 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
 
 describe("a command", () => {
   it.live(
-    "never prints its arguments, on standard output or in an error, also with --verbose",
+    "never prints its arguments, on standard output or in an error, even with --verbose",
     () =>
       Effect.gen(function* () {
         const leaves = yield* leavesBelow([])

@@ -102,7 +102,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("share one limit in a handler of Web requests, too", () =>
+  it.live("also share one limit in a handler of Web requests", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const handle = webHandler(quotewire, { max_arriving_bytes: 300_000 })

@@ -116,7 +116,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are read over standard output, too", () =>
+  it.effect("can also be read over standard output", () =>
     Effect.gen(function* () {
       const pipe = yield* program
       const answer = yield* Local.make<Quotewire.Services>({

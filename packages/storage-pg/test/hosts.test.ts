@@ -246,7 +246,7 @@ describe("two hosts on one database", () => {
 })
 
 describe("two ids that are equal in the database", () => {
-  it.effect("are one record, and a write beside the first is not blocked", () =>
+  it.effect("are one record, and a write next to the first is not blocked", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)

@@ -282,7 +282,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("keeps serving beside a newer one if the schema was only extended", () =>
+  it.effect("keeps serving alongside a newer one if the schema was only extended", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)

@@ -239,7 +239,7 @@ class Pass {
   readonly left = new Map<string, number>()
 }
 
-/** Reseals what older keys have sealed in a page. */
+/** Reseals the records of a page that older keys have sealed. */
 const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   const [newest] = seal.key_names
   const isOld = (text: string) => (keyNameOf(text) ?? newest) !== newest

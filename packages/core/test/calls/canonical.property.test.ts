@@ -32,7 +32,7 @@ describe("the canonical text of a value", () => {
     }
   })
 
-  it("tells a present member from a missing one, whatever its name", () => {
+  it("distinguishes a present member from a missing one, whatever its name", () => {
     const sent: unknown = JSON.parse('{"b":1,"__proto__":{"a":2},"constructor":3}')
     assert.strictEqual(Json.canonical(sent), '{"__proto__":{"a":2},"b":1,"constructor":3}')
   })

@@ -57,7 +57,7 @@ describe("an ask", () => {
   {
     const carrier = appointing()
     testInWorld(
-      "uses the connection of its own organization and environment only",
+      "uses only the connection of its own organization and environment",
       Effect.gen(function* () {
         yield* work
         yield* set(given, { environment: "sandbox" })

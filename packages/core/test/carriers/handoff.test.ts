@@ -110,7 +110,7 @@ describe("the link at the click", () => {
       maintenance: [{ from: fromMillis(beginning + 60_000), until: fromMillis(beginning + 120_000) }]
     })
     testInWorld(
-      "is not asked for during maintenance",
+      "is not requested during maintenance",
       Effect.gen(function* () {
         const { token } = yield* quoted
         yield* pass(60_000)

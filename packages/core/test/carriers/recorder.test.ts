@@ -264,7 +264,7 @@ describe("every exchange is recorded:", () => {
   )
 
   testRecorded(
-    "polls, also those that failed",
+    "polls, including failed ones",
     Effect.gen(function* () {
       yield* ask(30 * secondMs)
       assert.deepStrictEqual(

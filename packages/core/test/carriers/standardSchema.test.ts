@@ -101,7 +101,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("says what to change if the schema checks asynchronously, or is none", () =>
+  it.effect("says what to change if the schema checks asynchronously, or is not a schema", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json("x"))
       const late = bare(() => Promise.reject(new Error("late")))

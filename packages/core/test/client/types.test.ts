@@ -109,7 +109,7 @@ describe("the types of an event", () => {
     expectTypeOf<Pick<Event, "id" | "line">>().toEqualTypeOf<{ readonly id: string; readonly line: LineName }>()
   })
 
-  it("are told apart by its type, with room for new ones", () => {
+  it("are distinguished by type, with room for new ones", () => {
     expectTypeOf((event: Event) => {
       switch (event.type) {
         case "quote.created":

@@ -307,7 +307,7 @@ describe("a rejection", () => {
     })
   )
 
-  it.live("of key management is an ApiError, also while storage is unavailable", () =>
+  it.live("of key management is an ApiError, even while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })

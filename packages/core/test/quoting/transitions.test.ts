@@ -103,7 +103,7 @@ describe("the table of a quote request's transitions", () => {
     }
   })
 
-  it("a carrier asks a question: action_required, also after other answers and the deadline", () => {
+  it("a carrier asks a question: action_required, even after other answers and the deadline", () => {
     const row = ["action_required", "carrier_question", "quote_request.updated"]
     assert.deepStrictEqual(endOf([question], false), row)
     assert.deepStrictEqual(endOf([question, quoted], false), row)

@@ -121,7 +121,7 @@ describe("what is about a quote request or a quote", () => {
     })
   )
 
-  testWebhooks("is found among the deliveries of a subscription, also those of a replay", () =>
+  testWebhooks("is found among the deliveries of a subscription, including those of a replay", () =>
     Effect.gen(function* () {
       const before = yield* quoted
       const one = yield* create(everyEvent)

@@ -80,7 +80,7 @@ describe("the well-known cases", () => {
 })
 
 describe("text", () => {
-  it("is normalized as it is stored", () => {
+  it("is normalized for storage", () => {
     const cases: ReadonlyArray<readonly [string, string]> = [
       ["https://example.com", "https://example.com/"],
       ["HTTPS://Example.COM/Path?Q=1", "https://example.com/Path?Q=1"],

@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
     steps: ReadonlyArray<ReplayStep | null>
   ) {
     const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
-    if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))
+    if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it finished"))
     const replay = kind.value(stored.value)
     const moment = yield* workspaces.moment(workspace_id)
     const place = steps.findIndex((one, index) => one !== null && index >= replay.turns)
