@@ -80,7 +80,7 @@ const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Even
     })
   )
 
-/** Passes an event, or tries it. Returns null if it is done, otherwise the kind of its failure. */
+/** Skips an event, or makes an attempt. Returns null if it is done, otherwise the kind of its failure. */
 const tryEvent = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   held: HeldConsumer,

@@ -29,7 +29,7 @@ export interface About {
 
 /** Metadata of a fact that is text. */
 export interface TextAbout extends About {
-  /** Values for documents to show. */
+  /** Example values to show in documents. */
   readonly examples?: ReadonlyArray<string>
 }
 

@@ -224,7 +224,7 @@ describe("all wrong fields are reported at once", () => {
 
 describe("the scenario of a start", () => {
   testInWorld(
-    "must be one of its line, and those are listed",
+    "must be one that its line has; the refusal lists them",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "credit_disclosure" }))
       assert.deepStrictEqual(pathsOf(error), ["scenario"])
