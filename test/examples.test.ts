@@ -6,6 +6,7 @@ import { World } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { manifestOf } from "../packages/cli/src/create/Manifest.ts"
 import { packages, read, root, type Source, sources } from "./support/sources.ts"
 
 /*
@@ -261,6 +262,9 @@ describe("the documentation", () => {
       }))
     )
     assert.isAtLeast(names.length, 4)
-    for (const { path, name } of names) assert.property(scripts, name, path)
+    // Texts about `quotewire create` name the scripts of the projects that it writes.
+    const choices = { place: "next", carrier: "json", line: true, receiver: true, docker: true } as const
+    const all = { ...scripts, ...manifestOf("app", choices, "0.1.0").scripts }
+    for (const { path, name } of names) assert.property(all, name, path)
   })
 })

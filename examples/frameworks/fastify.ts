@@ -22,4 +22,4 @@ app.post("/orders", async (request) => request.body)
 app.addHook("preClose", () => quotewire.close())
 process.once("SIGTERM", () => app.close())
 
-await app.listen({ port: Number(process.env.PORT ?? 3000) })
+await app.listen({ port: Number(process.env.PORT ?? 3000), host: process.env.HOST ?? "localhost" })

@@ -45,5 +45,6 @@ export const printKey = async (quotewire: ReturnType<typeof startService>): Prom
   }
   //?
   const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
+  console.log(`Quotewire is at ${QUOTEWIRE_BASE_URL}`)
   console.log(`key: ${key}`)
 }
