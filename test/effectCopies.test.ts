@@ -92,7 +92,7 @@ describe("the command", () => {
     assert.strictEqual(status, 2)
     assert.include(
       stderr,
-      "uses a different copy of @quotewire/core and effect than this command: install the command beside"
+      "uses a different copy of @quotewire/core and effect than this command: install the command next to"
     )
   })
 })

@@ -220,7 +220,7 @@ describe("quotewire", () => {
           await writeFile(join(packages, name, "a.js"), "")
         }
       })
-      const ended = yield* Effect.promise(() => launch([join(command, "bin", "quotewire.js"), "--version"]).ended)
+      const ended = yield* Effect.promise(() => launch([join(command, "bin", "quotewire.js"), "dev"]).ended)
       const { effect } = manifest.peerDependencies
       const sentence = `quotewire: Needs effect ${effect}, but found 4.0.6: run npm install effect@${effect}.\n`
       assert.deepStrictEqual(ended, { code: 1, stdout: "", stderr: sentence })

@@ -42,9 +42,15 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
       description: "Resend an event"
     }
   ],
+  "quotes list": [
+    { command: "quotewire quotes list --status completed --limit 20", description: "The newest that are final" }
+  ],
   "quotes show": [{ command: "quotewire quotes show qt_01m84v0ff8nrk5ty5ppekmrp7v" }],
   "quotes wait": [
     { command: "quotewire quotes wait qreq_01m84v0ff8nrk5ty5ppekmrp7v", description: "Wait until the request is final" }
+  ],
+  "requests list": [
+    { command: "quotewire requests list --quote-request qreq_01m84v0ff8nrk5ty5ppekmrp7v", description: "Its calls" }
   ],
   "requests show": [
     { command: "quotewire requests show qreq_01m84v0ff8nrk5ty5ppekmrp7v --bodies", description: "Show its timeline" },

@@ -66,7 +66,7 @@ describe("an answer that does not come from the API", () => {
     [
       "a redirect",
       page(308, { location: "https://secret.example/" }),
-      "The host at https://host.example redirects (HTTP 308). Set base_url to the address to which it redirects.",
+      "The host at https://host.example redirects (HTTP 308). Set base_url to the address that it redirects to.",
       { status: 308, retry_action: "none" }
     ],
     [
