@@ -48,29 +48,32 @@ const fieldIn = (ast: SchemaAST.AST, name: string): SchemaAST.AST | undefined =>
   return undefined
 }
 
-/** Adds comments to the types of a module. Comments that are there already stay. */
+/** Adds comments to the types of a module, in place of the comments of an earlier build. */
 const commented = (types: string, module: Module): string => {
   let [outermost, ...next]: ReadonlyArray<SchemaAST.AST> = []
   const above: Array<{ readonly indent: number; readonly ast: SchemaAST.AST | undefined }> = []
-  return types
-    .split("\n")
-    .flatMap((line, index, lines) => {
-      if (/^[^ ]/.test(line)) {
-        const begun = beginning(line, module)
-        ;[outermost, ...next] = begun.length > 0 ? begun : line === "}, {" ? next : []
-        above.length = 0
-      }
-      const [, indent, name] = field.exec(line) ?? []
-      if (indent === undefined || name === undefined) return [line]
+  const lines: Array<string> = []
+  for (const line of types.split("\n")) {
+    if (/^[^ ]/.test(line)) {
+      const begun = beginning(line, module)
+      ;[outermost, ...next] = begun.length > 0 ? begun : line === "}, {" ? next : []
+      above.length = 0
+    }
+    const [, indent, name] = field.exec(line) ?? []
+    if (indent !== undefined && name !== undefined) {
       above.splice(above.findLastIndex((outer) => outer.indent < indent.length) + 1)
       const outer = above.length === 0 ? outermost : above.at(-1)?.ast
       const ast = outer && fieldIn(outer, name)
       above.push({ indent: indent.length, ast })
       const text = ast && textOf(ast)
-      const isDone = lines[index - 1]?.trimStart().startsWith("/**") === true
-      return text === undefined || isDone ? [line] : [`${indent}/** ${text.replaceAll("*/", "* /")} */`, line]
-    })
-    .join("\n")
+      if (text !== undefined) {
+        if (/^ +\/\*\* .* \*\/$/.test(lines.at(-1) ?? "")) lines.pop()
+        lines.push(`${indent}/** ${text.replaceAll("*/", "* /").replaceAll("\n", " ")} */`)
+      }
+    }
+    lines.push(line)
+  }
+  return lines.join("\n")
 }
 
 for (const name of readdirSync(packages)) {

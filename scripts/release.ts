@@ -139,7 +139,9 @@ const prepare = async (
   const work = mkdtempSync(join(tmpdir(), "quotewire-release-work-"))
   try {
     const packed = inDependencyOrder(packAll(work, out, repository))
-    const components = shippedComponents(packed, readJson("package-lock.json").packages, installedLicense)
+    // The lists describe the command. `create-quotewire` is not part of it, and ships nothing that the command does not.
+    const listed = packed.filter(({ manifest }) => manifest.name !== "create-quotewire")
+    const components = shippedComponents(listed, readJson("package-lock.json").packages, installedLicense)
     describe(packed, components, section, out)
     if (repository === null)
       console.log("The manifests name no repository, because GITHUB_REPOSITORY is not set. A release takes it from CI.")

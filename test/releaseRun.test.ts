@@ -49,13 +49,13 @@ describe("a rehearsal of a release", () => {
     assert.notInclude(rehearsal.stdout, "is published")
   })
 
-  it("describes each package, and the command under the name that people type", () => {
+  it("describes each package, and the commands under the names that people type", () => {
     const { packages: released, version: named } = written("release.json")
     assert.strictEqual(named, version)
     const names = released.map((one: Released) => one.package)
-    assert.sameMembers(names, [...packages.map((name) => `@quotewire/${name}`), "quotewire"])
+    assert.sameMembers(names, [...packages.map((name) => `@quotewire/${name}`), "quotewire", "create-quotewire"])
     assert.isBelow(names.indexOf("@quotewire/core"), names.indexOf("@quotewire/http"))
-    assert.strictEqual(names.at(-1), "quotewire")
+    assert.sameMembers(names.slice(-2), ["quotewire", "create-quotewire"])
     for (const one of released) {
       assert.strictEqual(one.version, version)
       assert.strictEqual(one.integrity, hashOf(join(out, one.tarball)))
@@ -68,19 +68,26 @@ describe("a rehearsal of a release", () => {
     assert.sameMembers(readdirSync(out), [...tarballs, ...lists])
   })
 
-  it("makes a package whose command is that of @quotewire/cli", () => {
+  it("makes packages whose commands are those of @quotewire/cli", () => {
     const modules = join(temporary, "node_modules")
-    mkdirSync(join(modules, "quotewire"), { recursive: true })
-    const tarball = join(out, `quotewire-${version}.tgz`)
-    spawnSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", join(modules, "quotewire")])
+    mkdirSync(modules)
     symlinkSync(join(root, "node_modules/@quotewire"), join(modules, "@quotewire"))
-    const program = join(modules, "quotewire/bin/quotewire.js")
-    const run = (...args: ReadonlyArray<string>) =>
-      spawnSync(process.execPath, [program, ...args], { encoding: "utf8" })
-    assert.include(run("--version").stdout, version)
-    assert.strictEqual(run("no-such-command").status, 2)
-    const { dependencies } = JSON.parse(readFileSync(join(modules, "quotewire/package.json"), "utf8"))
-    assert.deepStrictEqual(dependencies, { "@quotewire/cli": version })
+    const installed = (name: string) => {
+      const folder = join(modules, name)
+      mkdirSync(folder)
+      spawnSync("tar", ["-xzf", join(out, `${name}-${version}.tgz`), "--strip-components=1", "-C", folder])
+      const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+      assert.deepStrictEqual(dependencies, { "@quotewire/cli": version })
+      return (...args: ReadonlyArray<string>) =>
+        spawnSync(process.execPath, [join(folder, `bin/${name}.js`), ...args], { encoding: "utf8" })
+    }
+    const quotewire = installed("quotewire")
+    assert.include(quotewire("--version").stdout, version)
+    assert.strictEqual(quotewire("no-such-command").status, 2)
+    const project = join(temporary, "my-app")
+    const created = installed("create-quotewire")(project, "--in", "host")
+    assert.strictEqual(created.status, 0, created.stderr)
+    assert.include(readdirSync(project), "quotewire.config.ts")
   })
 
   it("does not write into a folder that holds something else", () => {
@@ -196,7 +203,10 @@ interface Locked {
 describe("the lists of what is shipped", () => {
   const hexOf = (integrity: string) => Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
 
-  /** Every production dependency, as the lockfile has it; every package, as it was packed; and the copied script. */
+  /**
+   * Every production dependency, as the lockfile has it; the command and the packages that it consists of, as they were
+   * packed; and the copied script. `create-quotewire` is not part of the command.
+   */
   const expected = (): ReadonlyArray<Entry> => {
     const locked: Readonly<Record<string, Locked>> = JSON.parse(read("package-lock.json").text).packages
     const outside = [...installedFor(locked, "cli")]
@@ -208,7 +218,10 @@ describe("the lists of what is shipped", () => {
         hash: hexOf(integrity)
       }))
     assert.isAtLeast(outside.length, 15)
-    const own = written("release.json").packages.map((one: Released) => ({
+    const released: ReadonlyArray<Released> = written("release.json").packages
+    const ofCommand = released.filter((one) => one.package !== "create-quotewire")
+    assert.lengthOf(ofCommand, released.length - 1)
+    const own = ofCommand.map((one) => ({
       name: one.package,
       version: one.version,
       license: "Apache-2.0",

@@ -3,9 +3,9 @@ import { Applications } from "@quotewire/core/testing"
 import type { Conversation, Tool, Turn } from "./Conversation.ts"
 
 /*
- * A model that follows a script: the capabilities of car insurance in a state, a start that lacks a fact, a complete
- * start, waits until every carrier has answered, and one quote. Like a real model, it knows only what it reads in the
- * results.
+ * A model that follows a script: it reads the capabilities of car insurance in a state, starts without a required fact,
+ * starts again with it, waits until every carrier has answered, and reads one quote. Like a real model, it knows only
+ * what it reads in the results.
  */
 
 /** The journey cannot continue, because a result did not say what comes next. */

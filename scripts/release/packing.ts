@@ -74,50 +74,67 @@ export const withOrigin = (
   }
 }
 
-/** The package with the name that people type: `quotewire`, which has nothing but the command of `@quotewire/cli`. */
-export const commandPackage = (cli: ReleasedManifest): WrittenPackage => {
-  const { name, version, bin, engines, keywords, license, peerDependencies, publishConfig } = cli
-  const program = bin?.quotewire ?? ""
+/** A package with a name that people type. It has one command, which is in `@quotewire/cli`. */
+const unscoped = (
+  cli: ReleasedManifest,
+  { about, name, usage }: { readonly name: string; readonly about: string; readonly usage: string }
+): WrittenPackage => {
+  const { version, bin, engines, keywords, license, peerDependencies, publishConfig } = cli
+  const program = `bin/${name}.js`
   return {
     manifest: {
-      name: "quotewire",
+      name,
       version,
-      description: `The quotewire command, from ${name}.`,
+      description: about,
       ...(keywords === undefined ? {} : { keywords }),
       ...(license === undefined ? {} : { license }),
       type: "module",
       files: ["bin", "LICENSE", "README.md"],
-      bin: { quotewire: "./bin/quotewire.js" },
+      bin: { [name]: `./${program}` },
       ...(engines === undefined ? {} : { engines }),
-      dependencies: { [name]: version },
+      dependencies: { [cli.name]: version },
       ...(peerDependencies === undefined ? {} : { peerDependencies }),
       ...(publishConfig === undefined ? {} : { publishConfig })
     },
     files: {
-      "bin/quotewire.js": `#!/usr/bin/env node
-// Nothing newer than this may stand here: an old Node must be able to read it, and ${name} then says what it needs.
+      [program]: `#!/usr/bin/env node
+// Nothing newer than this may stand here: an old Node must be able to read it, and ${cli.name} then says what it needs.
 import { createRequire } from "module"
 import { dirname, join } from "path"
 import { pathToFileURL } from "url"
-const manifest = createRequire(import.meta.url).resolve("${name}/package.json")
-import(pathToFileURL(join(dirname(manifest), "${program}")).href)
+const manifest = createRequire(import.meta.url).resolve("${cli.name}/package.json")
+import(pathToFileURL(join(dirname(manifest), "${bin?.[name] ?? ""}")).href)
 `,
-      "README.md": `# quotewire
+      "README.md": `# ${name}
 
-The \`quotewire\` command: insurance quotes from many carriers, over REST and MCP. It needs Node 22.19 or newer.
+${about} It needs Node 22.19 or newer.
 
 \`\`\`sh
-npx quotewire dev   # a sandbox on http://127.0.0.1:8787, in memory; prints its keys
+${usage}
 \`\`\`
 
-This package has only the command, which is in \`${name}\`. Programs import \`@quotewire/core\`, \`@quotewire/http\` and the other
+This package has only the command, which is in \`${cli.name}\`. Programs import \`@quotewire/core\`, \`@quotewire/http\` and the other
 packages of the same version.
 `
     }
   }
 }
 
-/** Packs all packages of the repository as they are built, and the command. `work` is an empty folder for copies. */
+/** The packages with the names that people type: `quotewire`, and what `npm create quotewire` runs. */
+export const unscopedPackages = (cli: ReleasedManifest): ReadonlyArray<WrittenPackage> => [
+  unscoped(cli, {
+    name: "quotewire",
+    about: "The quotewire command: insurance quotes from many carriers, over REST and MCP.",
+    usage: "npx quotewire dev   # a sandbox on http://127.0.0.1:8787, in memory; prints its keys"
+  }),
+  unscoped(cli, {
+    name: "create-quotewire",
+    about: "Writes a new Quotewire project, with its first tests.",
+    usage: "npm create quotewire my-app   # asks where it runs"
+  })
+]
+
+/** Packs all packages of the repository as they are built, and those that it writes. `work` is an empty folder for copies. */
 export const packAll = (work: string, out: string, repository: string | null): ReadonlyArray<Packed> => {
   const copied = packages.map((name) => {
     const from = join(root, "packages", name)
@@ -131,14 +148,16 @@ export const packAll = (work: string, out: string, repository: string | null): R
   })
   const cli = copied.find(({ manifest }) => manifest.name === "@quotewire/cli")
   if (cli === undefined) return copied
-  const { files, manifest } = commandPackage(cli.manifest)
-  const to = join(work, "quotewire")
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(to, path)), { recursive: true })
-    writeFileSync(join(to, path), text)
-  }
-  cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
-  return [...copied, pack(to, withOrigin(manifest, repository, null), out)]
+  const written = unscopedPackages(cli.manifest).map(({ files, manifest }) => {
+    const to = join(work, manifest.name)
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(to, path)), { recursive: true })
+      writeFileSync(join(to, path), text)
+    }
+    cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
+    return pack(to, withOrigin(manifest, repository, null), out)
+  })
+  return [...copied, ...written]
 }
 
 /** Packs a folder with another manifest, which it writes there. */

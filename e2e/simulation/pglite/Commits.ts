@@ -43,7 +43,7 @@ const namedOf = (params: ReadonlyArray<unknown>): Readonly<Record<string, unknow
     })
   )
 
-/** The events and records of the changes that a statement stored: none, unless it is a commit. */
+/** The events and records that a statement stored; empty unless it was a commit. */
 export const storedBy = (sql: string, params: ReadonlyArray<unknown>, rows: Rows): ReadonlyArray<Stored> => {
   if (sql !== statement) return []
   const sent = columnsOf(namedOf(params))

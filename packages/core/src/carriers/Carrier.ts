@@ -33,6 +33,7 @@ export const declineMeanings = {
   already_customer: "The person is a customer of the carrier",
   carrier_notice: "Another reason; `message` has the carrier's words"
 }
+/** The reasons for which a carrier declines. */
 export const declineReasons = Struct.keys(declineMeanings)
 export type DeclineReason = keyof typeof declineMeanings
 
@@ -44,6 +45,7 @@ export const noAnswerMeanings = {
   maintenance: "The carrier's system is down for maintenance",
   unreadable_answer: "The carrier's answer could not be read"
 }
+/** The reasons for which a carrier gives no answer. */
 export const noAnswerReasons = Struct.keys(noAnswerMeanings)
 export type NoAnswerReason = keyof typeof noAnswerMeanings
 
@@ -56,6 +58,7 @@ export const notAskedMeanings = {
   circuit_open: "The carrier failed too often, and is left alone for a while",
   not_appointed: "The organization has no connection to the carrier"
 }
+/** The reasons for which a carrier is not asked. */
 export const notAskedReasons = Struct.keys(notAskedMeanings)
 export type NotAskedReason = keyof typeof notAskedMeanings
 

@@ -46,8 +46,8 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /** Where the log goes, such as `console` or a pino logger; by default to standard output, from level info on. */
   readonly logger?: ProgramLogger
   /**
-   * Where spans and metrics go: `import * as telemetry from "@opentelemetry/api"`, set up as for your program. Each call
-   * of a client is a span below the active one. Neither spans nor metrics hold facts about a person, keys or secrets.
+   * Where spans and metrics go: pass the module, `import * as telemetry from "@opentelemetry/api"`. Each call of a client
+   * is a child of the active span. Neither spans nor metrics hold facts about a person, keys or secrets.
    */
   readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */

@@ -75,11 +75,11 @@ const hasFunctions = (value: unknown, part: string, names: ReadonlyArray<string>
   return Predicate.isObjectKeyword(api) && names.every((name) => typeof Reflect.get(api, name) === "function")
 }
 
-/** Gives the spans and the metrics of the service to OpenTelemetry. */
+/** Sends the service's spans and metrics to OpenTelemetry. */
 export const layer = (api: OpenTelemetry | undefined): Layer.Layer<never> =>
   api === undefined ? Layer.empty : Layer.merge(Layer.succeed(Tracer.Tracer, tracerOf(api)), metricsOf(api))
 
-/** Runs a call in a span, below the span that is active where the program makes the call. */
+/** Runs a call in a span. Its parent is the span that is active when the program makes the call. */
 export const traced = (api: OpenTelemetry | undefined, name: string) => {
   if (api === undefined) return <A, E, R>(call: Effect.Effect<A, E, R>) => call
   const active = api.context.active()
@@ -160,7 +160,7 @@ const parentOf = (api: OpenTelemetry, { annotations, kind, parent, root }: SpanO
     return { active: api.trace.setSpanContext(active, { spanId, traceId, traceFlags: sampled ? 1 : 0 }), isRoot: false }
   }
   const given = Option.getOrUndefined(Context.getOption(annotations, ActiveContext))
-  // A request begins below the span of the framework. Work of the service itself belongs to no request.
+  // A request continues the framework's span. Background work belongs to no request.
   return given === undefined ? { active, isRoot: kind !== "server" } : { active: given, isRoot: false }
 }
 
@@ -171,7 +171,7 @@ const timeOf = (nanoseconds: bigint): Time => [Number(nanoseconds / second), Num
 const attributeOf = (value: unknown): AttributeValue =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : String(value)
 
-/** Observes the service's metrics whenever the program's reader collects. */
+/** Reports the service's metrics each time the program collects. */
 const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
   const meter = api.metrics?.getMeter(library)
   if (meter === undefined) return Layer.empty
@@ -192,7 +192,7 @@ interface Point {
   readonly attributes: Attributes
 }
 
-/** Makes an instrument for each metric as soon as the metric has a value. Gives the function that ends it. */
+/** Makes an instrument for each metric once the metric has a value. Returns a function that removes them all. */
 const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => void) => {
   const stops = new Map<string, () => void>()
   const points = () => Metric.snapshotUnsafe(context).flatMap(pointsOf)
@@ -212,7 +212,7 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
       })
     }
   }
-  // There is always this one, and so each collection finds the metrics that are new.
+  // Its callback runs at every collection, and picks up metrics that are new since the last one.
   add("quotewire_up", false, "1 while the service runs.", (result) => {
     result.observe(1, {})
     addNew()

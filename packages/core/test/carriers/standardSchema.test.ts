@@ -91,6 +91,22 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
+  it.effect("in XML has these lists also beside types that JSON Schema does not have", () =>
+    Effect.gen(function* () {
+      const Rated = z.object({ Quote: z.object({ Until: z.coerce.date(), Note: z.array(z.string()) }) })
+      const answer = yield* answered(xml("<Quote><Until>2026-12-01</Until><Note>a</Note></Quote>"))
+      assert.deepStrictEqual(answer.xml(Rated), { Quote: { Until: new Date("2026-12-01"), Note: ["a"] } })
+      const broken = {
+        ...bare((value) => ({ value: JSON.stringify(value) }))
+      }
+      const standard = { ...broken["~standard"], jsonSchema: { input: () => assert.fail("not supported") } }
+      assert.strictEqual(
+        answer.xml({ ...broken, "~standard": standard }),
+        '{"Quote":{"Until":"2026-12-01","Note":"a"}}'
+      )
+    })
+  )
+
   it.effect("in XML has lists of what repeats if the schema cannot say what is a list", () =>
     Effect.gen(function* () {
       const answer = yield* answered(xml("<Quote><Note>a</Note><Note>b</Note></Quote>"))

@@ -25,8 +25,8 @@ export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): 
   if (!isStandard(schema)) throw mistake("Pass a schema of Effect, or a Standard Schema such as one of Zod.")
   return (value) => {
     const result = schema["~standard"].validate(value)
-    if (result instanceof Promise) {
-      result.catch(() => {})
+    if (Predicate.isPromiseLike(result)) {
+      result.then(undefined, () => {})
       throw mistake("The schema has asynchronous rules. Use one without.")
     }
     return result.issues === undefined ? Result.succeed(result.value) : Result.fail(result.issues.map(ruleOf))
@@ -50,9 +50,25 @@ const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
  */
 export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {
   if (Schema.isSchema(schema)) return schema.ast
+  if (!shapes.has(schema)) shapes.set(schema, standardShapeOf(schema))
+  return shapes.get(schema)
+}
+
+/** The shapes of Standard Schemas, which are made once for each. */
+const shapes = new WeakMap<object, SchemaAST.AST | undefined>()
+
+const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
   if (!hasJsonSchema(schema)) return undefined
-  const json = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" })
-  return shapeIn(json, json).ast
+  try {
+    // Zod has no JSON Schema for some types, such as dates. They are text in XML.
+    const json = schema["~standard"].jsonSchema.input({
+      target: "draft-2020-12",
+      libraryOptions: { unrepresentable: "any" }
+    })
+    return shapeIn(json, json).ast
+  } catch {
+    return undefined
+  }
 }
 
 const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>

@@ -77,7 +77,7 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
     Effect.flatMap(
       Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
       ([started_at, began_ms, sent]) => {
-        // Both bodies of a token request are entirely secret.
+        // A token request and its answer are secret as a whole.
         const isSecret = sent?.purpose === "token"
         const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
         const add = addHttp({

@@ -54,7 +54,7 @@ const Commit = Schema.TaggedStruct("commit", {
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
-  /** The leases of the workspace that the change finishes, counted back from the newest. */
+  /** Which of the workspace's leases the change finishes; 0 is the newest. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10)),
