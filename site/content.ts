@@ -1,0 +1,64 @@
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { read, root, sources } from "../test/support/sources.ts"
+import { apiPage } from "./apiPage.ts"
+import { pageOf, resolveIn } from "./pages.ts"
+
+/*
+ * Collects the pages of the site in `content/`. The texts stay where people read them in the repository; here they only move to
+ * their addresses on the site, and their links follow.
+ */
+
+const content = fileURLToPath(new URL("content/", import.meta.url))
+
+/** Where the sources can be read: known in CI, and unknown elsewhere. */
+const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_SHA: commit = "HEAD" } = process.env
+const sourceUrl = server === undefined || repository === undefined ? null : `${server}/${repository}/blob/${commit}`
+
+/** Code, which may hold what looks like a link, or a link with its text and its target. */
+const codeOrLink = /^(```|~~~)[\s\S]*?^\1|!?\[((?:[^\][`]|`[^`]*`)*)\]\(([^)\s]+)\)|`[^`\n]*`/gm
+
+/** Whether a file is served as it is, because pages link to it. */
+const isServed = (file: string): boolean => file.startsWith("docs/") && file.endsWith(".json")
+
+/** The text of a page with its links as the site needs them. A link to a file that is not shown leads to the sources. */
+const withLinks = (path: string, text: string): string =>
+  text.replaceAll(codeOrLink, (found, _fence, label?: string, target?: string) => {
+    if (label === undefined || target === undefined || /^([a-z]+:|#)/.test(target)) return found
+    const { file, fragment } = resolveIn(path, target)
+    const page = pageOf(file)
+    if (page !== null) {
+      const to = relative(dirname(pageOf(path) ?? ""), page)
+      return `[${label}](${to.startsWith(".") ? to : `./${to}`}${fragment})`
+    }
+    if (found.startsWith("!") || isServed(file)) return found
+    return sourceUrl === null ? label : `[${label}](${sourceUrl}/${file}${fragment})`
+  })
+
+const write = (path: string, text: string): void => {
+  mkdirSync(dirname(join(content, path)), { recursive: true })
+  writeFileSync(join(content, path), text)
+}
+
+rmSync(content, { recursive: true, force: true })
+for (const { path, text } of [
+  ...sources("docs", ".md"),
+  ...["README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => read(`${name}.md`)),
+  read("site/index.md")
+]) {
+  const page = pageOf(path)
+  if (page !== null) write(page, withLinks(path, text))
+}
+
+// Files that pages link to are served as they are.
+for (const { path } of sources("docs", ".json")) {
+  const to = path.slice("docs/".length)
+  mkdirSync(dirname(join(content, "public", to)), { recursive: true })
+  cpSync(join(root, path), join(content, "public", to))
+}
+
+// The HTTP API as a host shows it at `/docs`, with the same script.
+mkdirSync(join(content, "public/api"), { recursive: true })
+cpSync(join(root, "packages/http/vendor/scalar/standalone.js"), join(content, "public/api/standalone.js"))
+write("public/api/index.html", apiPage)
