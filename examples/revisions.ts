@@ -9,12 +9,12 @@ const revisions: Revision.Served = [
   {
     date: "2026-09-26",
     differences: [
-      {
-        summary: "Renamed: proof to evidence, paper to consent_receipt_id, and product to line.",
-        inputs: { start_quote_request: Revision.renamedInput("paper", "consent_receipt_id") },
-        answers: { get_quote: Revision.renamed("proof", "evidence") },
-        event: Revision.renamed("product", "line")
-      }
+      Revision.renames({
+        summary: "A quote's evidence was its proof, an event's line its product, and a consent's receipt a paper.",
+        quote: { evidence: "proof" },
+        event: { line: "product" },
+        inputs: { start_quote_request: { consent_receipt_id: "paper" } }
+      })
     ]
   }
 ]

@@ -11,7 +11,7 @@ import { Workspaces } from "./access/Workspaces.ts"
 import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { Mailboxes } from "./calls/Mailboxes.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
-import { Revisions } from "./calls/Revision.ts"
+import { Revisions, ServedRevisions } from "./calls/Revision.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
 import { CarrierClient } from "./carriers/CarrierClient.ts"
 import { Connections } from "./carriers/Connections.ts"
@@ -123,6 +123,10 @@ export const exchanges = ({
     ),
     on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
   )
+
+/** The revisions that a configuration serves; by default those of this release. Hosts need them, too. */
+export const revisions = ({ revisions: served }: Pick<Config, "revisions">): Layer.Layer<never> =>
+  served === undefined ? Layer.empty : Layer.succeed(ServedRevisions, served)
 
 /** Organizations and keys only, for a program that manages them. It needs no seal keys, because it seals nothing. */
 export const administration: Layer.Layer<Access, never, Storage | Cryptography> = Access.layer.pipe(

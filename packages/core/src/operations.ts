@@ -22,6 +22,7 @@ import {
 } from "./quoting/QuoteRequestViews.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
+import { PreviewInput, preview, RevisionPreview } from "./quoting/RevisionPreview.ts"
 import * as Start from "./quoting/Start.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
@@ -183,6 +184,24 @@ export const getQuote = Operation.make({
   run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
 })
 
+/** Shows a quote as each served revision does (api.md, Previewing revisions). */
+export const previewRevisions = Operation.make({
+  name: "preview_revisions",
+  summary: "Preview the revisions",
+  description:
+    "A quote, and the oldest event about it, as each served revision shows them: compare them before you send a newer Service-Version.",
+  tag: "Quoting",
+  route: { method: "GET", path: "/v1/quotes/{id}/revisions", query: {}, status: 200 },
+  authority: { callers: server },
+  cost: { read: 2 },
+  idempotent: false,
+  input: PreviewInput,
+  output: RevisionPreview,
+  about: "quote",
+  errors: ["not_found"],
+  run: preview
+})
+
 /** Reads the event feed (api.md, Event feed). */
 export const listEvents = Operation.make({
   name: "list_events",
@@ -332,6 +351,7 @@ export const operations = [
   listQuoteRequests,
   cancelQuoteRequest,
   getQuote,
+  previewRevisions,
   listEvents,
   Webhooks.createEventSubscription,
   Webhooks.listEventSubscriptions,

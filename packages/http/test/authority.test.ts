@@ -14,6 +14,7 @@ const authority: Readonly<Record<string, "everybody" | "by handle" | "servers">>
   get_quote: "by handle",
   cancel_quote_request: "by handle",
   list_quote_requests: "servers",
+  preview_revisions: "servers",
   list_events: "servers",
   create_event_subscription: "servers",
   list_event_subscriptions: "servers",

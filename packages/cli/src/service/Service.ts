@@ -52,6 +52,7 @@ export const layer = <E>(
     Layer.provideMerge(dependencies.storage),
     Layer.provide(carriers(dependencies.config)),
     Layer.provide(exchanges(dependencies.config)),
+    Layer.provideMerge(Quotewire.revisions(dependencies.config)),
     Layer.provide(dependencies.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({

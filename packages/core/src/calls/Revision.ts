@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Result, Schema } from "effect"
+import { Context, Effect, Layer, Option, Record, Result, Schema } from "effect"
 import * as Directory from "../access/Directory.ts"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
@@ -37,7 +37,14 @@ export interface Difference {
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
   /** Downgrades an event wherever it appears: in the feed, in a webhook, in the answer of a test. */
   readonly event?: (event: Fields) => Fields
+  /** Downgrades a quote wherever it appears. */
+  readonly quote?: (quote: Fields) => Fields
+  /** Downgrades a quote request wherever it appears. */
+  readonly quote_request?: (request: Fields) => Fields
 }
+
+/** What differences can change wherever it appears. */
+export type Resource = "event" | "quote" | "quote_request"
 
 /** A dated revision of the contract (api.md, Revisions). */
 export interface Revision {
@@ -97,18 +104,21 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
 
 /** An answer in the newest form, in the form of a revision. It is only decoded if the forms differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
-  const changes = revision.differences.flatMap(({ answers, event: downgrade }) => [
-    ...(answers?.[operation] === undefined ? [] : [answers[operation]]),
-    ...(downgrade === undefined ? [] : withEvents(operation, downgrade))
+  const changes = revision.differences.flatMap((difference) => [
+    ...(difference.answers?.[operation] === undefined ? [] : [difference.answers[operation]]),
+    ...resourcesIn(operation).flatMap(({ field, resource: kind }) => {
+      const change = difference[kind]
+      return change === undefined ? [] : [within(field, change)]
+    })
   ])
   return rewritten(newest, changes).text
 }
 
-/** An event in the newest form, in the form of a revision. */
-export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A | Fields> =>
+/** A resource in the newest form, in the form of a revision. */
+export const resource = <A>(revision: Revision, kind: Resource, newest: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newest,
-    revision.differences.flatMap((difference) => difference.event ?? [])
+    revision.differences.flatMap((difference) => difference[kind] ?? [])
   )
 
 /** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
@@ -120,8 +130,55 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
   )
 
 /** An input field with another name in the newer revision. The names are swapped, so that only one of them is valid. */
-export const renamedInput = (older: string, newer: string): InputDifference => {
-  const swap = (name: string): string => (name === older ? newer : name === newer ? older : name)
+export const renamedInput = (older: string, newer: string): InputDifference => swapped([[newer, older]])
+
+/** A field of an object with another name in the newer revision. It keeps its position. */
+export const renamed = (older: string, newer: string): ((fields: Fields) => Fields) => olderNames({ [newer]: older })
+
+/** Fields with other names in an older revision: the newer names, each with the older one. */
+export type OlderNames = Readonly<Record<string, string>>
+
+/** Renames as data, by where the fields are. */
+export interface Renames {
+  /** A sentence for readers of the older revision. */
+  readonly summary: string
+  /** The renamed fields of events, quotes and quote requests, wherever they appear. */
+  readonly event?: OlderNames
+  readonly quote?: OlderNames
+  readonly quote_request?: OlderNames
+  /** The renamed fields of inputs, by operation. */
+  readonly inputs?: { readonly [operation: string]: OlderNames }
+}
+
+/**
+ * The difference of an older revision in which some fields had other names.
+ *
+ * @example
+ * Revision.renames({
+ *   summary: "A quote's evidence was its proof, and an event's line its product.",
+ *   quote: { evidence: "proof" },
+ *   event: { line: "product" }
+ * })
+ */
+export const renames = ({ summary, inputs = {}, event, quote, quote_request }: Renames): Difference => ({
+  summary,
+  inputs: Record.map(inputs, (names) => swapped(Object.entries(names))),
+  ...(event === undefined ? {} : { event: olderNames(event) }),
+  ...(quote === undefined ? {} : { quote: olderNames(quote) }),
+  ...(quote_request === undefined ? {} : { quote_request: olderNames(quote_request) })
+})
+
+const olderNames =
+  (names: OlderNames) =>
+  (fields: Fields): Fields =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [Object.hasOwn(names, name) ? (names[name] ?? name) : name, value])
+    )
+
+/** Swaps newer and older names, so that only the older ones are valid. */
+const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>): InputDifference => {
+  const swaps = new Map(pairs.flatMap(([newer, older]) => [[newer, older] as const, [older, newer] as const]))
+  const swap = (name: string): string => swaps.get(name) ?? name
   return {
     upgrade: (fields) => Object.fromEntries(Object.entries(fields).map(([name, value]) => [swap(name), value])),
     path: (path) => {
@@ -131,23 +188,35 @@ export const renamedInput = (older: string, newer: string): InputDifference => {
   }
 }
 
-/** A field of an object with another name in the newer revision. It keeps its position. */
-export const renamed =
-  (older: string, newer: string) =>
-  (fields: Fields): Fields =>
-    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name === newer ? older : name, value]))
+/** Where an answer holds a resource: in a field, or, with null, the answer itself is one. */
+interface ResourceField {
+  readonly field: string | null
+  readonly resource: Resource
+}
 
-/** The fields of answers that hold events. */
-const eventFields: { readonly [operation: string]: string } = { list_events: "events", send_test_event: "event" }
+const answersWithResources: { readonly [operation: string]: ReadonlyArray<ResourceField> } = {
+  start_quote_request: [{ field: null, resource: "quote_request" }],
+  get_quote_request: [
+    { field: "quote_request", resource: "quote_request" },
+    { field: "quotes", resource: "quote" }
+  ],
+  list_quote_requests: [{ field: "quote_requests", resource: "quote_request" }],
+  get_quote: [{ field: null, resource: "quote" }],
+  list_events: [{ field: "events", resource: "event" }],
+  send_test_event: [{ field: "event", resource: "event" }]
+}
 
-const withEvents = (operation: string, change: (event: Fields) => Fields) => {
-  const name = eventFields[operation]
-  if (name === undefined) return []
+const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
+  Object.hasOwn(answersWithResources, operation) ? (answersWithResources[operation] ?? []) : []
+
+/** Applies a change to a field of an answer, which may be a list, or to the answer itself. */
+const within = (field: string | null, change: (resource: Fields) => Fields) => {
+  if (field === null) return change
   const each = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(each)
     return isFields(value) ? change(value) : value
   }
-  return [(fields: Fields): Fields => ({ ...fields, [name]: each(fields[name]) })]
+  return (fields: Fields): Fields => ({ ...fields, [field]: each(fields[field]) })
 }
 
 const rewritten = <A>(

@@ -1,5 +1,6 @@
 import type { Layer } from "effect"
 import type { Environment } from "../access/Caller.ts"
+import type { Served } from "../calls/Revision.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import type { CarrierExchange, RecordedExchanges } from "../carriers/recorder/CarrierExchange.ts"
 import type { Line } from "../lines/Line.ts"
@@ -34,6 +35,12 @@ export interface Config<OwnLine extends Line = Line> {
    * carrier is not asked.
    */
   readonly sandbox_connections?: SandboxConnections
+  /**
+   * The dated revisions of the contract that are served, newest first; by default that of this release.
+   *
+   * An older one describes its differences from the newest: `Revision.renames` for renamed fields.
+   */
+  readonly revisions?: Served
   /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
   readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
   /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */

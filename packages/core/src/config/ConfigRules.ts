@@ -1,4 +1,5 @@
 import { Data, Layer, Predicate, Result, Schema } from "effect"
+import * as RevisionRules from "../calls/RevisionRules.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import * as Connection from "../carriers/Connection.ts"
 import type { Line } from "../lines/Line.ts"
@@ -154,6 +155,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
   carrier_transport: layerRule("Must be a layer, such as CarrierTransports.layer()."),
   sandbox_connections: sandboxConnectionsRule,
+  revisions: RevisionRules.faultsOf,
   exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
   exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)

@@ -7,7 +7,7 @@ import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
-import { carriers, exchanges, layer, lines, type Services, webCryptography, worker } from "../layer.ts"
+import { carriers, exchanges, layer, lines, revisions, type Services, webCryptography, worker } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
@@ -48,6 +48,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provide(exchanges(config)),
     Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
     seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
+    Layer.provideMerge(revisions(config)),
     Layer.provideMerge(Layer.merge(ProgramLogger.layer(logger), Telemetry.layer(telemetry)))
   )
 

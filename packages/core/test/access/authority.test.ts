@@ -54,6 +54,7 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
   list_quote_requests: {},
   cancel_quote_request: { id: "{id}" },
   get_quote: { id: "{quote}" },
+  preview_revisions: { id: "{quote}" },
   list_events: {},
   create_event_subscription: { url, event_types: ["quote.created"] },
   list_event_subscriptions: {},
@@ -84,6 +85,7 @@ const everyone = ["get_capabilities", "start_quote_request", "send_feedback"]
 const inWorkspace = ["get_feedback"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = [
+  "preview_revisions",
   "list_quote_requests",
   "list_events",
   "create_event_subscription",
@@ -191,7 +193,13 @@ describe("authority", () => {
       const row = yield* rowOf(live, yield* subscribed(live))
       assert.deepStrictEqual(
         row,
-        expected((name) => (sandboxOnly.includes(name) ? "forbidden" : name === "get_quote" ? "not_found" : "yes"))
+        expected((name) =>
+          sandboxOnly.includes(name)
+            ? "forbidden"
+            : ["get_quote", "preview_revisions"].includes(name)
+              ? "not_found"
+              : "yes"
+        )
       )
     }),
     { webhooks }

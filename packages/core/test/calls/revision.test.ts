@@ -60,7 +60,7 @@ describe("an answer", () => {
   it("of the newest revision is the same text", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
-    assert.strictEqual(Revision.event(of(newer), odd), odd)
+    assert.strictEqual(Revision.resource(of(newer), "event", odd), odd)
   })
 
   it("of an older one has that revision's fields, in place; a still older one builds on it", () => {
@@ -75,7 +75,7 @@ describe("an answer", () => {
 
   it("with events has each event in the form of its webhook", () => {
     const event = Json.encode({ id: "evt_1", line: "pet" })
-    const carried = Revision.event(of(oldest), event).text
+    const carried = Revision.resource(of(oldest), "event", event).text
     assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
     const page = Json.encode({ events: [Json.decode(event), Json.decode(event)], next_cursor: "c" })
     assert.strictEqual(

@@ -74,6 +74,20 @@ describe("a configuration", () => {
       given: { exchange_recording: { live: "some" } },
       says: "exchange_recording.live: Must be one of the allowed values. Allowed: all, failures, none."
     },
+    { given: { revisions: [] }, says: "revisions: Must have at least one revision." },
+    { given: { revisions: [{ date: "2027-01-15" }] }, says: "revisions.0.differences: " },
+    {
+      given: { revisions: [{ date: "15 January", differences: [] }] },
+      says: "revisions.0.date: Must be a day, such as 2026-09-26."
+    },
+    {
+      given: { revisions: ["2026-09-26", "2027-01-15"].map((date) => ({ date, differences: [] })) },
+      says: "revisions.1.date: Must be before the date of the revision above it: list the newest first."
+    },
+    {
+      given: { revisions: [{ date: "2027-01-15", differences: [{ summary: "Renamed." }] }] },
+      says: "revisions.0.differences: Must be empty: the newest revision is what this release serves."
+    },
     { given: { exchanges_days: 0 }, says: "exchanges_days: Must be " },
     { given: { on_carrier_exchange: "log" }, says: "on_carrier_exchange: Must be a function." },
     { given: { carriers: [undefined] }, says: "carriers.0: Must be an object." },

@@ -34,6 +34,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   list_quote_requests: read("/v1/quote-requests"),
   cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),
+  preview_revisions: read("/v1/quotes/{id}/revisions"),
   list_events: read("/v1/events"),
   create_event_subscription: command("/v1/event-subscriptions"),
   list_event_subscriptions: read("/v1/event-subscriptions"),

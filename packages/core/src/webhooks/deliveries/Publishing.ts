@@ -168,4 +168,4 @@ const enqueueFor = (
 
 /** The body of a webhook: the event in a revision, with the revision's date. Made once and sent at every attempt. */
 export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
-  Json.extend(Revision.event(revision, event), { schema_version: revision.date }).text
+  Json.extend(Revision.resource(revision, "event", event), { schema_version: revision.date }).text

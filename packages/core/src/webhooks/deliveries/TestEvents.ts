@@ -51,7 +51,7 @@ export const make = Effect.gen(function* () {
       subscription_id: subscription.id,
       event_id: event.id,
       event_type: event.type,
-      payload: Revision.event(revision, Json.encode(event)).text,
+      payload: Revision.resource(revision, "event", Json.encode(event)).text,
       at: now
     })
     const tested = Endpoint.testedHealth(kept, realNow)

@@ -1,0 +1,21 @@
+import { Revision } from "@quotewire/core"
+import { RevisionContract } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { test } from "vitest"
+
+/** The newest form under an invented date, and the revision before it, in which a quote's price was its cost. */
+const revisions: Revision.Served = [
+  { date: "2027-01-15", differences: [] },
+  {
+    date: "2026-09-26",
+    differences: [
+      Revision.renames({
+        summary: "A quote's price was its cost, and a start's line its product.",
+        quote: { price: "cost" },
+        inputs: { start_quote_request: { line: "product" } }
+      })
+    ]
+  }
+]
+
+for (const { name, run } of RevisionContract.cases(revisions, { storage: MemoryStorage.layer })) test(name, run)

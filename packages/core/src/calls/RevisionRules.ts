@@ -1,0 +1,49 @@
+import { Schema } from "effect"
+import { Callable } from "../wire/Argument.ts"
+import { isCalendarDay } from "../wire/CalendarDay.ts"
+import type { FieldError } from "../wire/FieldError.ts"
+import * as Input from "../wire/Input.ts"
+
+/*
+ * Checks a list of revisions that a program configures.
+ */
+
+const byOperation = <A>(value: Schema.Codec<A>) => Schema.optional(Schema.Record(Schema.String, value))
+
+const DifferenceForm = Schema.Struct({
+  summary: Schema.String,
+  inputs: byOperation(Schema.Struct({ upgrade: Callable, path: Callable })),
+  answers: byOperation(Callable),
+  event: Schema.optional(Callable),
+  quote: Schema.optional(Callable),
+  quote_request: Schema.optional(Callable)
+})
+
+const ServedForm = Schema.Array(Schema.Struct({ date: Schema.String, differences: Schema.Array(DifferenceForm) }))
+
+const findWrongForm = Input.findings(ServedForm)
+const isServed = Schema.is(ServedForm)
+
+/** The faults of a list of revisions, with paths below it; none if it can be served. */
+export const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
+  const form = findWrongForm(value)
+  if (form.length > 0 || !isServed(value)) return form
+  if (value.length === 0) return [{ path: "", message: "Must have at least one revision." }]
+  const dates = value.map(({ date }) => date)
+  return [
+    ...dates.flatMap((date, position) => [
+      ...(isCalendarDay(date) ? [] : [{ path: `${position}.date`, message: "Must be a day, such as 2026-09-26." }]),
+      ...(position > 0 && date >= (dates[position - 1] ?? "")
+        ? [
+            {
+              path: `${position}.date`,
+              message: "Must be before the date of the revision above it: list the newest first."
+            }
+          ]
+        : [])
+    ]),
+    ...(value[0]?.differences.length === 0
+      ? []
+      : [{ path: "0.differences", message: "Must be empty: the newest revision is what this release serves." }])
+  ]
+}

@@ -1,0 +1,215 @@
+import { Effect, type Layer, Predicate } from "effect"
+import * as Pipeline from "../calls/Pipeline.ts"
+import type { Fields, Resource, Revision, Served } from "../calls/Revision.ts"
+import { faultsOf } from "../calls/RevisionRules.ts"
+import type { Client } from "../client/Client.ts"
+import { embed } from "../embedding/embed.ts"
+import type { Services } from "../layer.ts"
+import { operations } from "../operations.ts"
+import type { Storage } from "../storage/Storage.ts"
+import { ruleText } from "../wire/BrokenRule.ts"
+import { Ids } from "../wire/Ids.ts"
+import * as Applications from "./Applications.ts"
+import { ContractBroken } from "./carrier/carrierRule.ts"
+
+/** One rule of the contract, and the program that checks it. */
+export interface Case {
+  readonly name: string
+  /** Rejects with a `ContractBroken` if the rule is broken. */
+  readonly run: () => Promise<void>
+}
+
+/** What the contract needs. */
+export interface Options {
+  /** A new, empty storage, such as `MemoryStorage.layer`. */
+  readonly storage: Layer.Layer<Storage>
+}
+
+/**
+ * The contract of revisions: what callers of every served revision can rely on.
+ *
+ * Each case plays a start of `renters` in a service of its own, as a caller of the revision sends it. No test runner is
+ * needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ *
+ * @example
+ * for (const { name, run } of RevisionContract.cases(revisions, { storage: MemoryStorage.layer })) {
+ *   test(name, run)
+ * }
+ */
+export const cases = (revisions: Served, { storage }: Options): ReadonlyArray<Case> => {
+  const [, ...older] = revisions
+  return [
+    { name: "lists days, the newest first", run: async () => expectNone(faultsOf(revisions).map(ruleText)) },
+    { name: "names only operations of the API", run: async () => expectNone(older.flatMap(unknownOperations)) },
+    ...older.flatMap((revision) =>
+      rules.map(({ name, check }) => ({
+        name: `${revision.date} ${name}`,
+        run: () => onStage(revisions, storage, (stage) => check(revision, stage))
+      }))
+    )
+  ]
+}
+
+const expectNone = (broken: ReadonlyArray<string>): void => {
+  if (broken.length > 0) throw new ContractBroken({ broken_rules: [], message: broken.join("\n") })
+}
+
+const expectTrue = (holds: boolean, message: string): void => expectNone(holds ? [] : [message])
+
+const names: ReadonlySet<string> = new Set(operations.map(({ name }) => name))
+
+const unknownOperations = ({ date, differences }: Revision): ReadonlyArray<string> =>
+  differences.flatMap(({ answers = {}, inputs = {} }) =>
+    [...Object.keys(inputs), ...Object.keys(answers)]
+      .filter((name) => !names.has(name))
+      .map((name) => `${date} has a difference for ${name}, which is not an operation.`)
+  )
+
+/** The outcome of a call, as its caller sees it. */
+interface Outcome {
+  readonly body: Fields
+  /** The paths of the fields that are wrong; null if the call was accepted. */
+  readonly wrong: ReadonlyArray<string> | null
+}
+
+/** A service that serves the revisions. */
+interface Stage {
+  /** Calls an operation as a caller of a revision. */
+  readonly call: (name: string, input: Fields, date: string) => Promise<Outcome>
+  /** Every operation in the newest form. */
+  readonly newest: Client
+}
+
+const onStage = async (
+  revisions: Served,
+  storage: Layer.Layer<Storage>,
+  check: (stage: Stage) => Promise<void>
+): Promise<void> => {
+  const quotewire = embed({ storage, revisions })
+  try {
+    const { id: organization_id } = await quotewire.createOrganization("Contract")
+    const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
+    await check({
+      call: (name, input, date) => quotewire.run(call(name, input, { key, date })),
+      newest: quotewire.client(key)
+    })
+  } finally {
+    await quotewire.close()
+  }
+}
+
+const call = (name: string, input: Fields, { date, key }: { readonly date: string; readonly key: string }) =>
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const operation = operations.find((one) => one.name === name)
+    if (operation === undefined) return yield* Effect.die(new Error(`No such operation: ${name}`))
+    const reply = yield* Pipeline.call<unknown, Services>(operation, {
+      request_id: ids.request(),
+      credentials: { key, read_handle: null, address: "contract", keyless: false },
+      revision: { header: date },
+      idempotency_key: null,
+      input: Effect.succeed(input)
+    })
+    return outcomeOf(reply.text, null)
+  }).pipe(
+    Effect.catchTag(["invalid_input", "needs_information"], (error) =>
+      Effect.succeed(
+        outcomeOf(
+          "{}",
+          (error.field_errors ?? []).map(({ path }) => path)
+        )
+      )
+    )
+  )
+
+const outcomeOf = (text: string, wrong: Outcome["wrong"]): Outcome => ({ body: fieldsOf(JSON.parse(text)), wrong })
+
+const fieldsOf = (value: unknown): Fields => (Predicate.isReadonlyObject(value) ? { ...value } : {})
+
+/** A start in the newest form. */
+const start = {
+  line: "renters" as const,
+  request_key: "contract",
+  consent_receipt_id: "receipt-0001",
+  application: Applications.smallest.renters
+}
+
+/** The name of a newer field of a start in a revision. */
+const nameIn =
+  ({ differences }: Revision) =>
+  (newer: string): string =>
+    differences.reduce((path, { inputs }) => inputs?.start_quote_request?.path(path) ?? path, newer)
+
+const startIn = (revision: Revision, fields: Fields): Fields => {
+  const nameOf = nameIn(revision)
+  return Object.fromEntries(Object.entries(fields).map(([newer, value]) => [nameOf(newer), value]))
+}
+
+const { consent_receipt_id: _, ...withoutConsent } = start
+
+/** The rules that every older revision must keep. */
+const rules: ReadonlyArray<{
+  readonly name: string
+  readonly check: (revision: Revision, stage: Stage) => Promise<void>
+}> = [
+  {
+    name: "accepts a start with its own names",
+    check: async (revision, stage) => {
+      const { wrong } = await stage.call("start_quote_request", startIn(revision, start), revision.date)
+      expectTrue(
+        wrong === null,
+        `inputs.start_quote_request refuses ${wrong?.join(", ")}: make upgrade accept the names that path returns.`
+      )
+    }
+  },
+  {
+    name: "refuses the names of newer revisions",
+    check: async (revision, stage) => {
+      const nameOf = nameIn(revision)
+      const renamed = Object.keys(start).filter((newer) => nameOf(newer) !== newer)
+      const { wrong } = await stage.call("start_quote_request", start, revision.date)
+      const accepted = renamed.filter((newer) => !wrong?.includes(newer))
+      expectNone(
+        accepted.map((newer) => `${newer} is accepted besides ${nameOf(newer)}: make upgrade keep it unknown.`)
+      )
+    }
+  },
+  {
+    name: "names a missing field as its callers write it",
+    check: async (revision, stage) => {
+      const { wrong } = await stage.call("start_quote_request", startIn(revision, withoutConsent), revision.date)
+      const own = nameIn(revision)("consent_receipt_id")
+      expectTrue(wrong?.includes(own) === true, `A missing ${own} is reported as ${wrong?.join(", ")}: correct path.`)
+    }
+  },
+  {
+    name: "refuses a field that no revision knows",
+    check: async (revision, stage) => {
+      const unknown = { ...startIn(revision, start), no_such_field: true }
+      const { wrong } = await stage.call("start_quote_request", unknown, revision.date)
+      expectTrue(wrong?.includes("no_such_field") === true, "upgrade drops or renames fields that it does not know.")
+    }
+  },
+  {
+    name: "keeps what identifies and orders events, quotes and quote requests",
+    check: async (revision, stage) => {
+      const { id } = await stage.newest.start_quote_request(start)
+      await stage.newest.advance_time({ seconds: 60 }, { idempotency_key: "contract" })
+      const { quote_request, quotes } = await stage.newest.get_quote_request({ id, wait_seconds: 0 })
+      const { revisions } = await stage.newest.preview_revisions({ id: quotes[0]?.id ?? "" })
+      const { body } = await stage.call("get_quote_request", { id, wait_seconds: 0 }, revision.date)
+      const own = revisions.find((one) => one.revision === revision.date)
+      expectNone([
+        ...changed("quote_request", ["id", "version", "status"], quote_request, body.quote_request),
+        ...changed("quote", ["id", "version", "status"], revisions[0]?.quote, own?.quote),
+        ...changed("event", ["id", "type"], revisions[0]?.event, own?.event)
+      ])
+    }
+  }
+]
+
+/** The members of a resource that a revision shows with other values than the newest one. */
+const changed = (kind: Resource, members: ReadonlyArray<string>, newest: unknown, older: unknown) =>
+  members
+    .filter((name) => JSON.stringify(fieldsOf(older)[name]) !== JSON.stringify(fieldsOf(newest)[name]))
+    .map((name) => `${kind} changes ${name}: callers need it to tell a repeat from a change.`)
