@@ -199,7 +199,8 @@ export const previewRevisions = Operation.make({
   output: RevisionPreview,
   about: "quote",
   errors: ["not_found"],
-  run: preview
+  run: (call, input) =>
+    Effect.flatMap(Effect.all({ quotes: Quotes, events: Events }), (reads) => preview(reads, call, input))
 })
 
 /** Reads the event feed (api.md, Event feed). */

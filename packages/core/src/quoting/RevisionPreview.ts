@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
 import type { Call } from "../calls/Call.ts"
 import * as Revision from "../calls/Revision.ts"
-import { Events } from "../events/Events.ts"
+import type { Events } from "../events/Events.ts"
 import { QuoteId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { Quotes } from "./Quotes.ts"
+import type { Quotes } from "./Quotes.ts"
 
 /** Input of a preview: the quote to show. */
 export const PreviewInput = Schema.Struct({
@@ -28,13 +28,18 @@ export const RevisionPreview = Schema.Struct({
 })
 export type RevisionPreview = typeof RevisionPreview.Type
 
+/** The services that a preview reads from. */
+interface Reads {
+  readonly quotes: Quotes["Service"]
+  readonly events: Events["Service"]
+}
+
 /** Shows a quote and an event as each served revision does (api.md, Previewing revisions). */
-export const preview = Effect.fnUntraced(function* (call: Call, { id }: PreviewInput) {
+export const preview = Effect.fnUntraced(function* (reads: Reads, call: Call, { id }: PreviewInput) {
   const served = yield* Revision.ServedRevisions
-  const quotes = yield* Quotes
-  const feed = yield* Events
-  const quote = yield* quotes.get(call, { id })
-  const { events } = Json.decode(yield* feed.list(call, { quote_id: Schema.decodeSync(QuoteId)(id), limit: 1 }))
+  const quote = yield* reads.quotes.get(call, { id })
+  const feed = yield* reads.events.list(call, { quote_id: Schema.decodeSync(QuoteId)(id), limit: 1 })
+  const { events } = Json.decode(feed)
   const event = events[0] === undefined ? null : Json.encode(events[0])
   return Json.object<RevisionPreview>({
     revisions: Json.array(
