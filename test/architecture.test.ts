@@ -164,6 +164,7 @@ describe("modules of the core", () => {
     "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/CarrierReference",
     "quoting/erasing/Erasure",
+    "operators/AuditEntry operators/FoundRequest operators/Operator operators/OperatorToken",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
@@ -203,7 +204,9 @@ describe("modules of the core", () => {
       ...["index", "layer", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/serviceLayer"],
       ...["calls/Pipeline", "calls/identify"],
-      ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
+      ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
+      ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
+      "operators/AuditOperations"
     ].map((name) => `packages/core/src/${name}.ts`)
     const isPart = (code: string) => /^export const make = Effect\./m.test(code)
     holds(
@@ -275,7 +278,10 @@ describe("hosts", () => {
     "Json",
     "Operation",
     "operations",
-    "OperationServices"
+    "OperationServices",
+    "OperatorCalls",
+    "OperatorOperation",
+    "operatorOperations"
   ]
   const speaking = [...calling, "CalendarDay", "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
   /** What a program also needs to assemble a process. */
@@ -296,6 +302,8 @@ describe("hosts", () => {
     "ErasureTarget",
     "Erasures",
     "Feedback",
+    "OperatorToken",
+    "OperatorTokens",
     "ParkedEvent",
     "PublicUrl",
     "Quotewire",

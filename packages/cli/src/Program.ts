@@ -26,6 +26,7 @@ const subcommands = {
   profiles: async () => (await import("./commands/profiles.ts")).profiles,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   organizations: async () => (await import("./commands/organizations.ts")).organizations,
+  operators: async () => (await import("./commands/operators.ts")).operators,
   keys: async () => (await import("./commands/keys.ts")).keys,
   connections: async () => (await import("./commands/connections.ts")).connections,
   consumers: async () => (await import("./commands/consumers.ts")).consumers,

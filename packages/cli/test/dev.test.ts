@@ -36,12 +36,18 @@ describe("quotewire dev", () => {
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const ready = JSON.parse(started.output())
-      assert.deepStrictEqual(Object.keys(ready), ["base_url", "organization_id", "keys"])
+      assert.deepStrictEqual(Object.keys(ready), ["base_url", "organization_id", "keys", "operator_token"])
       assert.deepStrictEqual(Object.keys(ready.keys), ["server", "widget", "platform"])
       const response = yield* Effect.promise(() =>
         fetch(`${ready.base_url}/v1/sandbox`, { headers: { authorization: `Bearer ${ready.keys.server}` } })
       )
       assert.strictEqual(response.status, 200)
+      const organizations = yield* Effect.promise(() =>
+        fetch(`${ready.base_url}/operator/v1/organizations`, {
+          headers: { authorization: `Bearer ${ready.operator_token}` }
+        }).then((answer) => answer.json())
+      )
+      assert.strictEqual(organizations.organizations[0].id, ready.organization_id)
       const sandbox = yield* Effect.promise(() => response.json())
       assert.strictEqual(sandbox.partner_id, ready.organization_id)
       assert.strictEqual(started.output().split("\n").length, 2)

@@ -15,6 +15,10 @@ import type { Circuits } from "./carriers/health/Circuits.ts"
 import type { Consumers } from "./consuming/Consumers.ts"
 import type { Events } from "./events/Events.ts"
 import type { Feedback } from "./feedback/Feedback.ts"
+import type { AuditLog } from "./operators/AuditLog.ts"
+import type { OperatorTokens } from "./operators/OperatorTokens.ts"
+import { keyWarnings } from "./operators/OrganizationOperations.ts"
+import type { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import type { Erasures } from "./quoting/erasing/Erasures.ts"
 import type { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -43,6 +47,7 @@ export type { Destination, Mailbox }
 export type Services =
   | Access
   | Allowance
+  | AuditLog
   | IdempotentCalls
   | CarrierAdapters
   | Carriers
@@ -56,7 +61,9 @@ export type Services =
   | Feedback
   | Ids
   | Mailboxes
+  | OperatorTokens
   | QuoteRequests
+  | QuoteRequestSearch
   | QuoteStarts
   | Quotes
   | RequestLog
@@ -178,13 +185,8 @@ export interface CreatedKey extends IssuedKey {
 /** Creates a key, and warns if this program has no carrier to ask in its environment. */
 export const createKey = Effect.fnUntraced(function* (options: Parameters<Access["Service"]["createKey"]>[0]) {
   const issued = yield* (yield* Access).createKey(options)
-  const { environment } = options
-  const warnings = (yield* environments).includes(environment) ? [] : [noCarriers(environment)]
-  return { ...issued, warnings } satisfies CreatedKey
+  return { ...issued, warnings: keyWarnings(options.environment, yield* environments) } satisfies CreatedKey
 })
-
-const noCarriers = (environment: Environment): string =>
-  `This program has no ${environment} carriers: quote requests with this key end without quotes, unless another program with its own carriers serves the same storage.`
 
 /** The organization and environment that callers without a key act in. */
 export interface Keyless {

@@ -11,6 +11,8 @@ import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as Consumer from "./consuming/Consumer.ts"
 import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
+import * as AuditEntry from "./operators/AuditEntry.ts"
+import * as OperatorToken from "./operators/OperatorToken.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as CarrierReference from "./quoting/asking/CarrierReference.ts"
 import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
@@ -72,5 +74,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   StoredAnswers.tests,
   StoredAnswers.replays,
   EventReplay.kind,
-  FeedbackReport.kind
+  FeedbackReport.kind,
+  OperatorToken.kind,
+  AuditEntry.kind
 ])

@@ -26,6 +26,9 @@ import { Feedback } from "./feedback/Feedback.ts"
 import type { Services } from "./hosting.ts"
 import { kinds } from "./kinds.ts"
 import { Lines, linesOf } from "./lines/Lines.ts"
+import { AuditLog } from "./operators/AuditLog.ts"
+import { OperatorTokens } from "./operators/OperatorTokens.ts"
+import { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
 import { AskLoading } from "./quoting/asking/AskLoading.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
@@ -128,11 +131,14 @@ export const exchanges = ({
 export const revisions = ({ revisions: served }: Pick<Config, "revisions">): Layer.Layer<never> =>
   served === undefined ? Layer.empty : Layer.succeed(ServedRevisions, served)
 
-/** Organizations and keys only, for a program that manages them. It needs no seal keys, because it seals nothing. */
-export const administration: Layer.Layer<Access, never, Storage | Cryptography> = Access.layer.pipe(
-  Layer.provide(Layer.merge(Seal.layer, Ids.layer)),
-  Layer.provide(SealKeys.layerEphemeral)
-)
+/**
+ * Organizations, keys and operators' tokens only, for a program that manages them. It needs no seal keys, because it
+ * seals nothing.
+ */
+export const administration: Layer.Layer<Access | OperatorTokens, never, Storage | Cryptography> = Layer.merge(
+  Access.layer,
+  OperatorTokens.layer
+).pipe(Layer.provide(Layer.merge(Seal.layer, Ids.layer)), Layer.provide(SealKeys.layerEphemeral))
 
 // Which service runs which job. A job kind without a handler does not compile.
 const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries> =
@@ -264,7 +270,10 @@ export const layer: Layer.Layer<
       Events.layer,
       Feedback.layer,
       Mailboxes.layer,
-      Timelines.layer
+      Timelines.layer,
+      OperatorTokens.layer,
+      AuditLog.layer,
+      QuoteRequestSearch.layer
     )
   ),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),

@@ -4,11 +4,11 @@ import { Argument, Command, Flag } from "effect/cli"
 import * as CarrierStatusText from "../carriers/CarrierStatusText.ts"
 import * as Database from "../service/Database.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import { fieldErrors, noOrganization } from "../settings/refusals.ts"
 import { config, json, word } from "../settings/Settings.ts"
 import { database, organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 import * as Style from "../terminal/Style.ts"
-import { fieldErrors, noOrganization } from "./refusals.ts"
 
 const flags = { organization: Flag.optional(organization), config, ...database, json }
 

@@ -5,10 +5,10 @@ import * as ConnectionInput from "../carriers/ConnectionInput.ts"
 import * as Database from "../service/Database.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import { fieldErrors, noOrganization } from "../settings/refusals.ts"
 import { config, json, word } from "../settings/Settings.ts"
 import { database, organization, sealKeys } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
-import { fieldErrors, noOrganization } from "./refusals.ts"
 
 const flags = { organization, config, ...database, seal_keys: sealKeys, json }
 

@@ -1,4 +1,4 @@
-import { Access, Lines, Quotewire } from "@quotewire/core"
+import { Access, Lines, OperatorToken, OperatorTokens, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as CarrierList from "../carriers/CarrierList.ts"
@@ -21,19 +21,19 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
   const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
-  const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
+  const { organization, keys, operator_token } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
   yield* Effect.provideContext(SandboxConnections.set(config, organization.id), core)
   const keyless = {
     organization_id: organization.id,
     workspace_id: organization.workspaces.sandbox,
     environment: "sandbox"
   } as const
-  const { base_url } = yield* Host.serve(settings).pipe(
+  const { base_url } = yield* Host.serve({ ...settings, operators: true }).pipe(
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
   const lines = yield* Effect.provideContext(Lines.Lines, core)
-  const ready = { base_url, organization_id: organization.id, keys, lines }
+  const ready = { base_url, organization_id: organization.id, keys, operator_token, lines }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
   if (settings.json) yield* CarrierList.log(carriers)
   const { bold } = yield* style
@@ -50,5 +50,10 @@ const makeSandbox = Effect.gen(function* () {
       (issued) => issued.key
     )
   const keys = yield* Effect.all({ server: keyOf("server"), widget: keyOf("widget"), platform: keyOf("platform") })
-  return { organization, keys }
+  const tokens = yield* OperatorTokens.OperatorTokens
+  const { token: operator_token } = yield* tokens.create({
+    name: "quotewire dev",
+    scopes: OperatorToken.OperatorScope.literals
+  })
+  return { organization, keys, operator_token }
 })

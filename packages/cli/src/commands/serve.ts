@@ -31,6 +31,7 @@ const flags = {
   migrate: StorageSettings.migrate,
   no_worker: StorageSettings.noWorker,
   oauth: OAuthSetting.oauth,
+  operators: Settings.operators,
   processes: Settings.processes
 }
 
@@ -40,6 +41,7 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly migrate: boolean
   readonly no_worker: boolean
   readonly oauth: Option.Option<OAuthSettings>
+  readonly operators: boolean
   readonly processes: number | "auto"
 }
 

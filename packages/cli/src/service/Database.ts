@@ -6,6 +6,7 @@ import {
   type Connections,
   type Consumers,
   type Erasures,
+  type OperatorTokens,
   Quotewire,
   Seal,
   type SealedRows,
@@ -154,17 +155,19 @@ export const dependencies = (
   base_url
 })
 
-/** Runs a program that needs only the organizations and keys of a database. */
+/** Runs a program that needs only the organizations, keys and operators' tokens of a database. */
 export const withAccess =
   (settings: DatabaseSettings) =>
   <A>(
-    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Access.Access | Printing>
+    program: Effect.Effect<A, CommandFailed | Storage.StorageUnavailable, Administration | Printing>
   ): Effect.Effect<A, CommandFailed | WrongUsage, Printing | Files> =>
     Effect.flatMap(addressOf(settings), (address) => Effect.provide(program, accessIn(address))).pipe(
       Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
     )
 
-const accessIn = (address: Address): Layer.Layer<Access.Access, CommandFailed> =>
+type Administration = Access.Access | OperatorTokens.OperatorTokens
+
+const accessIn = (address: Address): Layer.Layer<Administration, CommandFailed> =>
   Quotewire.administration.pipe(Layer.provide(storage(address)), Layer.provide(NodeCrypto.layer))
 
 /** Runs a program that needs only the connections of a database, and the carriers of a configuration. */

@@ -15,6 +15,8 @@ export type HostOptions = Pick<
   Measuring.MetricsSettings & {
     /** The issuer whose tokens the agent endpoint accepts; none by default. */
     readonly oauth?: OAuthSettings | null
+    /** Whether the operators' API is served; false by default. */
+    readonly operators?: boolean
     /** Receives connections from the primary; by default this process listens itself. */
     readonly receiver?: Receiver
   }
@@ -41,7 +43,8 @@ const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.Metrics
           mcp: () => mcp({ version }),
           // If only this machine can reach the host, pages of this machine may call it.
           mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
-          oauth: settings.oauth ?? null
+          oauth: settings.oauth ?? null,
+          operators: settings.operators ?? false
         }),
         host: settings.host,
         port: settings.port,

@@ -6,13 +6,20 @@ export interface Ready {
   readonly base_url: string
   readonly organization_id: string
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
+  /** A token for the operators' API, with every scope. */
+  readonly operator_token: string
   /** The lines of the host; the first call is for the first one. */
   readonly lines: Lines.LineSet
 }
 
 /** One line of JSON, for programs. */
 export const line = (ready: Ready): string =>
-  JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
+  JSON.stringify({
+    base_url: ready.base_url,
+    organization_id: ready.organization_id,
+    keys: ready.keys,
+    operator_token: ready.operator_token
+  })
 
 /** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
@@ -29,6 +36,9 @@ ${paint("Sandbox keys")}
   widget     ${ready.keys.widget}
   platform   ${ready.keys.platform}
 
+${paint("Operator's token")}
+  ${ready.operator_token}
+
 ${paint("Start a quote request")}
 ${FirstCall.text(ready.base_url, ready.keys.server, ready.lines)}
 
@@ -37,6 +47,7 @@ curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer
 
   API reference:   ${ready.base_url}/docs
   OpenAPI:         ${ready.base_url}/openapi.json
+  For operators:   ${ready.base_url}/operator/openapi.json
   Agents (MCP):    ${ready.base_url}/v1/mcp, with or without a key
 
   Press Ctrl-C to stop.

@@ -240,6 +240,9 @@ export const requestLog = toggle("request-log", "Log calls for GET /v1/requests;
 /** Whether reports about the API are accepted. */
 export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback; --no-feedback turns it off", true)
 
+/** Whether the operators' API is served. */
+export const operators = toggle("operators", "Serve the operators' API below /operator/v1; it needs operators' tokens")
+
 /** The port that serves `/metrics`; off by default. */
 export const metricsPort = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
 

@@ -70,6 +70,14 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "organizations create": [{ command: 'quotewire organizations create "Acme"' }],
   "organizations list": [{ command: "quotewire organizations list --json" }],
+  "operators create-token": [
+    {
+      command: 'quotewire operators create-token --name "Support desk" --scopes read,write',
+      description: "For all organizations, for 90 days"
+    }
+  ],
+  "operators list": [{ command: "quotewire operators list" }],
+  "operators revoke": [{ command: "quotewire operators revoke opt_01m84v0ff8nrk5ty5ppekmrp7v" }],
   "keys create": [
     {
       command: "quotewire keys create --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment sandbox --kind server"

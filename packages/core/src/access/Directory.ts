@@ -5,6 +5,7 @@ import type { RecordPage, RecordQuery } from "../storage/Page.ts"
 import { directoryWorkspace, readAll, readOne, type Storage } from "../storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
+import * as SecretText from "./SecretText.ts"
 
 /*
  * The directory: organizations and their API keys, which must be found before the caller's workspace is known.
@@ -33,53 +34,17 @@ export const keyKind = Kind.make({
 /** The label that makes a key findable by its id. */
 export const labelOf = (id: KeyId): string => `key:${id}`
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-const secretCharacters = 32
-const checksumCharacters = 6
+/** How many random bytes `write` needs. */
+export const randomBytes: number = SecretText.randomBytes
 
-/** How many random bytes `write` needs. Some are discarded, so that all characters are equally likely. */
-export const randomBytes = 4 * secretCharacters
-
-/**
- * Writes a key: `<environment>_<kind>_<secret><checksum>`.
- *
- * The secret is 32 characters of base 62. With the checksum a mistyped key is refused without a lookup, and scanners
- * can recognize leaked keys.
- */
-export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string => {
-  const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
-  if (unbiased.length < secretCharacters) throw new RangeError("Too few random bytes for a key")
-  const secret = unbiased.slice(0, secretCharacters).map((byte) => alphabet.charAt(byte % alphabet.length))
-  const head = `${environment}_${kind}_${secret.join("")}`
-  return head + checksum(head)
-}
-
-const form = /^(sandbox|live)_(server|widget|platform)_[0-9A-Za-z]{38}$/
+/** Writes a key: `<environment>_<kind>_<secret><checksum>`. */
+export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string =>
+  SecretText.write(`${environment}_${kind}`, random)
 
 /** Whether text has the form and the checksum of a key. It does not say whether the key exists. */
-export const isWellFormed = (text: string): boolean => {
-  if (!form.test(text)) return false
-  const end = text.length - checksumCharacters
-  return checksum(text.slice(0, end)) === text.slice(end)
-}
-
-/** The CRC-32 of the text before it, as six characters of base 62. */
-const checksum = (text: string): string => {
-  let characters = ""
-  for (let rest = crc32(text), i = 0; i < checksumCharacters; i++, rest = Math.floor(rest / alphabet.length)) {
-    characters = alphabet.charAt(rest % alphabet.length) + characters
-  }
-  return characters
-}
-
-const crc32 = (text: string): number => {
-  let crc = 0xffffffff
-  for (let i = 0; i < text.length; i++) {
-    crc ^= text.charCodeAt(i)
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  }
-  return (crc ^ 0xffffffff) >>> 0
-}
+export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(
+  ...Environment.literals.flatMap((environment) => KeyKind.literals.map((kind) => `${environment}_${kind}`))
+)
 
 /** An organization: one partner, with a workspace in each environment. */
 export const Organization = Schema.Struct({

@@ -9,10 +9,12 @@ import * as Ulid from "./Ulid.ts"
  */
 export const prefixes = {
   application: "app",
+  audit_entry: "aud",
   event: "evt",
   exchange: "exc",
   feedback: "fb",
   key: "key",
+  operator_token: "opt",
   organization: "org",
   quote: "qt",
   quote_request: "qreq",
@@ -35,6 +37,9 @@ const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
 /** Identifier of an application, `app_…`; all versions share it. */
 export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
 export type ApplicationId = typeof ApplicationId.Type
+/** Identifier of an entry of the operators' audit log, `aud_…`. */
+export const AuditEntryId = prefixed(prefixes.audit_entry).pipe(Schema.brand("AuditEntryId"))
+export type AuditEntryId = typeof AuditEntryId.Type
 /** Identifier of an event, `evt_…`. */
 export const EventId = prefixed(prefixes.event).pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
@@ -47,6 +52,9 @@ export type FeedbackId = typeof FeedbackId.Type
 /** Identifier of an API key, `key_…`; never the key itself. */
 export const KeyId = prefixed(prefixes.key).pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
+/** Identifier of an operator's token, `opt_…`; never the token itself. */
+export const OperatorTokenId = prefixed(prefixes.operator_token).pipe(Schema.brand("OperatorTokenId"))
+export type OperatorTokenId = typeof OperatorTokenId.Type
 /** Identifier of an organization, `org_…`. */
 export const OrganizationId = prefixed(prefixes.organization).pipe(Schema.brand("OrganizationId"))
 export type OrganizationId = typeof OrganizationId.Type
@@ -85,10 +93,12 @@ export class Ids extends Context.Service<
   Ids,
   {
     readonly application: () => ApplicationId
+    readonly audit_entry: () => AuditEntryId
     readonly event: () => EventId
     readonly exchange: () => ExchangeId
     readonly feedback: () => FeedbackId
     readonly key: () => KeyId
+    readonly operator_token: () => OperatorTokenId
     readonly organization: () => OrganizationId
     readonly quote: () => QuoteId
     readonly quote_request: () => QuoteRequestId
@@ -108,10 +118,12 @@ export class Ids extends Context.Service<
       const make = (prefix: string) => `${prefix}_${next()}`
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),
+        audit_entry: () => nominal.audit_entry(make(prefixes.audit_entry)),
         event: () => nominal.event(make(prefixes.event)),
         exchange: () => nominal.exchange(make(prefixes.exchange)),
         feedback: () => nominal.feedback(make(prefixes.feedback)),
         key: () => nominal.key(make(prefixes.key)),
+        operator_token: () => nominal.operator_token(make(prefixes.operator_token)),
         organization: () => nominal.organization(make(prefixes.organization)),
         quote: () => nominal.quote(make(prefixes.quote)),
         quote_request: () => nominal.quote_request(make(prefixes.quote_request)),
@@ -129,10 +141,12 @@ export class Ids extends Context.Service<
 // New identifiers are valid, so they are not checked again.
 const nominal = {
   application: Brand.nominal<ApplicationId>(),
+  audit_entry: Brand.nominal<AuditEntryId>(),
   event: Brand.nominal<EventId>(),
   exchange: Brand.nominal<ExchangeId>(),
   feedback: Brand.nominal<FeedbackId>(),
   key: Brand.nominal<KeyId>(),
+  operator_token: Brand.nominal<OperatorTokenId>(),
   organization: Brand.nominal<OrganizationId>(),
   quote: Brand.nominal<QuoteId>(),
   quote_request: Brand.nominal<QuoteRequestId>(),

@@ -87,10 +87,16 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
 const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority): boolean =>
   environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
 
-const schemasOf = (operation: Described, schemas: Schemas): OperationSchemas =>
+/** The JSON Schemas of one of the operations. */
+export const schemasOf = (operation: Pick<Described, "name">, schemas: Schemas): OperationSchemas =>
   schemas.operations.get(operation.name) ?? { input: { properties: {}, required: [] }, body: null, output: {} }
 
-const parametersOf = (operation: Described, input: InputShape.InputShape, recorded: Example["input"]) => {
+/** The parameters in path and query. `recorded` has an example of each. */
+export const parametersOf = (
+  operation: Pick<Described, "route">,
+  input: InputShape.InputShape,
+  recorded: Example["input"]
+) => {
   const inPath = InputShape.pathFields(operation.route)
   const parameter = (name: string, place: "path" | "query") => {
     const { description, ...schema }: JsonSchema.JsonSchema = input.properties[name] ?? { type: "string" }

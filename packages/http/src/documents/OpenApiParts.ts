@@ -43,7 +43,14 @@ const groups: Readonly<Record<string, string>> = {
   Webhooks: "Subscriptions, and the tools to see what was delivered.",
   Requests: "The log of an organization's calls, for 30 days, without bodies.",
   Feedback: "Reports about the API itself.",
-  Sandbox: "The controls of a sandbox: scenarios, time, expiry, replays, reset."
+  Sandbox: "The controls of a sandbox: scenarios, time, expiry, replays, reset.",
+  Organizations: "Organizations and their API keys.",
+  "Quote requests": "Quote requests of all organizations, and what happened to them.",
+  Carriers: "Carriers' circuits, and organizations' connections to them.",
+  Consumers: "Programs that consume events, and the events that they have parked.",
+  Work: "Due work, cells and retention.",
+  Erasing: "A person's data, erased.",
+  "Audit log": "What operators did."
 }
 
 /** The tags of a document: the groups of its operations, each once. */

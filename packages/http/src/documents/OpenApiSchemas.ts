@@ -24,13 +24,16 @@ export type Described = Pick<
   "name" | "summary" | "description" | "tag" | "route" | "authority" | "idempotent" | "errors" | "input" | "output"
 >
 
+/** The parts of an operation that its JSON Schemas depend on. */
+type Shaped = Pick<Described, "name" | "route" | "input" | "output">
+
 /**
  * Derives the JSON Schemas of operations on a host with these lines, and adds further schemas with an identifier as components.
  *
  * A field with a `jsonSchema` annotation is shown as annotated.
  */
 export const of = (
-  operations: ReadonlyArray<Described>,
+  operations: ReadonlyArray<Shaped>,
   lines: Lines.LineSet,
   others: ReadonlyArray<Schema.Constraint> = []
 ): Schemas => {

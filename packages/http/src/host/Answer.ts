@@ -28,6 +28,9 @@ export const json = (
   headers: Readonly<Record<string, string>> = {}
 ): Answer => ({ status, headers: { ...apiHeaders, "service-version": revision, ...headers }, body: text })
 
+/** An answer from encoded JSON text that has no revision, such as one for operators. */
+export const unversioned = (status: number, text: string): Answer => ({ status, headers: apiHeaders, body: text })
+
 /** Settings of a host's refusals. */
 export interface Refusals {
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */

@@ -48,6 +48,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
    * programs; none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
+  /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
+  readonly operators?: boolean
   /**
    * The rate limits of outside callers; by default those of `embed`, or else of the contract. Your own calls do not
    * count.
@@ -107,7 +109,8 @@ export const check = (options: HandlerOptions): Result.Result<Checked, InvalidAr
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),
         mcp_origins: { allowed: mcp_origins, loopback: false },
-        oauth: yield* oauthOf(options)
+        oauth: yield* oauthOf(options),
+        operators: options.operators ?? false
       })
     }
   })
@@ -126,6 +129,7 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["cors_origins", isListOfText, origins],
   ["mcp_origins", isListOfText, origins],
   ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
+  ["operators", Predicate.isBoolean, "true or false"],
   ["onAnswered", Predicate.isFunction, "a function"],
   ["address", Predicate.isFunction, "a function"],
   ["limits", Allowance.isLimits, "limits with every limit of Allowance.standardLimits"]

@@ -20,9 +20,8 @@ interface Places {
 export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Pipeline.PipelineServices> => {
-  const places = placesOf(operation)
+  const inputOf = inputReader(operation)
   const transportOf = RequestInfo.cachedTransports(Pipeline.loggedPath(operation.route.path))
-  const hasBody = operation.route.method !== "GET"
   return {
     name: operation.name,
     method: operation.route.method,
@@ -30,10 +29,8 @@ export const make = <R>(
     // Only widget keys are meant for web pages.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
-      const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
-      const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
       const called = RequestInfo.of(incoming, transportOf(incoming))
-      return Effect.map(Pipeline.call(operation, { ...called, input }), (reply) =>
+      return Effect.map(Pipeline.call(operation, { ...called, input: inputOf(incoming) }), (reply) =>
         Answer.json(
           operation.route.status,
           reply.text,
@@ -42,6 +39,18 @@ export const make = <R>(
         )
       )
     }
+  }
+}
+
+/** Makes the reader of an operation's input: one object from path, query and body of a request. */
+export const inputReader = (
+  operation: Pick<Operation.Operation, "input" | "route">
+): ((incoming: Incoming) => Effect.Effect<unknown, ApiError.ApiError>) => {
+  const places = placesOf(operation)
+  const hasBody = operation.route.method !== "GET"
+  return (incoming) => {
+    const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
+    return hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
   }
 }
 

@@ -6,6 +6,7 @@ import * as ProtectedResource from "../oauth/ProtectedResource.ts"
 import type * as Api from "./Api.ts"
 import * as CarrierCallbacks from "./CarrierCallbacks.ts"
 import * as Handoff from "./Handoff.ts"
+import * as OperatorRoutes from "./OperatorRoutes.ts"
 
 /** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
 export type Services = Quotewire.Services | Storage.Storage
@@ -20,13 +21,17 @@ export interface Options {
   readonly mcp_origins?: MessageRoute.Origins
   /** The issuer whose tokens the agent endpoint accepts besides keys; none by default. */
   readonly oauth?: OAuthSettings | null
+  /** Whether it serves the operators' API, below `/operator/v1`; false by default. */
+  readonly operators?: boolean
 }
+
+const noOrigins: MessageRoute.Origins = { allowed: [], loopback: false }
 
 const checked = Argument.checker("ServiceApi.of")
 
 /** The API of the whole service: the single list of what every host serves, standalone or inside another program. */
 export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
-  const { mcp, mcp_origins = { allowed: [], loopback: false }, oauth = null, rest = true } = checked(options)
+  const { mcp, mcp_origins = noOrigins, oauth = null, operators = false, rest = true } = checked(options)
   const endpoint = mcp?.()
   return {
     operations: rest ? operations : [],
@@ -35,7 +40,10 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
       CarrierCallbacks.route(Quotewire.carrierCallback),
       ...(endpoint === undefined || oauth !== null ? [] : MessageRoute.make(endpoint, mcp_origins))
     ],
-    ...(endpoint !== undefined && oauth !== null && { routesAt: routesWithOAuth(endpoint, mcp_origins, oauth) }),
+    routesAt: (baseUrl) => [
+      ...(endpoint === undefined || oauth === null ? [] : routesWithOAuth(endpoint, mcp_origins, oauth, baseUrl)),
+      ...(operators ? OperatorRoutes.routes(baseUrl) : [])
+    ],
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
@@ -44,12 +52,15 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
 }
 
 /** The routes of an agent endpoint that accepts tokens: the endpoint itself and its metadata. */
-const routesWithOAuth =
-  (endpoint: MessageRoute.MessageEndpoint<Services>, origins: MessageRoute.Origins, oauth: OAuthSettings) =>
-  (baseUrl: string) => {
-    const [path] = endpoint.paths
-    return [
-      ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, baseUrl, path)),
-      ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, baseUrl, path), baseUrl, path)
-    ]
-  }
+const routesWithOAuth = (
+  endpoint: MessageRoute.MessageEndpoint<Services>,
+  origins: MessageRoute.Origins,
+  oauth: OAuthSettings,
+  baseUrl: string
+) => {
+  const [path] = endpoint.paths
+  return [
+    ...MessageRoute.make(endpoint, origins, OAuthGate.make(oauth, baseUrl, path)),
+    ...ProtectedResource.routes(ProtectedResource.metadataOf(oauth, baseUrl, path), baseUrl, path)
+  ]
+}

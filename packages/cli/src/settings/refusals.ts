@@ -1,6 +1,6 @@
 import type { ApiError } from "@quotewire/core"
 import { Effect } from "effect"
-import { CommandFailed } from "../settings/CommandErrors.ts"
+import { CommandFailed } from "./CommandErrors.ts"
 
 /** Fails because the organization of a command does not exist. */
 export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No such organization." }))

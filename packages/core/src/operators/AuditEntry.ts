@@ -1,0 +1,102 @@
+import { Schema } from "effect"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import { codes } from "../wire/ApiError.ts"
+import { AuditEntryId, OperatorTokenId, OrganizationId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
+import { pageFields } from "../wire/Pagination.ts"
+import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
+import { OperatorScope } from "./OperatorToken.ts"
+
+/** How a call ended. `begun`: it changes something or reads facts, and its end was not recorded. */
+export const auditOutcomes = ["begun", "succeeded", "refused"] as const
+
+/** One call of an operator. It holds ids only: no fact about a person, no token, no free text of the call. */
+export const AuditEntry = Schema.Struct({
+  id: AuditEntryId.annotateKey({ description: "The identifier of the entry" }),
+  at: Timestamp.annotate({ description: "When the call was received, in real time" }),
+  request_id: RequestId.annotateKey({ description: "The `Request-Id` of the answer" }),
+  token_id: OperatorTokenId.annotate({ description: "The token's identifier, never the token" }),
+  token_name: Schema.String.annotate({ description: "The name of the token" }),
+  operation: Schema.String.annotateKey({ description: "What was called" }),
+  scope: OperatorScope.annotate({ description: "The scope that the operation needs" }),
+  organization_id: Schema.NullOr(OrganizationId).annotateKey({
+    description: "The organization that it was about; null if none or several"
+  }),
+  quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({
+    description: "The quote request that it was about; null if none"
+  }),
+  resource: Schema.NullOr(Schema.String).annotateKey({
+    description: "What else it was about, such as a key or a carrier, by its id; null if nothing, or if it was refused"
+  }),
+  outcome: Schema.Literals(auditOutcomes).annotateKey({
+    description: "How it ended. `begun`: it changes something or reads facts, and its end was not recorded"
+  }),
+  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({ description: "Why it was refused; null otherwise" })
+}).annotate({ identifier: "AuditEntry" })
+export type AuditEntry = typeof AuditEntry.Type
+
+/** What a call is about. */
+export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_id" | "resource">
+
+/** A call about nothing in particular. */
+export const noSubject: AuditSubject = { organization_id: null, quote_request_id: null, resource: null }
+
+/** Entries in the directory, by id. They are kept as long as quote requests, and then erased. */
+export const kind = Kind.make({
+  name: "audit_entry",
+  schema: AuditEntry,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "real" },
+  listing: (entry) => ({ labels: labelsOf(entry), about: aboutOf(entry) })
+})
+
+/** The filters of the list that match labels. */
+interface Labelled {
+  readonly operation?: string
+  readonly token_id?: string
+  readonly outcome?: string
+}
+
+/** The labels of an entry, and of the filters that match it. */
+export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyArray<string> => [
+  ...(operation === undefined ? [] : [`operation:${operation}`]),
+  ...(token_id === undefined ? [] : [`token:${token_id}`]),
+  ...(outcome === undefined ? [] : [`outcome:${outcome}`])
+]
+
+/** What an entry, or a filter, is about; the most specific first. */
+export const aboutOf = (of: {
+  readonly organization_id?: string | null
+  readonly quote_request_id?: string | null
+}): ReadonlyArray<string> => [of.quote_request_id, of.organization_id].filter((id) => id !== undefined && id !== null)
+
+/** The stored record of an entry: version 1 when it is written, version 2 when the end of a begun call is known. */
+export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {
+  const at = toMillis(entry.at)
+  return kind.record(entry, { id: entry.id, version, created_at: at, updated_at: at })
+}
+
+/** Input of a list of entries, newest first. */
+export const ListInput = Schema.Struct({
+  ...pageFields,
+  operation: Schema.optionalKey(Schema.String).annotateKey({ description: "Only calls of this operation" }),
+  token_id: Schema.optionalKey(OperatorTokenId).annotateKey({ description: "Only calls with this token" }),
+  outcome: Schema.optionalKey(Schema.Literals(auditOutcomes)).annotateKey({ description: "Only calls that ended so" }),
+  organization_id: Schema.optionalKey(OrganizationId).annotateKey({
+    description: "Only calls about this organization"
+  }),
+  quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
+    description: "Only calls about this quote request"
+  }),
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Only calls at or after this moment" })
+})
+export type ListInput = typeof ListInput.Type
+
+/** A page of the audit log. */
+export const AuditPage = Schema.Struct({
+  entries: Schema.Array(AuditEntry).annotateKey({ description: "The calls, newest first" }),
+  next_cursor: Schema.NullOr(Schema.String).annotateKey({
+    description: "The `cursor` of the next page; null on the last one"
+  })
+})
+export type AuditPage = typeof AuditPage.Type

@@ -1,0 +1,134 @@
+import { type Cause, Clock, Effect, Exit, Result } from "effect"
+import { Allowance } from "../access/Allowance.ts"
+import { type Refusal, refuse, toApiError } from "../calls/Refusal.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type RequestId } from "../wire/Ids.ts"
+import type * as Json from "../wire/Json.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
+import { type AuditEntry, type AuditSubject, noSubject } from "./AuditEntry.ts"
+import { AuditLog } from "./AuditLog.ts"
+import type { Operator } from "./Operator.ts"
+import type { OperatorOperation, Prepared } from "./OperatorOperation.ts"
+import { OperatorTokens, refused } from "./OperatorTokens.ts"
+
+/** The services that every call of an operator needs, besides those of its operation. */
+export type OperatorCallServices = Allowance | AuditLog | Ids | OperatorTokens
+
+/** Who calls: a token, or an operator that the host has identified by other means. */
+export type OperatorCredentials =
+  | { readonly token: string | null; readonly address: string }
+  | { readonly operator: Operator }
+
+/** A call of an operator that a host passes on. */
+export interface OperatorRequest {
+  readonly request_id: RequestId
+  readonly credentials: OperatorCredentials
+  /** The input as one object. It is read only after the operator is admitted. */
+  readonly input: Effect.Effect<unknown, ApiError.ApiError>
+}
+
+/**
+ * Calls an operation for an operator, in this order: token, scope, input, organization, audit log, run.
+ *
+ * It only fails with an `ApiError`. A defect is logged with the request id and answered as `internal_error`. Every call
+ * with a valid token is in the audit log before it is answered. A call that changes something or reads facts is there
+ * before it begins: if the log cannot be written, nothing happens.
+ */
+export const call = <Output, R>(
+  operation: OperatorOperation<string, Output, R>,
+  request: OperatorRequest
+): Effect.Effect<Json.Json<Output>, ApiError.ApiError, R | OperatorCallServices> =>
+  Effect.catchCause(
+    Effect.flatMap(identify(request.credentials), (operator) => perform(operation, request, operator)),
+    (cause) => refuse(operation.name, request.request_id, cause)
+  )
+
+/** The operator of a call. An invalid token counts against its address, as an invalid key does. */
+const identify = Effect.fnUntraced(function* (credentials: OperatorCredentials) {
+  if ("operator" in credentials) return credentials.operator
+  const { address, token } = credentials
+  if (token === null) return yield* refused
+  const allowance = yield* Allowance
+  yield* allowance.mayAuthenticate(address)
+  const tokens = yield* OperatorTokens
+  return yield* Effect.tapError(tokens.authenticate(token), (error) =>
+    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
+  )
+})
+
+const perform = Effect.fnUntraced(function* <Output, R>(
+  operation: OperatorOperation<string, Output, R>,
+  request: OperatorRequest,
+  operator: Operator
+) {
+  const audit = yield* AuditLog
+  const begun = yield* newEntry(operation, request, operator)
+  const admitted = yield* Effect.exit(admit(operation, request, operator))
+  if (Exit.isFailure(admitted)) {
+    yield* audit.add(ended(begun, noSubject, admitted.cause))
+    return yield* Effect.failCause(admitted.cause)
+  }
+  const { run, subject } = admitted.value
+  const isLoggedFirst = operation.scope !== "read"
+  if (isLoggedFirst) yield* audit.add({ ...begun, ...withoutResource(subject) })
+  const exit = yield* Effect.exit(run)
+  const entry = Exit.isSuccess(exit)
+    ? { ...begun, ...exit.value.subject, outcome: "succeeded" as const }
+    : ended(begun, subject, exit.cause)
+  // The call has happened, and the log says that it began.
+  yield* isLoggedFirst ? Effect.ignore(audit.end(entry)) : audit.add(entry)
+  return yield* Effect.map(exit, ({ json }) => json)
+})
+
+const newEntry = Effect.fnUntraced(function* (
+  { name, scope }: OperatorOperation,
+  { request_id }: OperatorRequest,
+  { name: token_name, token_id }: Operator
+) {
+  const ids = yield* Ids
+  const at = fromMillis(yield* Clock.currentTimeMillis)
+  const entry: AuditEntry = {
+    id: ids.audit_entry(),
+    at,
+    request_id,
+    token_id,
+    token_name,
+    operation: name,
+    scope,
+    ...noSubject,
+    outcome: "begun",
+    error_code: null
+  }
+  return entry
+})
+
+/** Only a call that succeeded names something that exists. Before that, its input may hold anything. */
+const withoutResource = (subject: AuditSubject): AuditSubject => ({ ...subject, resource: null })
+
+const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refusal>): AuditEntry => ({
+  ...begun,
+  ...withoutResource(subject),
+  outcome: "refused",
+  error_code: toApiError(cause)?._tag ?? "internal_error"
+})
+
+/** Checks scope and organization, and reads the input. */
+const admit = Effect.fnUntraced(function* <Output, R>(
+  operation: OperatorOperation<string, Output, R>,
+  request: OperatorRequest,
+  operator: Operator
+): Effect.fn.Return<Prepared<Output, R>, ApiError.ApiError> {
+  const { organization_id, scopes } = operator
+  if (!scopes.includes(operation.scope)) return yield* forbidden(`The token lacks the scope ${operation.scope}.`)
+  if (organization_id !== null && operation.reach === "deployment") {
+    return yield* forbidden("This concerns all organizations, and the token reaches only one.")
+  }
+  const prepared = operation.prepare(operator, yield* request.input)
+  if (Result.isFailure(prepared)) return yield* ApiError.invalidInput(prepared.failure)
+  const named = prepared.success.organization_id
+  // Another organization is refused like one that does not exist.
+  if (organization_id !== null && named !== null && named !== organization_id) return yield* ApiError.make("not_found")
+  return prepared.success
+})
+
+const forbidden = (message: string) => Effect.fail(ApiError.make("forbidden", { message }))

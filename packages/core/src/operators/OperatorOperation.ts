@@ -1,0 +1,99 @@
+import { Effect, Result, Schema } from "effect"
+import type { Route } from "../calls/Operation.ts"
+import type { StorageUnavailable } from "../storage/Storage.ts"
+import type * as ApiError from "../wire/ApiError.ts"
+import { OrganizationId, QuoteRequestId } from "../wire/Ids.ts"
+import { decoder } from "../wire/Input.ts"
+import * as Json from "../wire/Json.ts"
+import type { AuditSubject } from "./AuditEntry.ts"
+import type { Operator } from "./Operator.ts"
+import type { OperatorScope } from "./OperatorToken.ts"
+
+/** What a call is about, as its operation says. Texts that are not ids of that kind are not recorded. */
+export type About = { readonly [K in keyof AuditSubject]?: string | null }
+
+/** The definition of an operation for operators. */
+export interface Definition<Name extends string, Input, Output, R> {
+  readonly name: Name
+  /** A few words, as in a table of contents. */
+  readonly summary: string
+  readonly description: string
+  readonly tag: string
+  readonly route: Route
+  /** The scope that a token needs. Another one does not replace it. */
+  readonly scope: OperatorScope
+  /**
+   * `organization`: also for tokens of one organization, and `run` shows and changes nothing outside
+   * `operator.organization_id`. `deployment`: it concerns all organizations, so tokens of one are refused.
+   */
+  readonly reach: "organization" | "deployment"
+  readonly input: Schema.Decoder<Input>
+  readonly output: Schema.Encoder<Output>
+  /** The error codes besides those of every operation. */
+  readonly errors: ReadonlyArray<ApiError.ErrorCode>
+  /** What a call is about, for the audit log. `answer` is null if the call was refused, or has only begun. */
+  readonly about?: (input: Input, answer: Output | null) => About
+  readonly run: (
+    operator: Operator,
+    input: Input
+  ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
+}
+
+/** An answer, and what the call was about. */
+export interface Answered<out Output> {
+  readonly json: Json.Json<Output>
+  readonly subject: AuditSubject
+}
+
+/** A call whose input is read: what it is about as far as that is known, and the work. */
+export interface Prepared<out Output, out R> {
+  /** The organization that the input names; null if it names none. */
+  readonly organization_id: OrganizationId | null
+  readonly subject: AuditSubject
+  readonly run: Effect.Effect<Answered<Output>, ApiError.ApiError | StorageUnavailable, R>
+}
+
+/** One thing that an operator can do. HTTP, the command line and `embed` are derived from it. */
+export interface OperatorOperation<
+  out Name extends string = string,
+  out Output = unknown,
+  out R = unknown,
+  out Input = unknown
+> extends Omit<Definition<Name, Input, Output, R>, "run" | "about"> {
+  /** Decodes the input. The operator is already admitted. */
+  readonly prepare: (operator: Operator, input: unknown) => Result.Result<Prepared<Output, R>, ApiError.WrongFields>
+}
+
+/** Makes an operation from its definition. */
+export const make = <const Name extends string, Input extends object, Output, R>(
+  definition: Definition<Name, Input, Output, R>
+): OperatorOperation<Name, Output, R, Input> => {
+  const { about, run, ...rest } = definition
+  const read = decoder(definition.input)
+  return {
+    ...rest,
+    prepare: (operator, sent) =>
+      Result.map(read(sent), (input) => {
+        const organization_id = organizationIn(input)
+        const subjectOf = (answer: Output | null) =>
+          toSubject({ organization_id: organization_id ?? operator.organization_id, ...about?.(input, answer) })
+        return {
+          organization_id,
+          subject: subjectOf(null),
+          run: Effect.map(run(operator, input), (json) => ({ json, subject: subjectOf(Json.read(json)) }))
+        }
+      })
+  }
+}
+
+const isOrganizationId = Schema.is(OrganizationId)
+const isQuoteRequestId = Schema.is(QuoteRequestId)
+
+const toSubject = ({ organization_id, quote_request_id, resource = null }: About): AuditSubject => ({
+  organization_id: isOrganizationId(organization_id) ? organization_id : null,
+  quote_request_id: isQuoteRequestId(quote_request_id) ? quote_request_id : null,
+  resource
+})
+
+const organizationIn = (input: object): OrganizationId | null =>
+  "organization_id" in input && isOrganizationId(input.organization_id) ? input.organization_id : null

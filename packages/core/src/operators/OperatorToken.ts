@@ -1,0 +1,72 @@
+import { Schema } from "effect"
+import * as SecretText from "../access/SecretText.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import { OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
+import { dayMs } from "../wire/Timestamp.ts"
+
+/*
+ * The tokens of operators: people who run the service, and their programs. They are not API keys, and work nowhere else.
+ */
+
+/**
+ * What a token allows. `read`: look, without facts about a person. `write`: change. `facts`: read what carriers were
+ * sent and what they wrote. No scope includes another.
+ */
+export const OperatorScope = Schema.Literals(["read", "write", "facts"])
+export type OperatorScope = typeof OperatorScope.Type
+
+/** A token as stored: never the token itself, only its SHA-256, which is the id of the record. */
+export const OperatorToken = Schema.Struct({
+  id: OperatorTokenId,
+  name: Schema.String,
+  scopes: Schema.Array(OperatorScope),
+  /** The only organization that the token reaches; null for all. */
+  organization_id: Schema.NullOr(OrganizationId),
+  created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  expires_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  revoked_at: Schema.NullOr(Schema.Int)
+})
+export type OperatorToken = typeof OperatorToken.Type
+
+/** Tokens in storage, by hash, and listed by id. */
+export const kind = Kind.make({
+  name: "operator_token",
+  schema: OperatorToken,
+  survives_reset: true,
+  listing: ({ id }) => ({ labels: [labelOf(id)] })
+})
+
+/** The label that makes a token findable by its id. */
+export const labelOf = (id: OperatorTokenId): string => `token:${id}`
+
+/** The stored record of a version of a token. */
+export const toStored = (hash: string, version: number, token: OperatorToken): StoredRecord =>
+  kind.record(token, {
+    id: hash,
+    version,
+    created_at: token.created_at,
+    updated_at: token.revoked_at ?? token.created_at
+  })
+
+const prefix = "operator"
+
+/** Writes a token: `operator_<secret><checksum>`. */
+export const write = (random: Uint8Array): string => SecretText.write(prefix, random)
+
+/** Whether text has the form and the checksum of a token. It does not say whether the token exists. */
+export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(prefix)
+
+/** The longest name of a token, in characters. */
+export const maxName = 100
+/** How long a token is valid if nothing else is said, in days. */
+export const defaultDays = 90
+/** The longest time that a token can be valid, in days. */
+export const maxDays = 365
+
+/** When a token that is made now ends. */
+export const expiryOf = (now: number, days: number = defaultDays): number => now + days * dayMs
+
+/** Whether the token works at a moment of real time. */
+export const isValid = ({ expires_at, revoked_at }: OperatorToken, now: number): boolean =>
+  revoked_at === null && now < expires_at

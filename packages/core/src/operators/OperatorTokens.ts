@@ -1,0 +1,153 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Directory from "../access/Directory.ts"
+import { Seal } from "../access/Seal.ts"
+import * as SecretText from "../access/SecretText.ts"
+import * as Change from "../storage/Change.ts"
+import {
+  commit,
+  directoryWorkspace,
+  readAll,
+  readOne,
+  retryOnConflict,
+  Storage,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
+import type { Operator } from "./Operator.ts"
+import * as OperatorToken from "./OperatorToken.ts"
+
+/** A new token. It is shown only here. */
+export interface IssuedToken {
+  readonly token: string
+  readonly details: OperatorToken.OperatorToken
+}
+
+/** What a new token allows. */
+export interface TokenOptions {
+  /** Who or what uses it: 1 to 100 characters. The audit log shows it. */
+  readonly name: string
+  readonly scopes: ReadonlyArray<OperatorToken.OperatorScope>
+  /** The only organization that it reaches; by default all. */
+  readonly organization_id?: OrganizationId | undefined
+  /** How many days it is valid: 1 to 365; 90 by default. */
+  readonly expires_in_days?: number | undefined
+}
+
+/** Makes, lists and revokes the tokens of operators, and authenticates operators by them. */
+export class OperatorTokens extends Context.Service<
+  OperatorTokens,
+  {
+    /** Makes a token; `not_found` if the organization does not exist, `invalid_input` names a wrong option. */
+    readonly create: (
+      options: TokenOptions
+    ) => Effect.Effect<
+      IssuedToken,
+      ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
+    >
+    /** Lists all tokens, oldest first, ended ones too: what is known about them, never the tokens. */
+    readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
+    /** Revokes a token: the next call with it is refused, on every host. A second call returns the same answer. */
+    readonly revoke: (
+      id: OperatorTokenId
+    ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** The operator with this token; `authentication_failed` if it is mistyped, unknown, ended or revoked. */
+    readonly authenticate: (
+      token: string
+    ) => Effect.Effect<Operator, ApiError.ApiError<"authentication_failed"> | StorageUnavailable>
+  }
+>()("@quotewire/core/OperatorTokens") {
+  static readonly layer: Layer.Layer<OperatorTokens, never, Storage | Seal | Ids | SecureRandom.SecureRandom> =
+    Layer.effect(
+      OperatorTokens,
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const seal = yield* Seal
+        const ids = yield* Ids
+        const random = yield* SecureRandom.SecureRandom
+
+        const create = Effect.fn("OperatorTokens.create")(function* (options: TokenOptions) {
+          const wrong = wrongOptions(options)
+          if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+          const { expires_in_days, name, organization_id, scopes } = options
+          if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
+            return yield* ApiError.make("not_found")
+          }
+          const token = OperatorToken.write(yield* random.randomBytes(SecretText.randomBytes))
+          const now = yield* Clock.currentTimeMillis
+          const details: OperatorToken.OperatorToken = {
+            id: ids.operator_token(),
+            name,
+            scopes: OperatorToken.OperatorScope.literals.filter((scope) => scopes.includes(scope)),
+            organization_id: organization_id ?? null,
+            created_at: now,
+            expires_at: OperatorToken.expiryOf(now, expires_in_days),
+            revoked_at: null
+          }
+          const writes = [OperatorToken.toStored(yield* seal.hash(token), 1, details)]
+          yield* Effect.catchTag(
+            commit(storage, Change.make(directoryWorkspace, { writes })),
+            "VersionConflict",
+            // The record is new, so nothing can conflict with it.
+            (conflict) => Effect.die(conflict)
+          )
+          return { token, details }
+        })
+
+        const all = {
+          workspace_id: directoryWorkspace,
+          kind: OperatorToken.kind.name,
+          order: "oldest",
+          limit: 100
+        } as const
+
+        const revoke = Effect.fn("OperatorTokens.revoke")(function* (id: OperatorTokenId) {
+          const [record] = yield* readAll(storage, { ...all, labels: [OperatorToken.labelOf(id)] })
+          if (record === undefined) return yield* ApiError.make("not_found")
+          const token = OperatorToken.kind.value(record)
+          if (token.revoked_at !== null) return token
+          const revoked = { ...token, revoked_at: yield* Clock.currentTimeMillis }
+          const writes = [OperatorToken.toStored(record.id, record.version + 1, revoked)]
+          yield* commit(storage, Change.make(directoryWorkspace, { writes }))
+          return revoked
+        })
+
+        const authenticate = Effect.fn("OperatorTokens.authenticate")(function* (token: string) {
+          if (!OperatorToken.isWellFormed(token)) return yield* refused
+          const found = yield* readOne(storage, OperatorToken.kind, directoryWorkspace, yield* seal.hash(token))
+          if (found === null || !OperatorToken.isValid(found, yield* Clock.currentTimeMillis)) return yield* refused
+          const { id: token_id, name, organization_id, scopes } = found
+          return { token_id, name, scopes, organization_id } satisfies Operator
+        })
+
+        const list = Effect.map(readAll(storage, all), (records) =>
+          records.map(OperatorToken.kind.value).toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        )
+        return OperatorTokens.of({ create, list, revoke: (id) => retryOnConflict(revoke(id)), authenticate })
+      })
+    )
+}
+
+/** The refusal of a call without a valid token. */
+export const refused = Effect.fail(
+  ApiError.make("authentication_failed", { message: "The operator's token is missing or invalid." })
+)
+
+const wrongOptions = ({ expires_in_days = OperatorToken.defaultDays, name, scopes }: TokenOptions) => [
+  ...(name.trim() === "" || name.length > OperatorToken.maxName
+    ? [{ path: "name", message: `Must be text of 1 to ${OperatorToken.maxName} characters.` }]
+    : []),
+  ...(scopes.length === 0
+    ? [
+        {
+          path: "scopes",
+          message: "Must name at least one scope.",
+          allowed_values: OperatorToken.OperatorScope.literals
+        }
+      ]
+    : []),
+  ...(Number.isInteger(expires_in_days) && expires_in_days >= 1 && expires_in_days <= OperatorToken.maxDays
+    ? []
+    : [{ path: "expires_in_days", message: `Must be a whole number from 1 to ${OperatorToken.maxDays}.` }])
+]

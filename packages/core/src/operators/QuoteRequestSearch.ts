@@ -1,0 +1,174 @@
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import * as Cursor from "../access/Cursor.ts"
+import * as Directory from "../access/Directory.ts"
+import { Seal } from "../access/Seal.ts"
+import { type Workspace, Workspaces } from "../access/Workspaces.ts"
+import * as QuoteRequest from "../quoting/QuoteRequest.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
+import { defaultLimit } from "../wire/Pagination.ts"
+import { toMillis } from "../wire/Timestamp.ts"
+import { type FoundRequest, isInBody, matches, type SearchInput, toFound } from "./FoundRequest.ts"
+
+/** A page of found requests. */
+export interface FoundPage {
+  readonly quote_requests: ReadonlyArray<FoundRequest>
+  readonly next_cursor: string | null
+}
+
+/** Finds quote requests across organizations, for operators. */
+export class QuoteRequestSearch extends Context.Service<
+  QuoteRequestSearch,
+  {
+    /**
+     * One page of the requests that match, newest first within each hundred workspaces.
+     *
+     * A page reads at most a hundred records of each of a hundred workspaces, so it can be short, or empty, and still
+     * have a next page.
+     */
+    readonly find: (
+      input: SearchInput
+    ) => Effect.Effect<
+      FoundPage,
+      ApiError.ApiError<"invalid_cursor"> | ApiError.ApiError<"not_found"> | StorageUnavailable
+    >
+  }
+>()("@quotewire/core/QuoteRequestSearch") {
+  static readonly layer: Layer.Layer<QuoteRequestSearch, never, Storage | Seal | Workspaces> = Layer.effect(
+    QuoteRequestSearch,
+    Effect.gen(function* () {
+      const seal = yield* Seal
+      const candidates = yield* makeCandidates
+      const scan = yield* makeScan
+
+      const find = Effect.fn("QuoteRequestSearch.find")(function* (input: SearchInput) {
+        const { limit = defaultLimit, cursor, ...filters } = input
+        const scope = { list: "found_quote_requests", workspace_id: directoryWorkspace, filters }
+        const start = cursor === undefined ? beginning : positionIn(yield* Cursor.read(seal, scope, cursor))
+        const { ids, next } = yield* candidates(filters, start.after)
+        const from = { before: start.before, limit: isInBody(filters) ? maxRecords : limit }
+        const scans = yield* Effect.forEach(ids, (id) => scan(id, filters, from), { concurrency: readAtOnce })
+        const { found, before } = merged(scans, limit)
+        const position: Position | null =
+          before !== null ? { after: start.after, before } : next === null ? null : { after: next, before: null }
+        const next_cursor = position === null ? null : yield* Cursor.write(seal, scope, JSON.stringify(position))
+        return { quote_requests: found, next_cursor }
+      })
+
+      return QuoteRequestSearch.of({ find })
+    })
+  )
+}
+
+/** How many workspaces a page covers. */
+const maxWorkspaces = 100
+/** How many records of a workspace a page reads. */
+const maxRecords = 100
+const readAtOnce = 8
+
+type Filters = Omit<SearchInput, "limit" | "cursor">
+
+/** Where a page begins: after which workspace its hundred come, and before which request, in the order newest first. */
+const Position = Schema.Struct({ after: Schema.NullOr(WorkspaceId), before: Schema.NullOr(QuoteRequestId) })
+type Position = typeof Position.Type
+
+const beginning: Position = { after: null, before: null }
+
+/** Our own text: the signature of the cursor was checked. */
+const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
+
+/** The records of one workspace that match, newest first, and the id up to which it was searched; null if to its end. */
+interface Scan {
+  readonly found: ReadonlyArray<FoundRequest>
+  readonly reached: string | null
+}
+
+/** Where the search of a workspace begins, and how many records it reads. */
+interface From {
+  readonly before: string | null
+  readonly limit: number
+}
+
+/** The workspaces of a page. */
+const makeCandidates = Effect.gen(function* () {
+  const storage = yield* Storage
+
+  return Effect.fnUntraced(function* ({ environment, organization_id }: Filters, after: WorkspaceId | null) {
+    if (organization_id === undefined) {
+      const ids = yield* storage.workspaces(after, maxWorkspaces)
+      const next = ids.length < maxWorkspaces ? null : (ids.at(-1) ?? null)
+      return { ids: ids.filter((id) => id !== directoryWorkspace), next }
+    }
+    const organization = yield* Directory.findOrganization(storage, organization_id)
+    if (organization === null) return yield* ApiError.make("not_found")
+    const { live, sandbox } = organization.workspaces
+    return { ids: environment === undefined ? [sandbox, live] : [organization.workspaces[environment]], next: null }
+  })
+})
+
+/** Reads what matches in one workspace. */
+const makeScan = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+
+  const one = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
+    Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (record) => ({
+      records: Option.toArray(record),
+      reached: null
+    }))
+
+  const newest = (workspace_id: WorkspaceId, { created_after, created_before, line, status }: Filters, from: From) =>
+    Effect.map(
+      storage.page({
+        workspace_id,
+        kind: QuoteRequest.kind.name,
+        order: "newest",
+        after: from.before,
+        limit: from.limit,
+        ...(status !== undefined && { status }),
+        ...(line !== undefined && { line }),
+        ...(created_after !== undefined && { created_after: toMillis(created_after) }),
+        ...(created_before !== undefined && { created_before: toMillis(created_before) })
+      }),
+      ({ next, records }) => ({ records, reached: next })
+    )
+
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, filters: Filters, from: From) {
+    const { workspace } = yield* workspaces.cached(workspace_id)
+    if (filters.environment !== undefined && filters.environment !== workspace.environment) return nothing
+    const { records, reached } = yield* isWholeId(filters.id)
+      ? one(workspace_id, filters.id)
+      : newest(workspace_id, filters, from)
+    return { found: records.flatMap((record) => foundIn(record, workspace, filters)), reached } satisfies Scan
+  })
+})
+
+const nothing: Scan = { found: [], reached: null }
+
+const isWholeId = Schema.is(QuoteRequestId)
+
+const foundIn = (record: StoredRecord, workspace: Workspace, filters: Filters): ReadonlyArray<FoundRequest> => {
+  const request = QuoteRequest.kind.value(record)
+  return matches(request, filters) ? [toFound(request, workspace.organization_id)] : []
+}
+
+/**
+ * Merges what was found, newest first. A request is shown only if every workspace was searched as far back as it:
+ * otherwise a newer one could still come. `before` is where the next page of the same workspaces begins.
+ */
+const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
+  const horizon =
+    scans
+      .flatMap(({ reached }) => reached ?? [])
+      .toSorted()
+      .at(-1) ?? ""
+  const all = scans
+    .flatMap(({ found }) => found)
+    .filter(({ id }) => id >= horizon)
+    .toSorted((one, other) => (one.id > other.id ? -1 : 1))
+  const shown = all.slice(0, limit)
+  if (all.length > limit) return { found: shown, before: shown.at(-1)?.id ?? null }
+  return { found: shown, before: isWholeId(horizon) ? horizon : null }
+}
