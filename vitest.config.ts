@@ -38,7 +38,12 @@ export default defineConfig({
         }
       }
     ],
-    globalSetup: ["test/support/postgresOfRun.ts", "scripts/quoteCard.ts", "scripts/templates.ts"],
+    globalSetup: [
+      "test/support/postgresOfRun.ts",
+      "scripts/quoteCard.ts",
+      "scripts/console.ts",
+      "scripts/templates.ts"
+    ],
     // Ends what hangs. Tests that start processes take long on a busy machine, and pass there too.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -64,9 +64,10 @@ const build = (): void => {
     }
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
-  for (const script of ["effectModules.ts", "fieldComments.ts", "inlineSql.ts", "vendor.ts"])
+  for (const script of ["effectModules.ts", "fieldComments.ts", "inlineSql.ts", "console.ts", "vendor.ts"])
     cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
+  run(tree, process.execPath, "scripts/console.ts")
   compiled = builtFiles()
   run(tree, process.execPath, "scripts/effectModules.ts")
   run(tree, process.execPath, "scripts/fieldComments.ts")
@@ -89,6 +90,9 @@ const builtFiles = (): ReadonlyMap<string, string> => {
 
 /** What the build downloads into `packages/http` once. */
 const vendored = ["vendor/scalar/standalone.js", "vendor/scalar/version.json"]
+
+/** What the build bundles into `packages/http`. */
+const bundled = ["dist/console/console.js", "dist/console/console.css"]
 
 /** Packs a package, unpacks it beside the program and returns its files. */
 const install = (name: string): ReadonlyArray<string> => {
@@ -125,7 +129,7 @@ describe("a published package", () => {
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
     if (name === "cli") wanted.push(...templates.map((template) => `templates/${template}`))
-    if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored)
+    if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored, ...bundled)
     for (const { path } of sources(`packages/${name}/src`, ".json", ".ts")) {
       // Bundled into one page.
       if (path.includes("/views/card/")) continue

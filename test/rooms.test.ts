@@ -46,7 +46,19 @@ describe("rooms", () => {
       ...["the root", "client", "embedding", "testing", "program", "index.ts"]
     ],
     http: [
-      ...["webhooks", "carriers", "client", "host", "messages", "oauth", "documents", "routes", "node", "web"],
+      ...[
+        "webhooks",
+        "carriers",
+        "client",
+        "host",
+        "messages",
+        "oauth",
+        "documents",
+        "console",
+        "routes",
+        "node",
+        "web"
+      ],
       ...["the root", "program", "testing", "index.ts"]
     ],
     mcp: [

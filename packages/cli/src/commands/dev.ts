@@ -28,7 +28,7 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
     workspace_id: organization.workspaces.sandbox,
     environment: "sandbox"
   } as const
-  const { base_url } = yield* Host.serve({ ...settings, operators: true }).pipe(
+  const { base_url } = yield* Host.serve({ ...settings, operators: true, console: {} }).pipe(
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)

@@ -32,6 +32,7 @@ const flags = {
   no_worker: StorageSettings.noWorker,
   oauth: OAuthSetting.oauth,
   operators: Settings.operators,
+  console: Settings.consolePages,
   processes: Settings.processes
 }
 
@@ -42,6 +43,7 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly no_worker: boolean
   readonly oauth: Option.Option<OAuthSettings>
   readonly operators: boolean
+  readonly console: boolean
   readonly processes: number | "auto"
 }
 
@@ -122,7 +124,10 @@ const host = Effect.fnUntraced(function* (
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)
   const oauth = Option.getOrNull(settings.oauth)
-  const { base_url } = yield* Effect.provideContext(Host.serve({ ...settings, oauth }), context)
+  const { base_url } = yield* Effect.provideContext(
+    Host.serve({ ...settings, oauth, console: settings.console ? {} : null }),
+    context
+  )
   yield* Deferred.succeed(address, base_url)
   const is_live_without_carriers = yield* Quotewire.isLiveWithoutCarriers.pipe(
     Effect.mapError(() => Database.unavailable),

@@ -1,5 +1,5 @@
 import { Quotewire } from "@quotewire/core"
-import { Http, type OAuthSettings, type Receiver, ServiceApi } from "@quotewire/http"
+import { type ConsoleSettings, Http, type OAuthSettings, type Receiver, ServiceApi } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { CommandFailed } from "../settings/CommandErrors.ts"
@@ -17,6 +17,8 @@ export type HostOptions = Pick<
     readonly oauth?: OAuthSettings | null
     /** Whether the operators' API is served; false by default. */
     readonly operators?: boolean
+    /** The console; none by default. */
+    readonly console?: ConsoleSettings | null
     /** Receives connections from the primary; by default this process listens itself. */
     readonly receiver?: Receiver
   }
@@ -44,7 +46,8 @@ const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.Metrics
           // If only this machine can reach the host, pages of this machine may call it.
           mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
           oauth: settings.oauth ?? null,
-          operators: settings.operators ?? false
+          operators: settings.operators ?? false,
+          ...(settings.console !== undefined && settings.console !== null && { console: settings.console })
         }),
         host: settings.host,
         port: settings.port,

@@ -45,6 +45,7 @@ ${FirstCall.text(ready.base_url, ready.keys.server, ready.lines)}
 ${paint("Read its quotes as they arrive")} (replace qreq_… with the id from the answer)
 curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'
 
+  Console:         ${ready.base_url}/console
   API reference:   ${ready.base_url}/docs
   OpenAPI:         ${ready.base_url}/openapi.json
   For operators:   ${ready.base_url}/operator/openapi.json

@@ -243,6 +243,9 @@ export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback;
 /** Whether the operators' API is served. */
 export const operators = toggle("operators", "Serve the operators' API below /operator/v1; it needs operators' tokens")
 
+/** Whether the console is served. */
+export const consolePages = toggle("console", "Serve the console, a page for browsers, at /console")
+
 /** The port that serves `/metrics`; off by default. */
 export const metricsPort = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
 

@@ -11,6 +11,8 @@ export interface Settings {
   readonly rest: boolean
   /** The path of the agent endpoint; null if the host does not serve agents. */
   readonly mcp_path: string | null
+  /** Whether the host serves the console. */
+  readonly has_console?: boolean
 }
 
 /** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
@@ -26,7 +28,8 @@ export const route = (baseUrl: string, lines: Lines.LineSet, settings: Settings)
 
 const about = "Insurance quotes from several carriers, over one API."
 
-const placesOf = ({ mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
+const placesOf = ({ has_console = false, mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
+  ...(has_console ? [["Console", "/console"] as const] : []),
   ["API reference", "/docs"],
   ["OpenAPI document", "/openapi.json"],
   ["Error codes", "/docs/v1/errors"],

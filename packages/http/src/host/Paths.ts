@@ -1,8 +1,10 @@
-/** A node in the tree of paths. Literal segments take precedence over a parameter. */
+/** A node in the tree of paths. Literal segments take precedence over a parameter, and that over the rest of a path. */
 interface Branch<A> {
   readonly literals: Map<string, Branch<A>>
   parameter: Branch<A> | null
   readonly leaves: Map<string, Leaf<A>>
+  /** Values of paths that end with `{name...}` here. */
+  readonly rests: Map<string, Leaf<A>>
 }
 
 interface Leaf<A> {
@@ -24,17 +26,21 @@ export interface Paths<A> {
 
 const isParameter = (segment: string): boolean => segment.startsWith("{") && segment.endsWith("}")
 
+const isRest = (segment: string | undefined): boolean => segment?.endsWith("...}") === true
+
 /**
  * Builds the tree of paths.
  *
- * Paths must match exactly, including case, double slashes and trailing slashes (api.md, Requests and answers).
+ * Paths must match exactly, including case, double slashes and trailing slashes (api.md, Requests and answers). Only a
+ * last segment `{name...}` matches everything below, even several segments.
  */
 export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; value: A }>): Paths<A> => {
   const root = branch<A>()
   for (const { method, path, value } of entries) {
     const segments = path.split("/")
-    const names = segments.filter(isParameter).map((segment) => segment.slice(1, -1))
-    segments.reduce(grow, root).leaves.set(method, { names, value })
+    const names = segments.filter(isParameter).map((segment) => segment.slice(1, -1).replace("...", ""))
+    if (isRest(segments.at(-1))) segments.slice(0, -1).reduce(grow, root).rests.set(method, { names, value })
+    else segments.reduce(grow, root).leaves.set(method, { names, value })
   }
   return {
     find: (method, path) => {
@@ -51,7 +57,12 @@ export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; v
   }
 }
 
-const branch = <A>(): Branch<A> => ({ literals: new Map(), parameter: null, leaves: new Map() })
+const branch = <A>(): Branch<A> => ({
+  literals: new Map(),
+  parameter: null,
+  leaves: new Map(),
+  rests: new Map()
+})
 
 const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
   if (isParameter(segment)) {
@@ -81,10 +92,20 @@ const descend = <A>(
   }
   const literal = from.literals.get(segment)
   const found = literal === undefined ? null : descend(literal, method, segments, depth + 1)
-  if (found !== null || from.parameter === null || segment === "") return found
-  const below = descend(from.parameter, method, segments, depth + 1)
+  if (found !== null) return found
+  const below = from.parameter === null || segment === "" ? null : descend(from.parameter, method, segments, depth + 1)
   below?.texts.unshift(segment)
-  return below
+  return below ?? restOf(from, method, segments, depth)
+}
+
+const restOf = <A>(
+  from: Branch<A>,
+  method: string,
+  segments: ReadonlyArray<string>,
+  depth: number
+): Found<A> | null => {
+  const leaf = from.rests.get(method)
+  return leaf === undefined ? null : { ...leaf, texts: [segments.slice(depth).join("/")] }
 }
 
 const decode = (text: string): string | null => {

@@ -1,5 +1,6 @@
 import { type Ids, Lines, Operation, type Pipeline, Revision, WebhookHeaders } from "@quotewire/core"
 import { Effect } from "effect"
+import * as ConsoleRoutes from "../console/ConsoleRoutes.ts"
 import * as ErrorPages from "../documents/ErrorPages.ts"
 import * as Home from "../documents/Home.ts"
 import * as OpenApi from "../documents/OpenApi.ts"
@@ -40,6 +41,8 @@ export interface Settings<R> {
   readonly reference_script?: Scalar.Scalar | null
   /** What the page at `/` describes; by default there is no such page. */
   readonly home?: Home.Settings
+  /** The console; by default there is none. */
+  readonly console?: ConsoleRoutes.Settings
 }
 
 /** The services that the API needs: those of its operations, and those of the pipeline. */
@@ -64,8 +67,8 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     made ??= OpenApi.document(settings.operations, settings.base_url, settings)
     return made
   }
-  const { home } = settings
-  return [
+  const { console: pages, home } = settings
+  const all = [
     ...settings.operations.map((operation) => OperationRoute.make(operation)),
     ...(settings.routes ?? []),
     ...(settings.routesAt?.(settings.base_url) ?? []),
@@ -75,4 +78,8 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     OpenApi.route(document),
     ...(home === undefined ? [] : [Home.route(settings.base_url, settings.lines ?? Lines.standard, home)])
   ]
+  if (pages === undefined) return all
+  return [...all, ...ConsoleRoutes.routes(pages, { has_operators: all.some(isForOperators) })]
 }
+
+const isForOperators = ({ path }: Pick<Route.Route, "path">): boolean => path.startsWith("/operator/")

@@ -51,12 +51,22 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
   /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
   readonly operators?: boolean
   /**
+   * Whether to serve the console, a page for browsers at `/console`; false by default. In a program that is bundled into
+   * one file, name the folder with a copy of `node_modules/@quotewire/http/dist/console`.
+   */
+  readonly console?: boolean | ConsoleFolder
+  /**
    * The rate limits of outside callers; by default those of `embed`, or else of the contract. Your own calls do not
    * count.
    */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
+}
+
+/** Where the files of the console are. */
+export interface ConsoleFolder {
+  readonly folder: string | URL
 }
 
 /** Options that were checked. */
@@ -110,7 +120,8 @@ export const check = (options: HandlerOptions): Result.Result<Checked, InvalidAr
         ...(mcp !== undefined && { mcp }),
         mcp_origins: { allowed: mcp_origins, loopback: false },
         oauth: yield* oauthOf(options),
-        operators: options.operators ?? false
+        operators: options.operators ?? false,
+        ...consoleOf(options)
       })
     }
   })
@@ -118,6 +129,10 @@ export const check = (options: HandlerOptions): Result.Result<Checked, InvalidAr
 const refused = (message: string) => Result.fail(new InvalidArgument({ message }))
 
 const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(Predicate.isString)
+
+const isConsole = (value: unknown): boolean =>
+  typeof value === "boolean" ||
+  (Predicate.hasProperty(value, "folder") && (Predicate.isString(value.folder) || value.folder instanceof URL))
 
 const origins = 'a list of origins, such as ["https://shop.example"]'
 
@@ -130,6 +145,7 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["mcp_origins", isListOfText, origins],
   ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
   ["operators", Predicate.isBoolean, "true or false"],
+  ["console", isConsole, "true, false, or { folder } with the folder of its files"],
   ["onAnswered", Predicate.isFunction, "a function"],
   ["address", Predicate.isFunction, "a function"],
   ["limits", Allowance.isLimits, "limits with every limit of Allowance.standardLimits"]
@@ -141,6 +157,11 @@ const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
   }
   const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
   return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
+}
+
+const consoleOf = ({ console: pages = false }: HandlerOptions) => {
+  if (pages === false) return {}
+  return { console: pages === true ? {} : pages }
 }
 
 const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {

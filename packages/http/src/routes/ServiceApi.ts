@@ -1,4 +1,5 @@
 import { Argument, operations, Quotewire, type Storage } from "@quotewire/core"
+import type * as ConsoleRoutes from "../console/ConsoleRoutes.ts"
 import * as MessageRoute from "../messages/MessageRoute.ts"
 import * as OAuthGate from "../oauth/OAuthGate.ts"
 import type { OAuthSettings } from "../oauth/OAuthOptions.ts"
@@ -23,6 +24,8 @@ export interface Options {
   readonly oauth?: OAuthSettings | null
   /** Whether it serves the operators' API, below `/operator/v1`; false by default. */
   readonly operators?: boolean
+  /** The console; none by default. */
+  readonly console?: ConsoleRoutes.Settings
 }
 
 const noOrigins: MessageRoute.Origins = { allowed: [], loopback: false }
@@ -33,6 +36,7 @@ const checked = Argument.checker("ServiceApi.of")
 export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
   const { mcp, mcp_origins = noOrigins, oauth = null, operators = false, rest = true } = checked(options)
   const endpoint = mcp?.()
+  const { console: pages } = options
   return {
     operations: rest ? operations : [],
     routes: [
@@ -47,7 +51,8 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
-    home: { rest, mcp_path: endpoint?.paths[0] ?? null }
+    home: { rest, mcp_path: endpoint?.paths[0] ?? null, has_console: pages !== undefined },
+    ...(pages !== undefined && { console: pages })
   }
 }
 

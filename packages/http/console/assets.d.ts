@@ -1,0 +1,2 @@
+/** The build puts all styles into one file. */
+declare module "*.css"

@@ -1,0 +1,47 @@
+import type * as Fs from "node:fs"
+import type * as Zlib from "node:zlib"
+
+/** The files of the built console. */
+export interface ConsoleFiles {
+  readonly read: (name: FileName) => Promise<Uint8Array>
+  readonly brotli: (bytes: Uint8Array) => Promise<Uint8Array>
+}
+
+/** What the build writes: the program of the console and its style. */
+export const fileNames = ["console.js", "console.css"] as const
+export type FileName = (typeof fileNames)[number]
+
+/** The folder of the files in this package, from the sources as from the build. */
+const folderInPackage = (): URL => {
+  // Bundlers would take `new URL("…", import.meta.url)` for the name of one file.
+  const here = import.meta.url
+  return new URL("../../dist/console/", here)
+}
+
+/**
+ * Finds the files of the console; null if they are missing, or if the platform has no file system. In a program that was
+ * bundled into one file they are missing, unless `folder` names a copy.
+ */
+export const find = (folder?: string | URL): ConsoleFiles | null => {
+  try {
+    // Loaded by name at run time, so that the program can be bundled for platforms without these modules.
+    const fs: typeof Fs = process.getBuiltinModule("node:fs")
+    const zlib: typeof Zlib = process.getBuiltinModule("node:zlib")
+    const pathOf = (name: FileName) => placeOf(folder ?? folderInPackage(), name)
+    for (const name of fileNames) fs.accessSync(pathOf(name), fs.constants.R_OK)
+    return {
+      read: (name) => fs.promises.readFile(pathOf(name)),
+      brotli: (bytes) =>
+        new Promise((resolve, reject) => {
+          zlib.brotliCompress(bytes, (error, packed) => (error === null ? resolve(packed) : reject(error)))
+        })
+    }
+  } catch {
+    return null
+  }
+}
+
+const placeOf = (folder: string | URL, name: FileName): string | URL =>
+  typeof folder === "string"
+    ? `${folder.replace(/[\\/]+$/, "")}/${name}`
+    : new URL(name, `${folder.href.replace(/\/*$/, "")}/`)

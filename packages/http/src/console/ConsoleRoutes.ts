@@ -1,0 +1,99 @@
+import { Effect } from "effect"
+import * as Asset from "../documents/Asset.ts"
+import * as Page from "../documents/Page.ts"
+import type { Answer } from "../host/Answer.ts"
+import * as Route from "../host/Route.ts"
+import * as ConsoleFiles from "./ConsoleFiles.ts"
+
+/** Settings of the console. */
+export interface Settings {
+  /** The folder with a copy of the console's files; by default the one in this package. */
+  readonly folder?: string | URL
+}
+
+/** What the page learns from its host. */
+export interface Host {
+  /** Whether the host serves the operators' API. */
+  readonly has_operators: boolean
+}
+
+/**
+ * `GET /console` and every address below it: one page, whose program draws what the address names.
+ *
+ * The page loads its files from this host and nothing from others. It calls the API with a key, as any other client.
+ */
+export const routes = ({ folder }: Settings, host: Host): ReadonlyArray<Route.Route> => {
+  const files = ConsoleFiles.find(folder)
+  const answer = files === null ? () => missing : (publicPath: string) => shell(publicPath, host)
+  const page = (path: string) => Route.make("GET", path, ({ public_path }) => Effect.sync(() => answer(public_path)))
+  return [
+    page("/console"),
+    page("/console/{path...}"),
+    ...(files === null ? [] : ConsoleFiles.fileNames.map((name) => fileRoute(files, name)))
+  ]
+}
+
+const types: Readonly<Record<ConsoleFiles.FileName, string>> = {
+  "console.js": "text/javascript; charset=utf-8",
+  "console.css": "text/css; charset=utf-8"
+}
+
+const fileRoute = (files: ConsoleFiles.ConsoleFiles, name: ConsoleFiles.FileName): Route.Route => {
+  const file = Asset.make({
+    type: types[name],
+    cache: "no-cache",
+    headers: { "referrer-policy": "no-referrer" },
+    read: () => files.read(name),
+    brotli: files.brotli
+  })
+  return Route.make("GET", `/console/${name}`, ({ header }) => file(header))
+}
+
+/** The content security policy: only the files of this host, only calls to this host, no form, no frame. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'"
+].join("; ")
+
+const shell = (publicPath: string, host: Host): Answer => ({
+  status: 200,
+  headers: {
+    "content-type": Page.type,
+    "cache-control": "no-store",
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff"
+  },
+  body: Page.html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="quotewire-base-path" content="${publicPath}">
+<meta name="quotewire-operators" content="${String(host.has_operators)}">
+<title>Quotewire console</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${publicPath}/console/console.css">
+<script type="module" src="${publicPath}/console/console.js"></script>
+</head>
+<body>
+<div id="console"></div>
+<noscript><p>The console needs JavaScript.</p></noscript>
+</body>
+</html>
+`.html
+})
+
+const missing = Page.page(
+  503,
+  "The console is missing",
+  Page.html`<p>This host serves the console, but cannot find its files. If the program is bundled, copy the folder
+<code>node_modules/@quotewire/http/dist/console</code> beside it and name the copy in the option <code>console</code>.</p>`
+)

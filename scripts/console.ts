@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { transform } from "esbuild"
+import { type Plugin, rolldown } from "rolldown"
+
+/*
+ * Makes the console, a page that loads two files: `console.js`, its program, and `console.css`, every style that the
+ * program imports. The build and every test run make them from `packages/http/console/`; the result is not committed.
+ */
+
+const sources = new URL("../packages/http/console/", import.meta.url)
+const main = fileURLToPath(new URL("main.tsx", sources))
+const into = new URL("../packages/http/dist/console/", import.meta.url)
+
+/** Takes styles out of the program, in the order in which its modules run. */
+const collecting = (styles: Array<string>): Plugin => {
+  const texts = new Map<string, string>()
+  return {
+    name: "styles",
+    load: (id) => {
+      if (!id.endsWith(".css")) return null
+      texts.set(id, readFileSync(id, "utf8"))
+      return { code: "export {}", moduleType: "js" }
+    },
+    buildEnd() {
+      const seen = new Set<string>()
+      const visit = (id: string): void => {
+        if (seen.has(id)) return
+        seen.add(id)
+        for (const imported of this.getModuleInfo(id)?.importedIds ?? []) visit(imported)
+        const text = texts.get(id)
+        if (text !== undefined) styles.push(text)
+      }
+      visit(main)
+    }
+  }
+}
+
+/** The program and its styles, small. */
+const bundled = async () => {
+  const styles: Array<string> = []
+  const build = await rolldown({ input: main, platform: "browser", plugins: [collecting(styles)] })
+  const { output } = await build.generate({ format: "esm", minify: true, codeSplitting: false })
+  await build.close()
+  const style = await transform(styles.join("\n"), { loader: "css", minify: true })
+  return { "console.js": output[0].code, "console.css": style.code }
+}
+
+/** Writes the files that have changed. */
+export const setup = async (): Promise<void> => {
+  mkdirSync(into, { recursive: true })
+  for (const [name, text] of Object.entries(await bundled())) {
+    const file = new URL(name, into)
+    if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text)
+  }
+}
+
+if (import.meta.main) await setup()
