@@ -19,6 +19,7 @@ import type { AuditLog } from "./operators/AuditLog.ts"
 import type { OperatorTokens } from "./operators/OperatorTokens.ts"
 import { keyWarnings } from "./operators/OrganizationOperations.ts"
 import type { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
+import type { WorkReports } from "./operators/WorkReports.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import type { Erasures } from "./quoting/erasing/Erasures.ts"
 import type { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -75,6 +76,7 @@ export type Services =
   | SealedRows
   | LongPolls
   | Timelines
+  | WorkReports
   | Workspaces
 
 /** Resolves the token of `/go/<token>` to the carrier's page, or to a page that says why the link is dead. */

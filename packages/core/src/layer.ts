@@ -29,6 +29,7 @@ import { Lines, linesOf } from "./lines/Lines.ts"
 import { AuditLog } from "./operators/AuditLog.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
+import { WorkReports } from "./operators/WorkReports.ts"
 import { AskLoading } from "./quoting/asking/AskLoading.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
@@ -273,7 +274,8 @@ export const layer: Layer.Layer<
       Timelines.layer,
       OperatorTokens.layer,
       AuditLog.layer,
-      QuoteRequestSearch.layer
+      QuoteRequestSearch.layer,
+      WorkReports.layer
     )
   ),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),

@@ -122,6 +122,25 @@ describe("the operators' API", () => {
     })
   )
 
+  it.live("records every call with a valid token, whatever comes of it", () =>
+    Effect.gen(function* () {
+      const host = yield* start
+      const { all, send, tokens } = host
+      const { details, token } = yield* tokens.create({ name: "desk", scopes: all })
+      for (const operation of everyOperation) {
+        const { status, text } = yield* knock(host, operation, token)
+        const log = yield* send("GET", `/operator/v1/audit-log?limit=1&operation=${operation.name}`, token)
+        const [entry] = json(log.text).entries
+        const { error = null } = json(text)
+        assert.deepStrictEqual(
+          [entry.operation, entry.token_id, entry.outcome, entry.error_code],
+          [operation.name, details.id, status < 300 ? "succeeded" : "refused", error === null ? null : error.code],
+          text
+        )
+      }
+    })
+  )
+
   it.live("shows a token of one organization nothing of another", () =>
     Effect.gen(function* () {
       const host = yield* start

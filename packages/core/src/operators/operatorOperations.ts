@@ -1,7 +1,11 @@
 import * as Audit from "./AuditOperations.ts"
+import * as Carriers from "./CarrierOperations.ts"
+import * as Consumers from "./ConsumerOperations.ts"
+import * as Erasing from "./ErasingOperations.ts"
 import type { OperatorOperation } from "./OperatorOperation.ts"
 import * as Organizations from "./OrganizationOperations.ts"
 import * as QuoteRequests from "./QuoteRequestOperations.ts"
+import * as Work from "./WorkOperations.ts"
 
 /** Every operation for operators. */
 export const operatorOperations = [
@@ -13,6 +17,19 @@ export const operatorOperations = [
   QuoteRequests.findQuoteRequests,
   QuoteRequests.getTimeline,
   QuoteRequests.readExchanges,
+  Erasing.eraseQuoteRequest,
+  Erasing.eraseReceipt,
+  Carriers.getCarrierStatus,
+  Carriers.resetCarrier,
+  Carriers.listConnections,
+  Carriers.setConnection,
+  Carriers.testConnection,
+  Carriers.removeConnection,
+  Consumers.listConsumers,
+  Consumers.listParkedEvents,
+  Consumers.retryParkedEvent,
+  Consumers.dropParkedEvent,
+  Work.getWork,
   Audit.listAuditLog
 ] as const
 

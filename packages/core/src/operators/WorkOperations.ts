@@ -1,0 +1,52 @@
+import { Effect, Schema } from "effect"
+import { Nothing } from "../wire/Input.ts"
+import * as Json from "../wire/Json.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
+import * as OperatorOperation from "./OperatorOperation.ts"
+import { WorkReports } from "./WorkReports.ts"
+
+const days = (description: string) => Schema.Int.annotateKey({ description })
+
+const Report = Schema.Struct({
+  next_due_at: Schema.NullOr(Timestamp).annotateKey({
+    description: "When the oldest job that nobody has claimed was, or will be, due; null if none waits"
+  }),
+  waits_ms: Schema.Int.annotateKey({
+    description: "How long it has waited, in milliseconds. If it grows, no process runs jobs"
+  }),
+  retention: Schema.Struct({
+    events_days: days("Events and deliveries"),
+    facts_days: days("The facts of applications"),
+    quotes_days: days("Quote requests with their quotes, and the audit log"),
+    consents_days: days("Records of consent and of erasures"),
+    requests_days: days("The request log"),
+    feedback_days: days("Reports about the API"),
+    exchanges_days: days("Recorded exchanges with carriers")
+  }).annotateKey({ description: "How long data is kept, in days" }),
+  cells: Schema.Array(
+    Schema.Struct({
+      name: Schema.String.annotateKey({ description: "The name of the cell" }),
+      ready: Schema.Boolean.annotateKey({ description: "Whether it can be used now" })
+    })
+  ).annotateKey({ description: "The cells of the storage; empty if it has none" })
+}).annotate({ identifier: "WorkReport" })
+
+/** Shows whether work gets done. */
+export const getWork = OperatorOperation.make({
+  name: "get_work",
+  summary: "Read whether work gets done",
+  description: "The oldest job that waits, the cells of the storage, and how long data is kept.",
+  tag: "Work",
+  route: { method: "GET", path: "/operator/v1/work", query: {}, status: 200 },
+  scope: "read",
+  reach: "deployment",
+  input: Nothing,
+  output: Report,
+  errors: [],
+  run: () =>
+    Effect.flatMap(WorkReports, ({ read }) =>
+      Effect.map(read, ({ next_due_at, ...report }) =>
+        Json.encode({ ...report, next_due_at: next_due_at === null ? null : fromMillis(next_due_at) })
+      )
+    )
+})

@@ -1,0 +1,43 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { type Periods, RetentionPeriods } from "../runner/RetentionPeriods.ts"
+import * as CellReadiness from "../storage/CellReadiness.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+
+/** Whether the work of a service gets done, and how long it keeps data. */
+export interface WorkReport {
+  /** When the oldest job that nobody has claimed was due, in milliseconds of real time; null if none waits. */
+  readonly next_due_at: number | null
+  /** How long it has waited, in milliseconds; 0 if it is not due yet. */
+  readonly waits_ms: number
+  readonly retention: Periods
+  /** The cells of the storage; empty if it has none. */
+  readonly cells: ReadonlyArray<CellReadiness.CellReadiness>
+}
+
+/** Tells operators about due work, cells and retention. */
+export class WorkReports extends Context.Service<
+  WorkReports,
+  {
+    /** The state now. It only reads. */
+    readonly read: Effect.Effect<WorkReport, StorageUnavailable>
+  }
+>()("@quotewire/core/WorkReports") {
+  static readonly layer: Layer.Layer<WorkReports, never, Storage> = Layer.effect(
+    WorkReports,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const retention = yield* RetentionPeriods
+
+      const read = Effect.gen(function* () {
+        // A claim at time 0 takes no jobs, and returns when the next one is due.
+        const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
+        const cells = yield* CellReadiness.ask(storage.cells ?? [])
+        const now = yield* Clock.currentTimeMillis
+        const waits_ms = next_due_at === null ? 0 : Math.max(0, now - next_due_at)
+        return { next_due_at, waits_ms, retention, cells } satisfies WorkReport
+      }).pipe(Effect.withSpan("WorkReports.read"))
+
+      return WorkReports.of({ read })
+    })
+  )
+}
