@@ -27,18 +27,23 @@ const withLinks = (path: string, text: string): string =>
   text.replaceAll(codeOrLink, (found, _fence, label?: string, target?: string) => {
     if (label === undefined || target === undefined || /^([a-z]+:|#)/.test(target)) return found
     const { file, fragment } = resolveIn(path, target)
-    const page = pageOf(file)
-    if (page !== null) {
-      const to = relative(dirname(pageOf(path) ?? ""), page)
-      return `[${label}](${to.startsWith(".") ? to : `./${to}`}${fragment})`
+    const shown = pageOf(file) ?? (file.endsWith(".png") ? file.replace(/^docs\//, "") : null)
+    if (shown !== null) {
+      const to = relative(dirname(pageOf(path) ?? ""), shown)
+      return `${found.startsWith("!") ? "!" : ""}[${label}](${to.startsWith(".") ? to : `./${to}`}${fragment})`
     }
-    if (found.startsWith("!") || isServed(file)) return found
+    if (isServed(file)) return found
     return sourceUrl === null ? label : `[${label}](${sourceUrl}/${file}${fragment})`
   })
 
 const write = (path: string, text: string): void => {
   mkdirSync(dirname(join(content, path)), { recursive: true })
   writeFileSync(join(content, path), text)
+}
+
+const copy = (path: string, to: string): void => {
+  mkdirSync(dirname(join(content, to)), { recursive: true })
+  cpSync(join(root, path), join(content, to))
 }
 
 rmSync(content, { recursive: true, force: true })
@@ -51,14 +56,11 @@ for (const { path, text } of [
   if (page !== null) write(page, withLinks(path, text))
 }
 
+for (const { path } of sources("docs", ".png")) copy(path, path.slice("docs/".length))
+
 // Files that pages link to are served as they are.
-for (const { path } of sources("docs", ".json")) {
-  const to = path.slice("docs/".length)
-  mkdirSync(dirname(join(content, "public", to)), { recursive: true })
-  cpSync(join(root, path), join(content, "public", to))
-}
+for (const { path } of sources("docs", ".json")) copy(path, `public/${path.slice("docs/".length)}`)
 
 // The HTTP API as a host shows it at `/docs`, with the same script.
-mkdirSync(join(content, "public/api"), { recursive: true })
-cpSync(join(root, "packages/http/vendor/scalar/standalone.js"), join(content, "public/api/standalone.js"))
+copy("packages/http/vendor/scalar/standalone.js", "public/api/standalone.js")
 write("public/api/index.html", apiPage)

@@ -1,12 +1,12 @@
 import "./style.css"
 import { render } from "preact"
-
-/** The page of the console. */
-const Console = () => (
-  <main>
-    <h1>Quotewire console</h1>
-  </main>
-)
+import { App } from "./App.tsx"
+import { followLinks } from "./state/route.ts"
+import { begin } from "./state/session.ts"
 
 const root = document.getElementById("console")
-if (root !== null) render(<Console />, root)
+if (root !== null) {
+  followLinks()
+  await begin()
+  render(<App />, root)
+}

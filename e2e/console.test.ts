@@ -1,0 +1,280 @@
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
+import { type Embedded, embed, WebhookAddress } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
+import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import axe from "axe-core"
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { startBrowser } from "../test/support/browser.ts"
+
+/*
+ * The console in a real browser, on a host in this process. Only the sandbox's clock moves.
+ */
+
+interface Host {
+  readonly quotewire: Embedded
+  readonly server: Server
+  readonly address: string
+}
+
+const serve = async (): Promise<Host> => {
+  const quotewire = embed({
+    storage: MemoryStorage.layer,
+    webhooks: NodeWebhookSender.layer({
+      policy: { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
+    })
+  })
+  const server = createServer(nodeHandler(quotewire, { console: true }))
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
+  return { quotewire, server, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+let browser: Browser
+let host: Host
+let context: BrowserContext
+let page: Page
+let keys: { readonly server: string; readonly widget: string }
+
+beforeAll(async () => {
+  ;[browser, host] = await Promise.all([startBrowser(), serve()])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await host?.quotewire.close()
+  host?.server.closeAllConnections()
+  host?.server.close()
+})
+
+beforeEach(async () => {
+  const { createKey, createOrganization } = host.quotewire
+  const { id: organization_id } = await createOrganization("Shop")
+  const keyOf = async (kind: "server" | "widget") =>
+    (await createKey({ organization_id, environment: "sandbox", kind })).key
+  keys = { server: await keyOf("server"), widget: await keyOf("widget") }
+  await context?.close()
+  context = await browser.newContext()
+  page = await context.newPage()
+})
+
+const heading = (name: string) => page.getByRole("heading", { level: 1, name })
+
+const signIn = async (key: string, path = ""): Promise<void> => {
+  await page.goto(`${host.address}/console${path}`)
+  await page.getByLabel("Server key").fill(key)
+  await page.getByRole("button", { name: "Sign in" }).click()
+}
+
+const start = (scenario: string) =>
+  host.quotewire.client(keys.server).start_quote_request({
+    line: "renters",
+    request_key: `console-${scenario}`,
+    consent_receipt_id: "receipt-0001",
+    application: Applications.smallest.renters,
+    scenario
+  })
+
+describe("the console", () => {
+  it("signs in with a key, which never enters the address, and forgets it on signing out", async () => {
+    await signIn(keys.server)
+    await heading("Requests").waitFor()
+    assert.notInclude(page.url(), keys.server)
+    await page.reload()
+    await heading("Requests").waitFor()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await heading("Sign in").waitFor()
+    await page.reload()
+    await heading("Sign in").waitFor()
+  })
+
+  it("refuses wrong keys and keys that are not for servers, in the words of the API", async () => {
+    await signIn(`${keys.server.slice(0, -1)}!`)
+    await page.getByRole("alert").waitFor()
+    await signIn(keys.widget)
+    const alert = page.getByRole("alert")
+    await alert.waitFor()
+    assert.isNotEmpty(await alert.textContent())
+    await heading("Sign in").waitFor()
+  })
+
+  it("starts a request by scenario, and shows the quotes arriving while the clock moves", async () => {
+    await signIn(keys.server)
+    await page.getByRole("link", { name: "Try" }).click()
+    await page.getByLabel("What should happen").selectOption("some_carriers_silent")
+    await page.getByRole("button", { name: "Start" }).click()
+    await heading("Renters").waitFor()
+    await page.getByText("In progress").waitFor()
+    await page.getByRole("button", { name: "+1 min" }).click()
+    await page.getByText("Completed").first().waitFor()
+    const [first] = (await host.quotewire.client(keys.server).list_quote_requests({})).quote_requests
+    const { quotes } = await host.quotewire
+      .client(keys.server)
+      .get_quote_request({ id: first?.id ?? "", wait_seconds: 0 })
+    assert.isNotEmpty(quotes)
+    await page.getByText(`${quotes.length} quote`).first().waitFor()
+    for (const { price, source } of quotes) {
+      await page.getByRole("columnheader", { name: source.carrier.name }).waitFor()
+      const dollars = ((price.comparison?.amount.amount_minor ?? 0) / 100).toFixed(2)
+      await page
+        .getByRole("cell", { name: `$${dollars}` })
+        .first()
+        .waitFor()
+    }
+    await page.getByText("No answer").first().waitFor()
+    await page.getByText("quote_request.completed").waitFor()
+  })
+
+  it("shows why an endpoint failed, attempt by attempt, and sends the delivery again", async () => {
+    const receiver = await failing()
+    const client = host.quotewire.client(keys.server)
+    await client.create_event_subscription(
+      { url: receiver.url, event_types: ["quote_request.queued"] },
+      { idempotency_key: "hook" }
+    )
+    const { id } = await start("waits_in_queue")
+    await signIn(keys.server, `/requests/${id}`)
+    await page.getByText("Retrying").first().waitFor()
+    await page.getByRole("link", { name: new URL(receiver.url).host }).click()
+    await page.getByText("Attempt 1").waitFor()
+    await page.getByText("500").first().waitFor()
+    receiver.answer(204)
+    await page.getByRole("button", { name: "Send again" }).click()
+    await page.getByText("Delivered").first().waitFor()
+    await receiver.close()
+  })
+
+  it("leads from a call to its request and back", async () => {
+    const { id } = await start("quotes_ready")
+    await signIn(keys.server, "/calls")
+    await page.getByRole("link", { name: "start_quote_request" }).click()
+    await heading("Call").waitFor()
+    await page.getByRole("link", { name: id }).click()
+    await heading("Renters").waitFor()
+    await page.getByRole("link", { name: "start_quote_request" }).click()
+    await heading("Call").waitFor()
+  })
+
+  it("says when the host is gone, keeps what it has, and goes on when the host is back", async () => {
+    const { id } = await start("quotes_ready")
+    await signIn(keys.server, `/requests/${id}`)
+    await heading("Renters").waitFor()
+    await context.setOffline(true)
+    await page.getByRole("link", { name: "Calls", exact: true }).click()
+    await page.getByRole("alert").first().waitFor()
+    await context.setOffline(false)
+    await page.getByRole("button", { name: "Try again" }).first().click()
+    await page.getByRole("link", { name: "start_quote_request" }).waitFor()
+  })
+
+  it("shows hostile texts as text, and follows no address that is not its own", async () => {
+    await signIn(keys.server, "/requests/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    await page.getByRole("alert").waitFor()
+    assert.strictEqual(await page.locator("img").count(), 0)
+    await page.goto(`${host.address}/console/javascript:alert(1)`)
+    await heading("No such page").waitFor()
+  })
+
+  it("lets nobody frame it, runs only its own script, and tells no other host its address", async () => {
+    const answer = await fetch(`${host.address}/console`)
+    const policy = answer.headers.get("content-security-policy") ?? ""
+    for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
+      assert.include(policy, rule)
+    assert.strictEqual(answer.headers.get("referrer-policy"), "no-referrer")
+    assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+    const asked: Array<string> = []
+    const errors: Array<string> = []
+    page.on("request", (request) => asked.push(request.url()))
+    page.on("console", (message) => errors.push(message.text()))
+    await signIn(keys.server)
+    await heading("Requests").waitFor()
+    for (const url of asked) assert.isTrue(url.startsWith(host.address) || url.startsWith("data:"), url)
+    assert.deepStrictEqual(errors, [])
+  })
+
+  it("is small: at most 120 kB, compressed", async () => {
+    const sizes = await Promise.all(
+      ["console", "console/console.js", "console/console.css"].map(async (path) => {
+        const answer = await fetch(`${host.address}/${path}`, { headers: { "accept-encoding": "gzip" } })
+        const bytes = (await answer.arrayBuffer()).byteLength
+        assert.isAbove(bytes, 0)
+        // `fetch` has unpacked it: the header says what was sent.
+        return Number(answer.headers.get("content-length") ?? bytes)
+      })
+    )
+    const sum = sizes.reduce((all, size) => all + size, 0)
+    assert.isBelow(sum, 120_000)
+  })
+
+  it("needs no mouse", async () => {
+    const { id } = await start("quotes_ready")
+    await page.goto(`${host.address}/console`)
+    await page.getByLabel("Server key").focus()
+    await page.keyboard.type(keys.server)
+    await page.keyboard.press("Enter")
+    await heading("Requests").waitFor()
+    await page.getByLabel("Find by id").focus()
+    await page.keyboard.type(id)
+    await page.keyboard.press("Enter")
+    await heading("Renters").waitFor()
+    assert.strictEqual(await page.evaluate("document.activeElement.tagName"), "H1")
+  })
+
+  it.each([
+    { colorScheme: "light", width: 1280 },
+    { colorScheme: "dark", width: 1280 },
+    { colorScheme: "light", width: 400 },
+    { colorScheme: "dark", width: 400 }
+  ] as const)("has nothing that axe finds, in $colorScheme at $width pixels", async ({ colorScheme, width }) => {
+    const client = host.quotewire.client(keys.server)
+    const receiver = await failing()
+    await client.create_event_subscription(
+      { url: receiver.url, event_types: ["quote.created"] },
+      { idempotency_key: "hook" }
+    )
+    const { id } = await start("some_carriers_silent")
+    await client.advance_time({ seconds: 60 }, { idempotency_key: "minute" })
+    await context.close()
+    context = await browser.newContext({ colorScheme, viewport: { width, height: 900 }, bypassCSP: true })
+    page = await context.newPage()
+    await signIn(keys.server)
+    await heading("Requests").waitFor()
+    for (const [path, shown] of [
+      ["requests", "Started"],
+      [`requests/${id}`, "Per month"],
+      ["events", "quote.created"],
+      ["webhooks", "/hooks"],
+      ["calls", "start_quote_request"],
+      ["try", "Facts"]
+    ] as const) {
+      await page.goto(`${host.address}/console/${path}`)
+      await page.getByText(shown).first().waitFor()
+      await page.addScriptTag({ content: axe.source })
+      const found = await page.evaluate(
+        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
+      )
+      assert.deepStrictEqual(found, [], path)
+    }
+    assert.isTrue(
+      await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+      "The page scrolls sideways"
+    )
+  })
+})
+
+/** An endpoint that answers 500 until it is told otherwise. */
+const failing = async () => {
+  let status = 500
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => response.writeHead(status).end())
+  })
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    answer: (next: number) => {
+      status = next
+    },
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve()))
+  }
+}

@@ -1,0 +1,119 @@
+import type { AnswerOf } from "../../src/client/index.ts"
+import { Empty, Id, Show, Time, Wide } from "../parts/basics.tsx"
+import { bump } from "../state/clock.ts"
+import { useLive } from "../state/loading.ts"
+import { to } from "../state/route.ts"
+import type { Session } from "../state/session.ts"
+import { title } from "../words/format.ts"
+
+type Event = AnswerOf<"list_events">["events"][number]
+
+/** How many events are kept and shown: the newest. */
+const maxShown = 1_000
+
+/** The feed as it has been read. */
+interface Feed {
+  /** Newest first. */
+  readonly events: ReadonlyArray<Event>
+  readonly cursor: string | null
+  readonly caughtUp: boolean
+}
+
+const begun: Feed = { events: [], cursor: null, caughtUp: false }
+
+/** The feed as it comes, newest first. It is read from its beginning, a page at a time, and then followed. */
+export const Events = ({ query, session }: { readonly session: Session; readonly query: URLSearchParams }) => {
+  const type = query.get("type") ?? ""
+  const feed = useLive(`feed ${bump.value}`, {
+    read: async (signal, last: Feed | null): Promise<Feed> => {
+      const { cursor, events } = last ?? begun
+      const page = await session.client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })
+      return {
+        events: [...page.events.toReversed(), ...events].slice(0, maxShown),
+        cursor: page.next_cursor,
+        caughtUp: page.events.length === 0
+      }
+    },
+    next: ({ caughtUp }) => (caughtUp ? 2_000 : 0)
+  })
+  return (
+    <section class="page">
+      <h1 tabIndex={-1}>Events</h1>
+      <Show of={feed}>{({ events }) => <List events={events} type={type} />}</Show>
+    </section>
+  )
+}
+
+const List = ({ events, type }: { readonly events: ReadonlyArray<Event>; readonly type: string }) => {
+  const types = [...new Set(events.map((event) => event.type))].sort()
+  const shown = type === "" ? events : events.filter((event) => event.type === type)
+  return (
+    <>
+      <nav class="row" aria-label="Filter by type">
+        {["", ...types].map((one) => (
+          <a
+            key={one}
+            class="choice"
+            href={to(["events"], { type: one })}
+            aria-current={one === type ? "true" : undefined}
+          >
+            {one === "" ? "All" : one}
+          </a>
+        ))}
+      </nav>
+      <div class="card">
+        {shown.length === 0 ? (
+          <Empty>No events yet. Each change of a request or a quote makes one.</Empty>
+        ) : (
+          <Table events={shown} />
+        )}
+        {events.length === maxShown && (
+          <p class="minor">Only the newest {maxShown.toLocaleString("en-US")} are shown.</p>
+        )}
+      </div>
+    </>
+  )
+}
+
+const Table = ({ events }: { readonly events: ReadonlyArray<Event> }) => (
+  <Wide label="Events">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">At</th>
+          <th scope="col">Event</th>
+          <th scope="col">About</th>
+          <th scope="col">Line</th>
+          <th scope="col">Id</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event) => (
+          <tr key={event.id} class="windowed">
+            <td>
+              <Time at={event.occurred_at} />
+            </td>
+            <td>
+              <code>{event.type}</code>
+            </td>
+            <td>
+              {event.resource.type === "quote_request" ? (
+                <a href={to(["requests", event.resource.id])}>request</a>
+              ) : (
+                "quote"
+              )}
+              , version {event.resource.version}
+              <div class="minor">
+                <Id id={event.resource.id} />
+              </div>
+            </td>
+            <td>{title(event.line)}</td>
+            <td>
+              <Id id={event.id} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Wide>
+)

@@ -1,0 +1,238 @@
+import type { AnswerOf } from "../../src/client/index.ts"
+import { Empty, Facts, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { CallTable } from "../parts/CallTable.tsx"
+import { Happened } from "../parts/Happened.tsx"
+import { QuoteTable } from "../parts/QuoteTable.tsx"
+import { bump } from "../state/clock.ts"
+import { useLive, useOnce } from "../state/loading.ts"
+import { to } from "../state/route.ts"
+import type { Session } from "../state/session.ts"
+import { count, duration, title } from "../words/format.ts"
+import { ofDelivery, ofRequest } from "../words/states.ts"
+
+type Answer = AnswerOf<"get_quote_request">
+type Request = Answer["quote_request"]
+
+/** How often a page looks for late changes of a final request: deliveries that are retried, quotes that expire. */
+const slowMs = 10_000
+
+/** Everything about one quote request, on one page. */
+export const RequestPage = ({ id, session }: { readonly session: Session; readonly id: string }) => {
+  // While carriers are asked, the host holds the answer back until something changes.
+  const request = useLive(`request ${id} ${bump.value}`, {
+    read: (signal, last: Answer | null) =>
+      session.client.get_quote_request(
+        last === null ? { id, wait_seconds: 0 } : { id, since_version: last.quote_request.version },
+        { signal }
+      ),
+    next: ({ quote_request: { status } }) => (status === "in_progress" ? 0 : slowMs)
+  })
+  return (
+    <section class="page">
+      <nav class="minor row tight" aria-label="Where you are">
+        <a href={to(["requests"])}>Requests</a> / <Id id={id} />
+      </nav>
+      <div class="row">
+        {/* One heading from the beginning, so that it keeps the focus. */}
+        <h1 tabIndex={-1}>{request.value === null ? "Request" : title(request.value.quote_request.line)}</h1>
+        <span aria-live="polite">
+          {request.value !== null && <Tag {...ofRequest(request.value.quote_request.status)} />}
+        </span>
+      </div>
+      <Show of={request}>{(answer) => <Whole session={session} answer={answer} />}</Show>
+    </section>
+  )
+}
+
+const Whole = ({
+  answer: { quote_request: request, quotes },
+  session
+}: {
+  readonly session: Session
+  readonly answer: Answer
+}) => {
+  const read = { quote_request_id: request.id, limit: 100 }
+  const key = `${request.id} ${request.version} ${bump.value}`
+  const events = useLive(`events ${key}`, {
+    read: async (signal) => (await session.client.list_events(read, { signal })).events,
+    next: () => slowMs
+  })
+  const deliveries = useLive(`deliveries ${key}`, {
+    read: (signal) => deliveriesOf(session, request.id, signal),
+    next: () => slowMs
+  })
+  const calls = useOnce(
+    `calls ${key}`,
+    async (signal) => (await session.client.list_api_requests(read, { signal })).requests
+  )
+  return (
+    <>
+      <Head request={request} />
+      <div class="card">
+        <Happened request={request} events={events.value ?? []} deliveries={deliveries.value ?? []} />
+      </div>
+      <div class="card">
+        <div class="spread">
+          <h2>{count(quotes.length, "quote")}</h2>
+          {quotes.length > 1 && <span class="minor">In the order of arrival, which is not a ranking</span>}
+        </div>
+        {quotes.length === 0 ? (
+          <Empty>
+            {request.status === "in_progress" ? "None yet." : "No carrier has quoted. The reasons are above."}
+          </Empty>
+        ) : (
+          <QuoteTable quotes={quotes} now={Date.parse(request.updated_at)} />
+        )}
+      </div>
+      <div class="card">
+        <h2>Events and deliveries</h2>
+        <Show of={events}>
+          {(all) => <EventTable request={request} events={all} deliveries={deliveries.value ?? []} />}
+        </Show>
+      </div>
+      <div class="card">
+        <h2>Calls about this request</h2>
+        <Show of={calls}>
+          {(all) => (all.length === 0 ? <Empty>None in the log.</Empty> : <CallTable calls={all} />)}
+        </Show>
+      </div>
+    </>
+  )
+}
+
+/** The state in words, then what it is, then the counts. */
+const Head = ({ request }: { readonly request: Request }) => {
+  const of = (outcome: string) => request.carriers.filter((one) => one.outcome === outcome).length
+  const counts = [
+    [of("quoted"), "quoted"],
+    [of("declined"), "declined"],
+    [of("no_answer"), "without an answer"],
+    [of("needs_information"), "with a question"],
+    [of("not_asked"), "not asked"],
+    [of("pending"), "asked"]
+  ] as const
+  const isFinal = request.status === "completed" || request.status === "failed"
+  return (
+    <header class="stack">
+      <p>
+        <Outside text={request.status_details.message} />{" "}
+        <span class="minor">
+          Reason <code>{request.status_details.reason}</code>
+          {request.scenario !== null && (
+            <>
+              {" "}
+              · scenario <code>{request.scenario}</code>
+            </>
+          )}{" "}
+          · version {request.version}
+        </span>
+      </p>
+      <Facts
+        of={[
+          ["Started", <Time key="at" at={request.created_at} />],
+          ...(isFinal
+            ? [["Took", duration(Date.parse(request.updated_at) - Date.parse(request.created_at))] as const]
+            : []),
+          [
+            "Carriers",
+            counts.every(([number]) => number === 0)
+              ? "not asked yet"
+              : counts
+                  .filter(([number]) => number > 0)
+                  .map(([number, what]) => `${number} ${what}`)
+                  .join(", ")
+          ],
+          ["Facts", "encrypted; never shown here"]
+        ]}
+      />
+    </header>
+  )
+}
+
+/** A delivery and the endpoint that it goes to. */
+export interface DeliveryTo {
+  readonly subscription_id: string
+  readonly url: string
+  readonly delivery: AnswerOf<"list_event_deliveries">["deliveries"][number]
+}
+
+/** The deliveries of a request's events, of every endpoint. There are at most ten endpoints. */
+const deliveriesOf = async (
+  session: Session,
+  quote_request_id: string,
+  signal: AbortSignal
+): Promise<ReadonlyArray<DeliveryTo>> => {
+  const { event_subscriptions } = await session.client.list_event_subscriptions({ limit: 100 }, { signal })
+  const pages = await Promise.all(
+    event_subscriptions.map(async ({ id, url }) => {
+      const { deliveries } = await session.client.list_event_deliveries(
+        { id, quote_request_id, limit: 100 },
+        { signal }
+      )
+      return deliveries.map((delivery) => ({ subscription_id: id, url, delivery }))
+    })
+  )
+  return pages.flat()
+}
+
+const EventTable = ({
+  deliveries,
+  events,
+  request
+}: {
+  readonly request: Request
+  readonly events: ReadonlyArray<AnswerOf<"list_events">["events"][number]>
+  readonly deliveries: ReadonlyArray<DeliveryTo>
+}) => {
+  const start = Date.parse(request.created_at)
+  return (
+    <Wide label="Events and deliveries">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">After</th>
+            <th scope="col">Event</th>
+            <th scope="col">About</th>
+            <th scope="col">Deliveries</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => {
+            const sent = deliveries.filter(({ delivery }) => delivery.event_id === event.id)
+            return (
+              <tr key={event.id}>
+                <td class="number">
+                  <Time at={event.occurred_at}>{duration(Date.parse(event.occurred_at) - start)}</Time>
+                </td>
+                <td>
+                  <code>{event.type}</code>
+                </td>
+                <td>
+                  {event.resource.type === "quote" ? "quote" : "request"}, version {event.resource.version}
+                </td>
+                <td>
+                  {sent.length === 0 ? (
+                    <span class="minor">no endpoint wants it</span>
+                  ) : (
+                    sent.map((one) => <Sent key={one.subscription_id} one={one} />)
+                  )}
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </Wide>
+  )
+}
+
+const Sent = ({ one: { delivery, subscription_id, url } }: { readonly one: DeliveryTo }) => (
+  <div class="row tight">
+    <Tag {...ofDelivery(delivery.status)} />
+    <a href={to(["webhooks", subscription_id, delivery.event_id])}>
+      <Outside text={hostOf(url)} />
+    </a>
+  </div>
+)
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

@@ -1,0 +1,341 @@
+import type { AnswerOf } from "../../src/client/index.ts"
+import { Copy, Empty, Facts, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { bump } from "../state/clock.ts"
+import { useAction, useLive } from "../state/loading.ts"
+import { to } from "../state/route.ts"
+import type { Session } from "../state/session.ts"
+import { duration, title, words } from "../words/format.ts"
+import { ofDelivery, ofEndpoint, ofHttp } from "../words/states.ts"
+
+type Subscription = AnswerOf<"list_event_subscriptions">["event_subscriptions"][number]
+type Delivery = AnswerOf<"get_event_delivery">
+
+const idempotently = () => ({ idempotency_key: crypto.randomUUID() })
+
+/** The endpoints of the workspace. */
+export const Webhooks = ({ session }: { readonly session: Session }) => {
+  const page = useLive(`endpoints ${bump.value}`, {
+    read: async (signal) =>
+      (await session.client.list_event_subscriptions({ limit: 100 }, { signal })).event_subscriptions,
+    next: () => 10_000
+  })
+  return (
+    <section class="page">
+      <h1 tabIndex={-1}>Webhooks</h1>
+      <Show of={page}>
+        {(all) =>
+          all.length === 0 ? (
+            <div class="card">
+              <Empty>There are no endpoints. Add the address of yours:</Empty>
+              <Create session={session} />
+            </div>
+          ) : (
+            <>
+              {all.map((subscription) => (
+                <div class="card" key={subscription.id}>
+                  <Endpoint session={session} subscription={subscription} />
+                </div>
+              ))}
+              <details class="card">
+                <summary>Add an endpoint</summary>
+                <Create session={session} />
+              </details>
+            </>
+          )
+        }
+      </Show>
+    </section>
+  )
+}
+
+const Endpoint = ({ session, subscription }: { readonly session: Session; readonly subscription: Subscription }) => {
+  const health = useHealth(session, subscription.id)
+  return (
+    <>
+      <div class="spread">
+        <h2>
+          <a href={to(["webhooks", subscription.id])}>
+            <Outside text={subscription.url} />
+          </a>
+        </h2>
+        {health.value !== null && <Tag {...ofEndpoint(health.value.state)} />}
+      </div>
+      <Show of={health}>{({ reason }) => <p class="minor">{title(reason)}</p>}</Show>
+      <p class="minor">{subscription.event_types.join(", ")}</p>
+    </>
+  )
+}
+
+const useHealth = (session: Session, id: string) =>
+  useLive(`health ${id} ${bump.value}`, {
+    read: (signal) => session.client.get_event_subscription_health({ id }, { signal }),
+    next: () => 10_000
+  })
+
+const eventTypes = [
+  "quote_request.completed",
+  "quote_request.failed",
+  "quote.created",
+  "quote.updated",
+  "quote.expired"
+] as const
+
+const Create = ({ session }: { readonly session: Session }) => {
+  const { busy, error, run } = useAction()
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    if (!(form instanceof HTMLFormElement)) return
+    const url = new FormData(form).get("url")
+    run(async () => {
+      await session.client.create_event_subscription({ url: String(url), event_types: [...eventTypes] }, idempotently())
+      form.reset()
+      bump.value++
+    })
+  }
+  return (
+    <form class="stack" onSubmit={submit}>
+      <label for="url">Address</label>
+      <input id="url" name="url" type="url" required placeholder="https://hooks.example.com/quotewire" />
+      <p class="minor">
+        It gets {eventTypes.join(", ")}. The signing secret is shown only by the API, at the moment of creation.
+      </p>
+      <button type="submit" disabled={busy}>
+        {busy ? "Adding…" : "Add the endpoint"}
+      </button>
+      <Failure error={error} />
+    </form>
+  )
+}
+
+/** One endpoint: its health, its deliveries and the attempts of one of them. */
+export const EndpointPage = ({
+  event,
+  id,
+  session
+}: {
+  readonly session: Session
+  readonly id: string
+  readonly event: string | undefined
+}) => {
+  const found = useLive(`endpoint ${id} ${bump.value}`, {
+    read: async (signal) => {
+      const { event_subscriptions } = await session.client.list_event_subscriptions({ limit: 100 }, { signal })
+      return event_subscriptions.find((one) => one.id === id) ?? null
+    },
+    next: () => null
+  })
+  return (
+    <section class="page">
+      <nav class="minor row tight" aria-label="Where you are">
+        <a href={to(["webhooks"])}>Webhooks</a> / <Id id={id} />
+      </nav>
+      <h1 tabIndex={-1}>Endpoint</h1>
+      <Show of={found}>
+        {(subscription) =>
+          subscription === null ? (
+            <Empty>This workspace has no endpoint with this id.</Empty>
+          ) : (
+            <Whole session={session} subscription={subscription} event={event} />
+          )
+        }
+      </Show>
+    </section>
+  )
+}
+
+const Whole = ({
+  event,
+  session,
+  subscription
+}: {
+  readonly session: Session
+  readonly subscription: Subscription
+  readonly event: string | undefined
+}) => {
+  const { id } = subscription
+  const health = useHealth(session, id)
+  const deliveries = useLive(`deliveries ${id} ${bump.value}`, {
+    read: async (signal) => (await session.client.list_event_deliveries({ id, limit: 100 }, { signal })).deliveries,
+    next: () => 5_000
+  })
+  const testing = useAction()
+  const test = () =>
+    testing.run(async () => {
+      await session.client.send_test_event({ id }, idempotently())
+      bump.value++
+    })
+  return (
+    <>
+      <div class="card stack">
+        <div class="spread">
+          <p>
+            <Outside text={subscription.url} />
+          </p>
+          <button type="button" onClick={test} disabled={testing.busy}>
+            {testing.busy ? "Sending…" : "Send a test event"}
+          </button>
+        </div>
+        <Failure error={testing.error} />
+        <Show of={health}>
+          {({ last_attempt, reason, state }) => (
+            <Facts
+              of={[
+                ["Health", <Tag key="state" {...ofEndpoint(state)} />],
+                ["Because", title(reason)],
+                [
+                  "Last attempt",
+                  last_attempt === null ? (
+                    "none"
+                  ) : (
+                    <span key="last" class="row tight">
+                      <Tag {...ofHttp(last_attempt.response_status_code)} /> <Time at={last_attempt.attempted_at} />
+                    </span>
+                  )
+                ],
+                ["Gets", subscription.event_types.join(", ")]
+              ]}
+            />
+          )}
+        </Show>
+        <details>
+          <summary>Check a signature</summary>
+          <Recipe />
+        </details>
+      </div>
+      {event !== undefined && <Attempts session={session} subscription={id} event={event} key={event} />}
+      <div class="card">
+        <h2>Deliveries</h2>
+        <Show of={deliveries}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty>None yet. Send a test event to see one.</Empty>
+            ) : (
+              <Table subscription={id} deliveries={all} shown={event} />
+            )
+          }
+        </Show>
+      </div>
+    </>
+  )
+}
+
+const recipe = `import { verifyWebhook } from "@quotewire/core"
+
+// body: the text as it arrived, before anything has parsed it
+const { ok } = await verifyWebhook({ secrets: [secret], headers, body })`
+
+const Recipe = () => (
+  <>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: people without a mouse must be able to scroll it */}
+    <pre tabIndex={0}>{recipe}</pre>
+    <Copy label="Copy the recipe" text={recipe} />
+  </>
+)
+
+const Table = ({
+  deliveries,
+  shown,
+  subscription
+}: {
+  readonly subscription: string
+  readonly deliveries: AnswerOf<"list_event_deliveries">["deliveries"]
+  readonly shown: string | undefined
+}) => (
+  <Wide label="Deliveries">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Made</th>
+          <th scope="col">Event</th>
+          <th scope="col">State</th>
+          <th scope="col">Next attempt</th>
+        </tr>
+      </thead>
+      <tbody>
+        {deliveries.map(({ created_at, event_id, event_type, next_attempt_at, status }) => (
+          <tr key={event_id} class="windowed" aria-current={event_id === shown ? "true" : undefined}>
+            <td>
+              <Time at={created_at} />
+            </td>
+            <td>
+              <a href={to(["webhooks", subscription, event_id])}>{event_type}</a>
+            </td>
+            <td>
+              <Tag {...ofDelivery(status)} />
+            </td>
+            <td>{next_attempt_at === null ? <span class="minor">none</span> : <Time at={next_attempt_at} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Wide>
+)
+
+/** The attempts of one delivery, newest first, and a button that sends it again. */
+const Attempts = ({
+  event,
+  session,
+  subscription
+}: {
+  readonly session: Session
+  readonly subscription: string
+  readonly event: string
+}) => {
+  const call = { id: subscription, event_id: event }
+  const delivery = useLive(`delivery ${subscription} ${event} ${bump.value}`, {
+    read: (signal) => session.client.get_event_delivery(call, { signal }),
+    next: () => 5_000
+  })
+  const replaying = useAction()
+  const replay = () =>
+    replaying.run(async () => {
+      await session.client.replay_event_delivery(call, idempotently())
+      bump.value++
+    })
+  return (
+    <section class="card stack" aria-label="One delivery">
+      <div class="spread">
+        <h2>
+          {delivery.value?.event_type ?? "Delivery"} <Id id={event} />
+        </h2>
+        <div class="row">
+          <button type="button" onClick={replay} disabled={replaying.busy}>
+            {replaying.busy ? "Sending…" : "Send again"}
+          </button>
+          <a href={to(["webhooks", subscription])}>Close</a>
+        </div>
+      </div>
+      <Failure error={replaying.error} />
+      <Show of={delivery}>{(one) => <AttemptList delivery={one} />}</Show>
+    </section>
+  )
+}
+
+const AttemptList = ({ delivery }: { readonly delivery: Delivery }) => (
+  <>
+    <p class="row">
+      <Tag {...ofDelivery(delivery.status)} />
+      {delivery.next_attempt_at !== null && (
+        <span>
+          Next attempt at <Time at={delivery.next_attempt_at} />
+        </span>
+      )}
+    </p>
+    {delivery.attempts.length === 0 ? (
+      <Empty>No attempt yet.</Empty>
+    ) : (
+      <ol class="attempts">
+        {delivery.attempts.map((attempt, index) => (
+          <li key={`${attempt.attempted_at} ${index}`} class={ofDelivery(attempt.status).tone}>
+            <strong>Attempt {delivery.attempts.length - index}</strong>{" "}
+            <Tag {...ofHttp(attempt.response_status_code)} /> in {duration(attempt.response_duration_ms)}
+            <div class="minor">
+              <Time at={attempt.attempted_at} /> · {words(attempt.trigger)}
+            </div>
+          </li>
+        ))}
+      </ol>
+    )}
+  </>
+)

@@ -1,0 +1,63 @@
+import { useEffect, useState } from "preact/hooks"
+import { bump, offsetMs } from "../state/clock.ts"
+import { useAction, useLive } from "../state/loading.ts"
+import type { Session } from "../state/session.ts"
+import { duration, moment } from "../words/format.ts"
+import { Failure } from "./basics.tsx"
+
+const steps = [
+  { seconds: 10, text: "+10 s" },
+  { seconds: 60, text: "+1 min" },
+  { seconds: 3_600, text: "+1 h" },
+  { seconds: 86_400, text: "+1 day" }
+] as const
+
+/** The sandbox's clock, which all of its requests share, and the buttons that move it. */
+export const Clock = ({ session }: { readonly session: Session }) => {
+  const clock = useLive(`clock ${bump.value}`, {
+    read: async (signal) => {
+      const sandbox = await session.client.get_sandbox({}, { signal })
+      offsetMs.value = sandbox.clock_offset_seconds * 1_000
+      return sandbox
+    },
+    next: () => 10_000
+  })
+  const { busy, error, run } = useAction()
+  const now = useNow()
+  if (clock.value === null) return <div class="clock" />
+  const { clock_offset_seconds } = clock.value
+  const time = new Date(now + clock_offset_seconds * 1_000).toISOString()
+  const advance = (seconds: number) =>
+    run(async () => {
+      await session.client.advance_time({ seconds })
+      bump.value++
+    })
+  return (
+    <section class="clock" aria-label="The sandbox's clock">
+      <p>
+        Sandbox clock <b>{moment(time)}</b>{" "}
+        <span class="minor">
+          {clock_offset_seconds < 2 ? "at real time" : `${duration(clock_offset_seconds * 1_000)} ahead`}
+        </span>
+      </p>
+      <div class="row">
+        {steps.map(({ seconds, text }) => (
+          <button type="button" key={seconds} disabled={busy} onClick={() => advance(seconds)}>
+            {text}
+          </button>
+        ))}
+      </div>
+      <Failure error={error} />
+    </section>
+  )
+}
+
+/** The time of this machine, each second. */
+const useNow = (): number => {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}

@@ -1,0 +1,147 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { ApiError } from "../../src/client/index.ts"
+import type { Loaded } from "../state/loading.ts"
+import { moment, shortId, visible } from "../words/format.ts"
+import type { State } from "../words/states.ts"
+
+/** A state: a word on a coloured ground. */
+export const Tag = ({ text, tone }: State) => <span class={`state ${tone}`}>{visible(text)}</span>
+
+/** Text from outside, kept apart from its surroundings. */
+export const Outside = ({ text }: { readonly text: string }) => <bdi>{visible(text)}</bdi>
+
+/** A moment, with the full date for programs and on hover. */
+export const Time = ({ at, children }: { readonly at: string; readonly children?: ComponentChildren }) => (
+  <time dateTime={at} title={moment(at)}>
+    {children ?? moment(at)}
+  </time>
+)
+
+/** Copies a text. Says so for a moment, to those who listen as well. */
+export const Copy = ({ label, text }: { readonly label: string; readonly text: string }) => {
+  const [copied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!copied) return
+    const timer = setTimeout(() => setCopied(false), 2_000)
+    return () => clearTimeout(timer)
+  }, [copied])
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => {}
+    )
+  return (
+    <button type="button" class="copy" onClick={copy}>
+      <span aria-live="polite">{copied ? "Copied" : label}</span>
+    </button>
+  )
+}
+
+/** An id, shortened, that can be copied whole. */
+export const Id = ({ id }: { readonly id: string }) => (
+  <span class="row tight">
+    <code title={id}>{shortId(id)}</code>
+    <Copy label="Copy" text={id} />
+  </span>
+)
+
+/** Why something failed, as the API says it, and what to do. */
+export const Failure = ({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) => {
+  if (error === null || error === undefined) return null
+  const message = error instanceof Error ? error.message : String(error)
+  const fields = error instanceof ApiError ? (error.field_errors ?? []) : []
+  const id = error instanceof ApiError ? error.request_id : null
+  return (
+    <div class="note bad-note" role="alert">
+      <p>
+        <Outside text={message} />
+      </p>
+      {fields.length > 0 && (
+        <ul class="list">
+          {fields.map(({ message: says, path }) => (
+            <li key={path}>
+              <code>
+                <Outside text={path} />
+              </code>{" "}
+              <Outside text={says} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="row">
+        {retry !== undefined && (
+          <button type="button" onClick={retry}>
+            Try again
+          </button>
+        )}
+        {id !== null && (
+          <span class="minor">
+            Request <code>{id}</code>
+          </span>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** Says that there is nothing, and what to do about it. */
+export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
+
+/**
+ * Shows what was read. Before the first answer it shows that something is coming; after a failure it keeps what it has, and
+ * says from when that is.
+ */
+export const Show = <A,>({
+  children,
+  of: { at, error, reload, value }
+}: {
+  readonly of: Loaded<A>
+  readonly children: (value: A) => ComponentChildren
+}) => (
+  <>
+    {error !== null && <Failure error={error} retry={reload} />}
+    {error !== null && at !== null && (
+      <p class="minor">What follows is from {new Date(at).toISOString().slice(11, 19)} UTC.</p>
+    )}
+    {value !== null && children(value)}
+    {value === null && error === null && (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    )}
+  </>
+)
+
+/** Sets style properties from data. The policy allows no style attributes. */
+export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<string, string>>) => {
+  const ref = useRef<E>(null)
+  useEffect(() => {
+    for (const [name, value] of Object.entries(properties)) ref.current?.style.setProperty(name, value)
+  })
+  return ref
+}
+
+/** Names and values, side by side. */
+export const Facts = ({
+  of: rows
+}: {
+  readonly of: ReadonlyArray<readonly [name: string, value: ComponentChildren]>
+}) => (
+  <dl class="facts">
+    {rows.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** A wide table, which scrolls by itself on narrow screens. */
+export const Wide = ({ children, label }: { readonly label: string; readonly children: ComponentChildren }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, only what has the focus can be scrolled
+  <section class="scroll" tabIndex={0} aria-label={label}>
+    {children}
+  </section>
+)

@@ -1,0 +1,132 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { isApiError } from "../../src/client/index.ts"
+import { signOut } from "./session.ts"
+
+/** What a page knows of something that it reads. */
+export interface Loaded<A> {
+  /** The newest answer; null before the first one. */
+  readonly value: A | null
+  /** Why the last call failed; null if it did not. The value before it stays. */
+  readonly error: unknown
+  /** When the value was read, in milliseconds; null before the first answer. */
+  readonly at: number | null
+  /** Reads again. */
+  readonly reload: () => void
+}
+
+/** Whether the tab is shown. Hidden tabs ask for nothing. */
+const whenShown = (signal: AbortSignal): Promise<void> =>
+  document.visibilityState === "visible"
+    ? Promise.resolve()
+    : new Promise((resolve) => {
+        const done = () => {
+          if (document.visibilityState !== "visible" && !signal.aborted) return
+          document.removeEventListener("visibilitychange", done)
+          resolve()
+        }
+        document.addEventListener("visibilitychange", done)
+        signal.addEventListener("abort", done, { once: true })
+      })
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const longestPauseMs = 15_000
+
+/** How to read something, and how to go on. */
+export interface Reading<A> {
+  /** Reads it. `last` is the value before; a read that waits for a change needs its version. */
+  readonly read: (signal: AbortSignal, last: A | null) => Promise<A>
+  /**
+   * How long to wait before the next read, in milliseconds; null to read no more. A read that waits on the host itself needs
+   * no pause.
+   */
+  readonly next: (value: A) => number | null
+}
+
+/**
+ * Reads something, and keeps it up to date while the page is shown.
+ *
+ * After a failure it tries again, later each time, up to fifteen seconds. It starts anew when `key` changes. A refused key
+ * signs out.
+ */
+export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> => {
+  const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ value: null, error: null, at: null })
+  const [turn, setTurn] = useState(0)
+  const reading = useRef({ next, read })
+  reading.current = { next, read }
+  const last = useRef<{ readonly key: string; readonly value: A } | null>(null)
+
+  useEffect(() => {
+    const ending = new AbortController()
+    const { signal } = ending
+    if (last.current?.key !== key) {
+      last.current = null
+      setState({ value: null, error: null, at: null })
+    }
+    const run = async () => {
+      let failures = 0
+      // The first read of a turn must not wait for a change.
+      let known: A | null = null
+      while (!signal.aborted) {
+        await whenShown(signal)
+        try {
+          const value = await reading.current.read(signal, known)
+          if (signal.aborted) return
+          failures = 0
+          known = value
+          last.current = { key, value }
+          setState({ value, error: null, at: Date.now() })
+          const wait = reading.current.next(value)
+          if (wait === null) return
+          await pause(wait, signal)
+        } catch (error) {
+          if (signal.aborted) return
+          if (isApiError(error) && error.code === "authentication_failed") return signOut()
+          setState((before) => ({ ...before, error }))
+          if (isApiError(error) && error.status < 500 && error.code !== "rate_limited") return
+          failures++
+          await pause(Math.min(longestPauseMs, 1000 * 2 ** failures), signal)
+        }
+      }
+    }
+    run()
+    return () => ending.abort()
+  }, [key, turn])
+
+  const reload = useCallback(() => setTurn((before) => before + 1), [])
+  return { ...state, reload }
+}
+
+/** Reads something once, and again when `key` changes or on `reload`. */
+export const useOnce = <A>(key: string, read: (signal: AbortSignal) => Promise<A>): Loaded<A> =>
+  useLive(key, { read, next: () => null })
+
+/** The outcome of something that a person has asked for. */
+export interface Acting {
+  readonly busy: boolean
+  readonly error: unknown
+  readonly run: (action: () => Promise<void>) => void
+}
+
+/** Does one thing at a time, and remembers why the last one failed. */
+export const useAction = (): Acting => {
+  const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
+  const run = useCallback((action: () => Promise<void>) => {
+    setState((before) => {
+      if (before.busy) return before
+      action().then(
+        () => setState({ busy: false, error: null }),
+        (error: unknown) => setState({ busy: false, error })
+      )
+      return { busy: true, error: null }
+    })
+  }, [])
+  return { ...state, run }
+}

@@ -1,0 +1,72 @@
+import { computed, signal } from "@preact/signals"
+import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { hostUrl } from "./host.ts"
+
+/** Who uses the console, in this tab only. */
+export interface Session {
+  readonly client: RemoteClient
+  readonly environment: "sandbox" | "live"
+  /** The key, for calls that people copy. */
+  readonly key: string
+}
+
+const stored = "quotewire-console-key"
+
+const current = signal<Session | null>(null)
+
+/** The session; null until somebody has signed in. */
+export const session = computed(() => current.value)
+
+/** Why the last sign-in failed; null if it did not. */
+export const signInError = signal<string | null>(null)
+
+const open = (key: string): Session => ({
+  client: connect({ base_url: hostUrl, key, max_retries: 2 }),
+  environment: key.startsWith("live_") ? "live" : "sandbox",
+  key
+})
+
+/** Signs in with a key, if the host accepts it. */
+export const signIn = async (given: string): Promise<void> => {
+  signInError.value = null
+  const key = given.trim()
+  try {
+    const opened = open(key)
+    await opened.client.list_quote_requests({ limit: 1 })
+    sessionStorage.setItem(stored, key)
+    current.value = opened
+  } catch (error) {
+    signInError.value = error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Forgets the key. */
+export const signOut = (): void => {
+  sessionStorage.removeItem(stored)
+  current.value = null
+}
+
+/** Exchanges a link for a key. A link works once. */
+const redeem = async (link: string): Promise<void> => {
+  const answer = await fetch(`${hostUrl}/console/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ link })
+  })
+  const body: unknown = await answer.json().catch(() => null)
+  const key = typeof body === "object" && body !== null && "key" in body ? body.key : null
+  if (typeof key === "string") await signIn(key)
+  else signInError.value = "This link has been used or has expired. Sign in with a key instead."
+}
+
+/** Signs in with the link of the address, or with the key that this tab has. */
+export const begin = async (): Promise<void> => {
+  const [, link] = /^#link=([\w-]+)$/.exec(location.hash) ?? []
+  const kept = sessionStorage.getItem(stored)
+  if (link !== undefined) {
+    // The code leaves the address before anything else happens, so that nobody copies it from there.
+    history.replaceState(null, "", location.pathname)
+    if (kept === null) return redeem(link).catch(() => {})
+  }
+  if (kept !== null) current.value = open(kept)
+}

@@ -1,0 +1,6 @@
+import { example as personal_auto } from "../../../core/src/lines/personal_auto/example.ts"
+import { example as pet } from "../../../core/src/lines/pet/example.ts"
+import { example as renters } from "../../../core/src/lines/renters/example.ts"
+
+/** Small applications of the standard lines, to start with. */
+export const applications: Readonly<Record<string, object>> = { personal_auto, pet, renters }

@@ -1,0 +1,60 @@
+/*
+ * Numbers and times as people write them. Times are those of the workspace, in UTC, and say so.
+ */
+
+const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
+const wholeDollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 0 })
+
+/** An amount of money. Null is unknown, never zero. */
+export const money = (amount: { readonly amount_minor: number } | null | undefined): string => {
+  if (amount === null || amount === undefined) return "unknown"
+  const { amount_minor: cents } = amount
+  return cents % 100 === 0 ? wholeDollars.format(cents / 100) : dollars.format(cents / 100)
+}
+
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })
+const clock = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZone: "UTC"
+})
+
+/** A moment: `23 Nov 2026, 19:32:24 UTC`. */
+export const moment = (time: string): string => `${day.format(new Date(time))}, ${clock.format(new Date(time))} UTC`
+
+/** The time of day of a moment: `19:32:24`. */
+export const timeOfDay = (time: string): string => clock.format(new Date(time))
+
+/** A duration in the largest unit that fits: `320 ms`, `4.0 s`, `3 min`, `2 h`, `29 days`. */
+export const duration = (ms: number): string => {
+  const abs = Math.abs(ms)
+  if (abs === 0) return "0 s"
+  if (abs < 1_000) return `${Math.round(ms)} ms`
+  if (abs < 100_000) return `${(ms / 1_000).toFixed(1)} s`
+  if (abs < 5_400_000) return `${Math.round(ms / 60_000)} min`
+  if (abs < 129_600_000) return `${Math.round(ms / 3_600_000)} h`
+  return `${Math.round(ms / 86_400_000)} days`
+}
+
+/** A count and its noun: `1 quote`, `3 quotes`. */
+export const count = (number: number, noun: string): string =>
+  `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`
+
+/** The beginning and the end of an id, which is where people compare it. */
+export const shortId = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`)
+
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** Text from outside, with control, bidirectional and other hidden characters made visible. */
+export const visible = (text: string): string =>
+  text.replaceAll(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`)
+
+/** A code as words: `risk_outside_guidelines` becomes `risk outside guidelines`. */
+export const words = (code: string): string => code.replaceAll("_", " ")
+
+/** A code as the beginning of a line. */
+export const title = (code: string): string => {
+  const text = words(code)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

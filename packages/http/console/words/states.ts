@@ -1,0 +1,65 @@
+/*
+ * What a state is called, and how it looks. A colour always stands beside a word.
+ */
+
+/** How a state looks: good, odd (waiting, or worth a look), bad, or neither. */
+export type Tone = "good" | "odd" | "bad" | "none"
+
+/** A state in words. */
+export interface State {
+  readonly tone: Tone
+  readonly text: string
+}
+
+const requests: Readonly<Record<string, State>> = {
+  in_progress: { tone: "none", text: "In progress" },
+  action_required: { tone: "odd", text: "Needs an answer" },
+  completed: { tone: "good", text: "Completed" },
+  failed: { tone: "bad", text: "Failed" }
+}
+
+/** The state of a quote request. */
+export const ofRequest = (status: string): State => requests[status] ?? { tone: "none", text: status }
+
+const outcomes: Readonly<Record<string, State>> = {
+  pending: { tone: "none", text: "Asked" },
+  quoted: { tone: "good", text: "Quoted" },
+  declined: { tone: "none", text: "Declined" },
+  needs_information: { tone: "odd", text: "Has a question" },
+  no_answer: { tone: "odd", text: "No answer" },
+  not_asked: { tone: "none", text: "Not asked" }
+}
+
+/** The outcome of a carrier. */
+export const ofOutcome = (outcome: string): State => outcomes[outcome] ?? { tone: "none", text: outcome }
+
+/** The state of a quote. */
+export const ofQuote = (status: string): State =>
+  status === "active" ? { tone: "good", text: "Active" } : { tone: "none", text: "Inactive" }
+
+const deliveries: Readonly<Record<string, State>> = {
+  pending: { tone: "none", text: "Waiting" },
+  retrying: { tone: "odd", text: "Retrying" },
+  succeeded: { tone: "good", text: "Delivered" },
+  failed: { tone: "bad", text: "Failed" },
+  cancelled: { tone: "none", text: "Cancelled" }
+}
+
+/** The state of a delivery, or of one attempt. */
+export const ofDelivery = (status: string): State => deliveries[status] ?? { tone: "none", text: status }
+
+const endpoints: Readonly<Record<string, State>> = {
+  no_endpoint: { tone: "none", text: "No endpoint" },
+  healthy: { tone: "good", text: "Healthy" },
+  failing: { tone: "odd", text: "Failing" },
+  disabled: { tone: "bad", text: "Off" }
+}
+
+/** The health of an endpoint. */
+export const ofEndpoint = (state: string): State => endpoints[state] ?? { tone: "none", text: state }
+
+/** The status of an HTTP answer; null for no answer. */
+export const ofHttp = (status: number | null): State => {
+  if (status === null) return { tone: "bad", text: "no answer" }
+  return { tone: status < 300 ? "good" : status < 500 ? "odd" : "bad", text: `${status}` }
+}
