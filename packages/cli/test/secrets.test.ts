@@ -1,7 +1,7 @@
 import { createServer } from "node:net"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiKey, generateSealKey } from "@quotewire/core"
+import { ApiKey, generateSealKey, OperatorToken } from "@quotewire/core"
 import { ConfigProvider, Console, Effect, Exit, Layer, Stdio, Stream } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import { run } from "../src/Program.ts"
@@ -15,11 +15,13 @@ import { type Leaf, leavesBelow } from "./support/help.ts"
 
 const secret = "Zq7xSecretZq7x"
 const key = ApiKey.write("sandbox", "server", new Uint8Array(ApiKey.randomBytes).fill(7))
-const secrets = [secret, key.slice("sandbox_server_".length)]
+const token = OperatorToken.write(new Uint8Array(ApiKey.randomBytes).fill(9))
+const secrets = [secret, key.slice("sandbox_server_".length), token.slice("operator_".length)]
 
 /** What a setting that is made for a secret takes, with the secret in it. */
 const proper: Readonly<Record<string, ReadonlyArray<string>>> = {
   "api-key": [key],
+  "operator-token": [token],
   "database-url": [
     `postgres://quotewire:${secret}@127.0.0.1:1/none`,
     `postgres://quotewire:1/${secret}@127.0.0.1:1/none`

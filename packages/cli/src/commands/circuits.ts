@@ -2,15 +2,16 @@ import { Caller, type CarrierStatus, type CarrierStatusPage, Circuits } from "@q
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CarrierStatusText from "../carriers/CarrierStatusText.ts"
-import * as Database from "../service/Database.ts"
+import * as Reach from "../remote/Reach.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { fieldErrors, noOrganization } from "../settings/refusals.ts"
 import { config, json, word } from "../settings/Settings.ts"
-import { database, organization } from "../settings/StorageSettings.ts"
+import { organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 import * as Style from "../terminal/Style.ts"
 
-const flags = { organization: Flag.optional(organization), config, ...database, json }
+const flags = { organization: Flag.optional(organization), config, ...OperatorSettings.reach, json }
 
 const settingsByPath: { readonly [path: string]: string } = {
   line: "--line",
@@ -55,7 +56,7 @@ export const status = Command.make("status", reportAllErrors({ carrier: carrierF
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
     Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" })),
-    Database.withCircuits(settings)
+    Reach.withCircuits(settings)
   )
 ).pipe(
   Command.withDescription(
@@ -89,6 +90,6 @@ export const reset = Command.make(
     }).pipe(
       Effect.catchTag("not_found", noOrganization),
       Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
-      Database.withCircuits(settings)
+      Reach.withCircuits(settings)
     )
 ).pipe(Command.withDescription("Close the open circuits of a carrier, so that every host asks it again"))

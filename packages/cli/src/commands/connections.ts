@@ -1,16 +1,17 @@
 import { Caller, Carrier, type ConnectionSummary, Connections, Timestamp } from "@quotewire/core"
-import { Console, Effect } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as ConnectionInput from "../carriers/ConnectionInput.ts"
-import * as Database from "../service/Database.ts"
+import * as Reach from "../remote/Reach.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { fieldErrors, noOrganization } from "../settings/refusals.ts"
 import { config, json, word } from "../settings/Settings.ts"
-import { database, organization, sealKeys } from "../settings/StorageSettings.ts"
+import { organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const flags = { organization, config, ...database, seal_keys: sealKeys, json }
+const flags = { organization, config, ...OperatorSettings.reach, seal_keys: OperatorSettings.sealKeys, json }
 
 const place = {
   ...flags,
@@ -72,14 +73,15 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
     const service = yield* Connections.Connections
     const adapters = yield* Carrier.CarrierAdapters
     const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-    // If the carrier needs no connection, refuses without waiting for values.
-    const values = fields === undefined ? {} : yield* ConnectionInput.read(Object.keys(fields))
+    // If the carrier needs no connection, refuses without waiting for values. A host may have other carriers.
+    const isRefused = fields === undefined && Option.isNone(settings.operator_token)
+    const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
     const connection = printed(yield* service.set({ ...placeOf(settings), values }))
     yield* Output.result(settings, connection, [lineOf(connection)])
   }).pipe(
     Effect.catchTag("not_found", noOrganization),
     Effect.catchTag("invalid_input", refused),
-    Database.withConnections(settings)
+    Reach.withConnections(settings)
   )
 ).pipe(
   Command.withDescription(
@@ -96,7 +98,7 @@ const test = Command.make("test", reportAllErrors(place), (settings) =>
       return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
     }
     if (!settings.json) yield* Output.lines([result.message ?? "The connection works."])
-  }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
+  }).pipe(Effect.catchTag("not_found", noConnection), Reach.withConnections(settings))
 ).pipe(Command.withDescription("Test a connection with its carrier, and save the result"))
 
 const list = Command.make("list", reportAllErrors(flags), (settings) =>
@@ -112,7 +114,7 @@ const list = Command.make("list", reportAllErrors(flags), (settings) =>
         [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
       )
     ])
-  }).pipe(Effect.catchTag("not_found", noOrganization), Database.withConnections(settings))
+  }).pipe(Effect.catchTag("not_found", noOrganization), Reach.withConnections(settings))
 ).pipe(Command.withDescription("List the connections of an organization, without their secrets"))
 
 const remove = Command.make("remove", reportAllErrors(place), (settings) =>
@@ -121,7 +123,7 @@ const remove = Command.make("remove", reportAllErrors(place), (settings) =>
     const { carrier_id, environment, organization_id } = placeOf(settings)
     yield* service.remove({ carrier_id, environment, organization_id })
     yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
-  }).pipe(Effect.catchTag("not_found", noConnection), Database.withConnections(settings))
+  }).pipe(Effect.catchTag("not_found", noConnection), Reach.withConnections(settings))
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))
 
 /** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */

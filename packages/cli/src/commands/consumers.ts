@@ -1,14 +1,15 @@
 import { Caller, type ConsumerStatus, Consumers, Ids, type ParkedEvent } from "@quotewire/core"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import * as Database from "../service/Database.ts"
+import * as Reach from "../remote/Reach.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json, word } from "../settings/Settings.ts"
-import { database, organization } from "../settings/StorageSettings.ts"
+import { organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const flags = { ...database, json }
+const flags = { ...OperatorSettings.reach, json }
 
 const which = {
   organization: Flag.optional(organization),
@@ -48,7 +49,7 @@ const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (sett
     if (settings.json) return yield* Output.json({ consumers: found })
     if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
     yield* Output.lines(found.flatMap(linesOf))
-  }).pipe(Database.withConsumers(settings))
+  }).pipe(Reach.withConsumers(settings))
 ).pipe(
   Command.withDescription(
     "List the consumers of events: how far behind each one is, where, and how many events it has parked"
@@ -80,7 +81,7 @@ const listParked = Command.make("parked", reportAllErrors(parkedFlags), (setting
     if (settings.json) return yield* Output.json({ events })
     if (events.length === 0) return yield* Console.error("No parked events.")
     yield* Output.lines(events.map(lineOf))
-  }).pipe(Effect.catchTag("InvalidConsumer", refused), Database.withConsumers(settings))
+  }).pipe(Effect.catchTag("InvalidConsumer", refused), Reach.withConsumers(settings))
 ).pipe(Command.withDescription("List the events that a consumer has parked after too many failures"))
 
 const eventArgument = Argument.String("event").pipe(
@@ -106,7 +107,7 @@ const retry = Command.make("retry", reportAllErrors(eventFlags), ({ environment,
     const { retryParked } = yield* Consumers
     yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
     yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  is retried`])
-  }).pipe(Effect.catchTag("not_found", notParked), Database.withConsumers(settings))
+  }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
 ).pipe(Command.withDescription("Retry a parked event once, in a process that runs the consumer"))
 
 const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
@@ -114,7 +115,7 @@ const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, e
     const { dropParked } = yield* Consumers
     yield* dropParked(name, { organization_id: settings.organization, environment, event_id })
     yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  is dropped`])
-  }).pipe(Effect.catchTag("not_found", notParked), Database.withConsumers(settings))
+  }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
 ).pipe(Command.withDescription("Drop a parked event: it is never handled"))
 
 /** `quotewire consumers` shows the consumers of events, and handles events that they have parked. */

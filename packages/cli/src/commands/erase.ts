@@ -1,12 +1,13 @@
 import { Caller, type ErasedRequest, type ErasureReport, Erasures, type ErasureTarget, Ids } from "@quotewire/core"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import * as Database from "../service/Database.ts"
+import * as Reach from "../remote/Reach.ts"
 import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json, word } from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
-import { database, organization, sealKeys } from "../settings/StorageSettings.ts"
+import { organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
 const flags = {
@@ -40,8 +41,8 @@ const flags = {
     Flag.withDefault(false),
     Flag.withDescription("Print what would be erased, and change nothing")
   ),
-  ...database,
-  seal_keys: sealKeys,
+  ...OperatorSettings.reach,
+  seal_keys: OperatorSettings.sealKeys,
   json
 }
 
@@ -131,7 +132,7 @@ export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
       Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
       Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),
       Effect.catchTag("StorageUnavailable", () => Effect.fail(interrupted)),
-      Database.withErasures(settings)
+      Reach.withErasures(settings)
     )
     const lines = [...report.requests.map(lineOf), ...summaryOf(report, dry_run)]
     yield* Output.result(settings, { dry_run, ...report }, lines)

@@ -2,13 +2,33 @@ import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewi
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Reach from "../remote/Reach.ts"
+import * as RemoteServices from "../remote/RemoteServices.ts"
 import * as Database from "../service/Database.ts"
 import * as Service from "../service/Service.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import { noOrganization } from "../settings/refusals.ts"
 import { config, json, word } from "../settings/Settings.ts"
-import { database, organization } from "../settings/StorageSettings.ts"
+import { type DatabaseSettings, organization } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
+
+/** Creates a key in a database. To count the carriers of its environment, it reads the configuration. */
+const createIn = Effect.fnUntraced(function* (
+  settings: DatabaseSettings & Pick<HostSettings, "config">,
+  options: Parameters<typeof Quotewire.createKey>[0]
+) {
+  const configuration = yield* ConfigFile.load(settings.config)
+  const created = yield* Quotewire.createKey(options).pipe(
+    Effect.catchTag("not_found", noOrganization),
+    Effect.provide(Service.carriers(configuration)),
+    Database.withAccess(settings)
+  )
+  const warnings = created.warnings.map((warning) => (configuration.carriers ? warning : `${warning} ${uncounted}`))
+  return { ...created, warnings }
+})
 
 const create = Command.make(
   "create",
@@ -17,26 +37,20 @@ const create = Command.make(
     environment: word("environment", Caller.Environment.literals, "Environment of the key"),
     kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
     config,
-    ...database,
+    ...OperatorSettings.reach,
     json
   }),
   ({ organization: organization_id, environment, kind, ...settings }) =>
-    Effect.flatMap(ConfigFile.load(settings.config), (configuration) =>
-      Effect.gen(function* () {
-        const issued = yield* Quotewire.createKey({ organization_id, environment, kind })
-        const warnings = issued.warnings.map((warning) =>
-          configuration.carriers ? warning : `${warning} ${uncounted}`
-        )
-        yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
-        const { key, key_id } = issued
-        const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
-        yield* Output.result(settings, printed, shown({ key_id, key }))
-      }).pipe(
-        Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
-        Effect.provide(Service.carriers(configuration)),
-        Database.withAccess(settings)
-      )
-    )
+    Effect.gen(function* () {
+      const host = yield* Reach.hostOf(settings)
+      const options = { organization_id, environment, kind }
+      const { key, key_id, warnings } = yield* host === null
+        ? createIn(settings, options)
+        : Effect.catchTag(RemoteServices.createKey(host, options), "not_found", noOrganization)
+      yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
+      const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
+      yield* Output.result(settings, printed, shown({ key_id, key }))
+    })
 ).pipe(Command.withDescription("Create a key, and show it once"))
 
 const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
@@ -59,14 +73,14 @@ const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: A
 const lineOf = (key: ReturnType<typeof printedKey>): string =>
   `${key.key_id}  ${key.environment} ${key.kind}  ${key.created_at}${key.revoked_at === null ? "" : `  revoked ${key.revoked_at}`}`
 
-const list = Command.make("list", reportAllErrors({ organization, ...database, json }), (settings) =>
+const list = Command.make("list", reportAllErrors({ organization, ...OperatorSettings.reach, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const listed = (yield* access.listKeys(settings.organization)).map(printedKey)
     yield* Output.result(settings, { keys: listed }, listed.map(lineOf))
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
-    Database.withAccess(settings)
+    Reach.withAccess(settings)
   )
 ).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
 
@@ -78,15 +92,18 @@ const keyArgument = Argument.String("key_id").pipe(
   Argument.withDescription("Id of the key, key_…")
 )
 
-const revoke = Command.make("revoke", reportAllErrors({ key_id: keyArgument, ...database, json }), (settings) =>
-  Effect.gen(function* () {
-    const access = yield* Access.Access
-    const key = printedKey(yield* access.revokeKey(settings.key_id))
-    yield* Output.result(settings, key, [lineOf(key)])
-  }).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such key." }))),
-    Database.withAccess(settings)
-  )
+const revoke = Command.make(
+  "revoke",
+  reportAllErrors({ key_id: keyArgument, ...OperatorSettings.reach, json }),
+  (settings) =>
+    Effect.gen(function* () {
+      const access = yield* Access.Access
+      const key = printedKey(yield* access.revokeKey(settings.key_id))
+      yield* Output.result(settings, key, [lineOf(key)])
+    }).pipe(
+      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such key." }))),
+      Reach.withAccess(settings)
+    )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))
 
 /** `quotewire keys` creates, lists and revokes the API keys of organizations. */

@@ -1,10 +1,10 @@
 import { Access } from "@quotewire/core"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import * as Database from "../service/Database.ts"
+import * as Reach from "../remote/Reach.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json } from "../settings/Settings.ts"
-import { database } from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 
 const nameArgument = Argument.String("name").pipe(
@@ -15,15 +15,18 @@ const nameArgument = Argument.String("name").pipe(
   Argument.withDescription("Name of the organization")
 )
 
-const create = Command.make("create", reportAllErrors({ name: nameArgument, ...database, json }), (settings) =>
-  Effect.gen(function* () {
-    const access = yield* Access.Access
-    const { id: organization_id } = yield* access.createOrganization(settings.name)
-    yield* Output.result(settings, { organization_id }, [organization_id])
-  }).pipe(Database.withAccess(settings))
+const create = Command.make(
+  "create",
+  reportAllErrors({ name: nameArgument, ...OperatorSettings.reach, json }),
+  (settings) =>
+    Effect.gen(function* () {
+      const access = yield* Access.Access
+      const { id: organization_id } = yield* access.createOrganization(settings.name)
+      yield* Output.result(settings, { organization_id }, [organization_id])
+    }).pipe(Reach.withAccess(settings))
 ).pipe(Command.withDescription("Create an organization with a sandbox and a live workspace"))
 
-const list = Command.make("list", reportAllErrors({ ...database, json }), (settings) =>
+const list = Command.make("list", reportAllErrors({ ...OperatorSettings.reach, json }), (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
     const all = yield* access.listOrganizations
@@ -33,7 +36,7 @@ const list = Command.make("list", reportAllErrors({ ...database, json }), (setti
       { organizations: listed },
       listed.map(({ organization_id, name }) => `${organization_id}  ${name}`)
     )
-  }).pipe(Database.withAccess(settings))
+  }).pipe(Reach.withAccess(settings))
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
 /** `quotewire organizations` creates and lists the organizations of a database. */

@@ -3,11 +3,14 @@ import { Effect, Option, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as HostClient from "../remote/HostClient.ts"
 import * as Listing from "../remote/Listing.ts"
+import * as Reach from "../remote/Reach.ts"
+import * as RemoteServices from "../remote/RemoteServices.ts"
 import * as RequestLog from "../remote/RequestLog.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
 import * as TimelineReport from "../service/TimelineReport.ts"
 import { WrongUsage } from "../settings/CommandErrors.ts"
 import * as MissingSettings from "../settings/MissingSettings.ts"
+import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import * as StorageSettings from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
@@ -50,7 +53,7 @@ const show = Command.make(
   reportAllErrors({
     id: idArgument,
     bodies,
-    ...StorageSettings.optionalDatabase,
+    ...OperatorSettings.optionalReach,
     seal_keys: Flag.optional(StorageSettings.sealKeys),
     ...HostClient.flags,
     api_key: Flag.optional(HostClient.flags.api_key)
@@ -63,6 +66,10 @@ const show = Command.make(
           ? yield* missing("req_…", ["api-key"])
           : yield* printCall(id, { ...settings, api_key: api_key.value })
       }
+      const host = yield* Reach.hostOf({ ...settings, base_url: Option.some(settings.base_url) })
+      if (host !== null) {
+        return yield* TimelineReport.print(yield* RemoteServices.timeline(host, id, settings.bodies), settings)
+      }
       const address = Option.orElse(cells, () => database_url)
       if (Option.isNone(address) || Option.isNone(seal_keys)) {
         const flags = [
@@ -71,11 +78,11 @@ const show = Command.make(
         ]
         return yield* missing("qreq_…", flags)
       }
-      yield* TimelineReport.print(id, { ...settings, seal_keys: seal_keys.value })
+      yield* TimelineReport.print(yield* TimelineReport.read(id, { ...settings, seal_keys: seal_keys.value }), settings)
     })
 ).pipe(
   Command.withDescription(
-    "Show what happened to a quote request (qreq_…, from the database), or one call of the request log (req_…, from a host)"
+    "Show what happened to a quote request (qreq_…, from a host with an operator's token, or from the database), or one call of the request log (req_…, from a host)"
   )
 )
 

@@ -19,7 +19,6 @@ const unusedSettings: Service.ServiceSettings = {
 
 interface TimelineSettings extends StorageSettings {
   readonly bodies: boolean
-  readonly json: boolean
 }
 
 /** Reads a timeline to its end. */
@@ -35,15 +34,22 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
   return { ...timeline, entries }
 })
 
-/** Prints what happened to a quote request, read from the database. */
-export const print = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
+/** A timeline that was read to its end. */
+export type WholeTimeline = Omit<Timeline.Timeline, "next" | "workspace_id">
+
+/** Reads what happened to a quote request from the database. */
+export const read = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
   const storedAt = yield* Database.addressOf(settings)
   const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))
-  const timeline = yield* readAll(id, settings.bodies).pipe(
+  return yield* readAll(id, settings.bodies).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such quote request." }))),
     Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),
     Effect.provide(service)
   )
+})
+
+/** Prints what happened to a quote request. */
+export const print = Effect.fnUntraced(function* (timeline: WholeTimeline, settings: { readonly json: boolean }) {
   if (settings.json) return yield* Output.json(timeline)
   const { environment, incomplete, line, quote_request_id, reason, status } = timeline
   yield* Output.lines([
@@ -120,6 +126,9 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
         )
       ]
     }
+    default:
+      // Of a newer host.
+      return [JSON.stringify(entry)]
   }
 }
 

@@ -55,15 +55,20 @@ const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, 
 const restOf = (args: Param.ParsedArgs, error: CliError.CliError): Param.ParsedArgs =>
   error._tag === "InvalidValue" && error.kind === "argument" ? { ...args, arguments: args.arguments.slice(1) } : args
 
-/** A flag that is required unless another one is given. */
-export const requiredUnless = <A>(flag: Flag.Flag<A>, other: Param.AnyFlag): Flag.Flag<Option.Option<A>> => {
+/** A flag that is required unless one of the others is given. */
+export const requiredUnless = <A>(
+  flag: Flag.Flag<A>,
+  ...others: ReadonlyArray<Param.AnyFlag>
+): Flag.Flag<Option.Option<A>> => {
   const optional = Flag.optional(flag)
   const required = Flag.map(flag, Option.some)
+  const isGiven = (other: Param.AnyFlag, args: Param.ParsedArgs) =>
+    // If it is wrong, it reports its own error.
+    Effect.match(other.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
   return parsedAs(optional, (args) =>
-    Effect.matchEffect(other.parse(args), {
-      // If the other one is wrong, it reports its own error.
-      onFailure: ({ _tag }) => (_tag === "MissingOption" ? required : optional).parse(args),
-      onSuccess: () => optional.parse(args)
-    })
+    Effect.flatMap(
+      Effect.forEach(others, (other) => isGiven(other, args)),
+      (given) => (given.includes(true) ? optional : required).parse(args)
+    )
   )
 }

@@ -12,7 +12,10 @@ export const isDatabaseUrl = (text: string): boolean => {
 }
 
 /** The PostgreSQL database that stores everything. */
-const databaseUrl = secret("database-url", "PostgreSQL database, postgres://user:password@host:5432/database").pipe(
+export const databaseUrl = secret(
+  "database-url",
+  "PostgreSQL database, postgres://user:password@host:5432/database"
+).pipe(
   Flag.filter(
     (url) => isDatabaseUrl(Redacted.value(url)),
     () => settingError("database-url", "be an address such as postgres://user:password@host:5432/database")

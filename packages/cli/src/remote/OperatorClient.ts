@@ -1,0 +1,124 @@
+import { ApiError, Input, Json, operatorOperations } from "@quotewire/core"
+import { Effect, Option, Predicate, Redacted, Result, Schema } from "effect"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as Settings from "../settings/Settings.ts"
+
+/*
+ * Calls the operators' API of a running host.
+ */
+
+/** Which host to call and with which token. */
+export interface OperatorHost {
+  readonly base_url: string
+  readonly operator_token: Redacted.Redacted<string>
+}
+
+/** The operations for operators, by name. */
+export type OperationName = (typeof operatorOperations)[number]["name"]
+
+/** How long a call may take: an erasure of many requests, or a test at a carrier, takes long. */
+const timeoutMs = 120_000
+/** The largest answer that is read: a timeline with the bodies of its exchanges. */
+const maxAnswerBytes = 64 * 1024 * 1024
+
+/**
+ * Calls an operation. `Answer` is the type of its answer, which is checked against the operation's schema.
+ *
+ * Fails with the refusal of the host, or with one sentence that names the setting to check.
+ */
+export const call = <Answer>(
+  host: OperatorHost,
+  name: OperationName,
+  input: Readonly<Record<string, unknown>> = {}
+): Effect.Effect<Answer, ApiError.ApiError | CommandFailed> =>
+  Effect.gen(function* () {
+    const operation = operatorOperations.find((one) => one.name === name)
+    if (operation === undefined) return yield* Effect.die(`There is no operation ${name}`)
+    const { status, text } = yield* exchanged(host, operation.route, input)
+    const value = yield* Effect.fromResult(parse(text, host))
+    if (status >= 400) return yield* refusalOf(value) ?? foreign(host)
+    const [wrong] = Input.findings(Schema.toEncoded(operation.output))(value)
+    if (wrong !== undefined) return yield* foreign(host)
+    return Json.decode(Json.fromText<Answer>(text))
+  })
+
+type Route = (typeof operatorOperations)[number]["route"]
+
+const exchanged = (
+  { base_url, operator_token }: OperatorHost,
+  { method, path, query }: Route,
+  input: Readonly<Record<string, unknown>>
+) => {
+  const fields = new Map(Object.entries(input).filter(([, value]) => value !== undefined && value !== null))
+  const target = path.replace(/\{(\w+)\}/g, (_, field: string) => {
+    const segment = encodeURIComponent(String(fields.get(field)))
+    fields.delete(field)
+    return segment
+  })
+  const asked = Array.from(fields).filter(([field]) => field in query)
+  for (const [field] of asked) fields.delete(field)
+  const search = new URLSearchParams(asked.map(([field, value]) => [field, String(value)])).toString()
+  const hasBody = method !== "GET" && fields.size > 0
+  return Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(`${base_url}${target}${search === "" ? "" : `?${search}`}`, {
+        method,
+        redirect: "manual",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        headers: {
+          accept: "application/json",
+          authorization: `Bearer ${Redacted.value(operator_token)}`,
+          ...(hasBody && { "content-type": "application/json" })
+        },
+        ...(hasBody && { body: JSON.stringify(Object.fromEntries(fields)) })
+      })
+      return { status: response.status, text: await textOf(response) }
+    },
+    catch: () => failed(`Cannot reach the host at ${base_url}. Is ${nameOf("base-url")} right?`)
+  })
+}
+
+/** The text of an answer, up to the largest size. */
+const textOf = async (response: Response): Promise<string> => {
+  const decoder = new TextDecoder()
+  let text = ""
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.length
+    if (bytes > maxAnswerBytes) throw new RangeError("The answer is too large")
+    text += decoder.decode(part, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+const parse = (text: string, host: OperatorHost): Result.Result<unknown, CommandFailed> =>
+  Result.try({ try: (): unknown => JSON.parse(text), catch: () => foreign(host) })
+
+const Envelope = Schema.Struct({
+  error: Schema.Struct({
+    code: Schema.Literals(ApiError.codes),
+    message: Schema.String,
+    field_errors: Schema.NullOr(Schema.Array(ApiError.FieldError))
+  })
+})
+const readEnvelope = Schema.decodeUnknownOption(Envelope)
+
+/** The refusal in an envelope; null if the value is none. */
+const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => {
+  const envelope = Option.getOrNull(readEnvelope(value))
+  if (envelope === null) return null
+  const { code, field_errors, message } = envelope.error
+  if (code === "authentication_failed") return failed(`The host rejected the token of ${nameOf("operator-token")}.`)
+  if (code === "forbidden") return failed(`The host refused the call: ${message}`)
+  return ApiError.make(code, { message, ...(field_errors !== null && { field_errors }) })
+}
+
+const failed = (message: string) => new CommandFailed({ message })
+
+const foreign = ({ base_url }: OperatorHost) =>
+  failed(`The host at ${base_url} has no operators' API, or a different one: start it with --operators.`)
+
+const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(flag)})`
+
+/** Whether a failure is a refusal of the host. */
+export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")

@@ -1,0 +1,200 @@
+import {
+  Access,
+  ApiError,
+  type CarrierStatus,
+  type CarrierStatusPage,
+  Circuits,
+  Connections,
+  type ConnectionTestResult,
+  type ConsumerStatus,
+  Consumers,
+  type EmbeddedConnection,
+  type EmbeddedKey,
+  type EmbeddedOrganization,
+  type ErasureReport,
+  Erasures,
+  type Ids,
+  type ParkedEvent,
+  type Quotewire,
+  Timestamp
+} from "@quotewire/core"
+import { Effect } from "effect"
+import type * as TimelineReport from "../service/TimelineReport.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as OperatorClient from "./OperatorClient.ts"
+
+/*
+ * The services that commands for operators use, as calls of a host. So a command is the same with a database and with a
+ * token.
+ *
+ * These services cannot fail because a host is unreachable. Such a failure is a defect here, and `withRemote` turns it
+ * into the failure of the command.
+ */
+
+type Host = OperatorClient.OperatorHost
+
+/** Calls an operation. Its refusals are failures. */
+const told = <Answer>(
+  host: Host,
+  name: OperatorClient.OperationName,
+  input: Readonly<Record<string, unknown>>
+): Effect.Effect<Answer, ApiError.ApiError> =>
+  Effect.catch(OperatorClient.call<Answer>(host, name, input), (error) =>
+    OperatorClient.isRefusal(error) ? Effect.fail(error) : Effect.die(error)
+  )
+
+const refused = ({ code, message }: ApiError.ApiError) =>
+  Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
+
+/** Calls an operation that is never refused for what it names. */
+const asked = <Answer>(...call: Parameters<typeof told>) => Effect.catch(told<Answer>(...call), refused)
+
+/** Calls an operation that fails if there is no such thing. */
+const askedAbout = <Answer>(...call: Parameters<typeof told>) =>
+  Effect.catch(told<Answer>(...call), (error) =>
+    error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
+  )
+
+/** Calls an operation that fails if there is no such thing, or a field is wrong. */
+const askedWith = <Answer>(
+  ...call: Parameters<typeof told>
+): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
+  Effect.catch(
+    told<Answer>(...call),
+    (error): Effect.Effect<never, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> => {
+      if (error._tag === "not_found") return Effect.fail(ApiError.make("not_found"))
+      if (error._tag !== "invalid_input") return refused(error)
+      const { field_errors, message } = error
+      return Effect.fail(ApiError.make("invalid_input", { message, ...(field_errors !== null && { field_errors }) }))
+    }
+  )
+
+/** Runs a program with services of a host. */
+export const withRemote = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandFailed, R> =>
+  Effect.catchDefect(program, (defect) => (defect instanceof CommandFailed ? Effect.fail(defect) : Effect.die(defect)))
+
+/** What no command for operators does. */
+const unused = Effect.die("A host is not asked for this")
+
+const organizationOf = ({ created_at, ...organization }: EmbeddedOrganization) => ({
+  ...organization,
+  created_at: Timestamp.toMillis(created_at)
+})
+
+const keyOf = ({ created_at, revoked_at, ...key }: EmbeddedKey) => ({
+  ...key,
+  created_at: Timestamp.toMillis(created_at),
+  revoked_at: revoked_at === null ? null : Timestamp.toMillis(revoked_at)
+})
+
+/** Creates a key on a host, which says what to know about it. */
+export const createKey = (host: Host, options: Parameters<Access.Access["Service"]["createKey"]>[0]) =>
+  withRemote(askedAbout<Quotewire.CreatedKey>(host, "create_key", { ...options }))
+
+/** Organizations and keys of a host. */
+export const access = (host: Host): Access.Access["Service"] =>
+  Access.Access.of({
+    createOrganization: (name) =>
+      Effect.map(asked<EmbeddedOrganization>(host, "create_organization", { name }), organizationOf),
+    listOrganizations: Effect.map(
+      asked<{ readonly organizations: ReadonlyArray<EmbeddedOrganization> }>(host, "list_organizations", {}),
+      ({ organizations }) => organizations.map(organizationOf)
+    ),
+    createKey: (options) => askedAbout<Access.IssuedKey>(host, "create_key", { ...options }),
+    listKeys: (organization_id) =>
+      Effect.map(
+        askedAbout<{ readonly keys: ReadonlyArray<EmbeddedKey> }>(host, "list_keys", { organization_id }),
+        ({ keys }) => keys.map(keyOf)
+      ),
+    revokeKey: (id) => Effect.map(askedAbout<EmbeddedKey>(host, "revoke_key", { id }), keyOf),
+    hasKeyIn: () => unused,
+    admit: () => unused,
+    mayBeGuessed: () => true,
+    authenticate: () => unused
+  })
+
+const connectionOf = ({ last_test, set_at, ...connection }: EmbeddedConnection) => ({
+  ...connection,
+  set_at: Timestamp.toMillis(set_at),
+  last_test: last_test === null ? null : { ...last_test, at: Timestamp.toMillis(last_test.at) }
+})
+
+/** Connections of a host. */
+export const connections = (host: Host): Connections.Connections["Service"] =>
+  Connections.Connections.of({
+    set: (connection) =>
+      Effect.map(askedWith<EmbeddedConnection>(host, "set_connection", { ...connection }), connectionOf),
+    list: (organization_id) =>
+      Effect.map(
+        askedAbout<{ readonly connections: ReadonlyArray<EmbeddedConnection> }>(host, "list_connections", {
+          organization_id
+        }),
+        (answer) => answer.connections.map(connectionOf)
+      ),
+    test: (place) => askedAbout<ConnectionTestResult>(host, "test_connection", { ...place }),
+    remove: (place) => Effect.asVoid(askedAbout<unknown>(host, "remove_connection", { ...place })),
+    of: () => unused
+  })
+
+/** The status of a host's carriers. */
+export const circuits = (host: Host): Circuits.Circuits["Service"] =>
+  Circuits.Circuits.of({
+    status: (options = {}) => askedWith<CarrierStatusPage>(host, "get_carrier_status", { ...options }),
+    reset: (which) =>
+      Effect.map(
+        askedWith<{ readonly carriers: ReadonlyArray<CarrierStatus> }>(host, "reset_carrier", { ...which }),
+        ({ carriers }) => carriers
+      )
+  })
+
+interface TimelinePage extends TimelineReport.WholeTimeline {
+  readonly next: number | null
+}
+
+/** Reads what happened to a quote request to its end. With bodies, the host's audit log names the token. */
+export const timeline = (
+  host: Host,
+  id: Ids.QuoteRequestId,
+  bodies: boolean
+): Effect.Effect<TimelineReport.WholeTimeline, CommandFailed> =>
+  Effect.gen(function* () {
+    const name = bodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
+    let page = yield* askedAbout<TimelinePage>(host, name, { id })
+    const entries = [...page.entries]
+    while (page.next !== null) {
+      page = yield* askedAbout<TimelinePage>(host, name, { id, after: page.next })
+      entries.push(...page.entries)
+    }
+    const { next: _, ...whole } = page
+    return { ...whole, entries }
+  }).pipe(
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such quote request." }))),
+    withRemote
+  )
+
+/** The consumers of a host's events. */
+export const consumers = (host: Host): Consumers["Service"] =>
+  Consumers.of({
+    consume: () => unused,
+    list: (filter = {}) =>
+      Effect.map(
+        asked<{ readonly consumers: ReadonlyArray<ConsumerStatus> }>(host, "list_consumers", { ...filter }),
+        (answer) => answer.consumers
+      ),
+    listParked: (name, filter = {}) =>
+      Effect.map(
+        asked<{ readonly events: ReadonlyArray<ParkedEvent> }>(host, "list_parked_events", { name, ...filter }),
+        ({ events }) => events
+      ),
+    retryParked: (name, place) => Effect.asVoid(askedAbout<unknown>(host, "retry_parked_event", { name, ...place })),
+    dropParked: (name, place) => Effect.asVoid(askedAbout<unknown>(host, "drop_parked_event", { name, ...place }))
+  })
+
+/** The erasures of a host. */
+export const erasures = (host: Host): Erasures.Erasures["Service"] =>
+  Erasures.Erasures.of({
+    erase: (target, options) =>
+      "consent_receipt_id" in target
+        ? askedWith<ErasureReport>(host, "erase_receipt", { ...target, ...options })
+        : askedWith<ErasureReport>(host, "erase_quote_request", { id: target.quote_request_id, ...options })
+  })

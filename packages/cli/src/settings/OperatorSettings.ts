@@ -1,0 +1,46 @@
+import { OperatorToken } from "@quotewire/core"
+import { type Option, Redacted } from "effect"
+import { Flag } from "effect/cli"
+import { requiredUnless } from "./Parameters.ts"
+import * as Settings from "./Settings.ts"
+import * as StorageSettings from "./StorageSettings.ts"
+
+/*
+ * How commands for operators reach a service: through a host, with a token, or through its database.
+ */
+
+/** The token that a command calls a host with, instead of using its database. */
+const operatorToken = Settings.secret(
+  "operator-token",
+  "Operator's token, to call a host instead of using its database"
+).pipe(
+  Flag.filter(
+    (token) => OperatorToken.isWellFormed(Redacted.value(token)),
+    () => Settings.settingError("operator-token", "be a complete token, such as operator_…")
+  )
+)
+
+/** A token and a host, or a database. */
+export const reach = {
+  database_url: requiredUnless(StorageSettings.databaseUrl, StorageSettings.cells, operatorToken),
+  cells: Flag.optional(StorageSettings.cells),
+  operator_token: Flag.optional(operatorToken),
+  base_url: Flag.optional(Settings.calledUrl)
+}
+
+/** The same for a command that does not always need it. */
+export const optionalReach = { ...reach, database_url: Flag.optional(StorageSettings.databaseUrl) }
+
+/** The seal keys, which a host has itself. */
+export const sealKeys = requiredUnless(StorageSettings.sealKeys, operatorToken)
+
+/** The values of these flags. */
+export interface ReachSettings extends StorageSettings.DatabaseSettings {
+  readonly operator_token: Option.Option<Redacted.Redacted<string>>
+  readonly base_url: Option.Option<string>
+}
+
+/** The same, with the seal keys that a database needs. */
+export interface SealedReachSettings extends ReachSettings {
+  readonly seal_keys: Option.Option<StorageSettings.SealKeys>
+}
