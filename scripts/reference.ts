@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { operations, ratePlanSchema, standardLines } from "@quotewire/core"
-import { OpenApi } from "@quotewire/http"
+import { operations, operatorOperations, ratePlanSchema, standardLines } from "@quotewire/core"
+import { OpenApi, OperatorsDocument } from "@quotewire/http"
 import { lint } from "../packages/http/test/support/lint.ts"
 import { examples } from "./examples.ts"
 import { codesPage, linePage } from "./lineReference.ts"
@@ -13,6 +13,7 @@ const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.u
 export const targets = {
   examples: path("packages/http/src/documents/data/examples.json"),
   document: path("docs/reference/openapi.json"),
+  operators: path("docs/reference/operators.openapi.json"),
   ratePlan: path("docs/reference/rate-plan.schema.json"),
   readme: path("docs/reference/README.md"),
   codes: path("docs/reference/codes.md"),
@@ -33,6 +34,7 @@ export const generate = async (): Promise<Readonly<Record<string, string>> & { r
   return {
     examples: pretty(recorded),
     document: pretty(document),
+    operators: pretty(OperatorsDocument.document(operatorOperations, OpenApi.recorded_at)),
     ratePlan: pretty(ratePlanSchema),
     codes: codesPage(),
     ...Object.fromEntries(standardLines.map((line) => [line.name, linePage(line)])),

@@ -202,7 +202,7 @@ describe("modules of the core", () => {
   it("that are not services name services only in `make`, as parts of one", () => {
     const wiring = [
       ...["index", "layer", "hosting", "operations"],
-      ...["embedding/administration", "embedding/embed", "embedding/serviceLayer"],
+      ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
       ...["calls/Pipeline", "calls/identify"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
       ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],

@@ -145,6 +145,14 @@ describe("examples", () => {
     ])
   })
 
+  it("operators.ts finds requests under a name that the audit log has", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/operators.ts")), [
+      "read, write",
+      "ended without a quote: 0",
+      "Support desk: find_quote_requests succeeded"
+    ])
+  })
+
   it("erase.ts erases what was started with a receipt", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/erase.ts")), [
       "to erase: 1",

@@ -75,6 +75,13 @@ export type { ConsumerFilter, ConsumerPlace, ConsumerStatus } from "./consuming/
 export type { ParkedEvent, ParkedEventFilter, ParkedEventPlace } from "./consuming/ParkedEvent.ts"
 export type { Consume, StopConsuming } from "./consuming/promises.ts"
 export type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./embedding/Embedded.ts"
+export type {
+  ActingOperator,
+  EmbeddedOperatorToken,
+  OperatorMethods,
+  Operators,
+  OperatorTokenOptions
+} from "./embedding/EmbeddedOperators.ts"
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"

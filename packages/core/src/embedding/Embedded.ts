@@ -21,6 +21,7 @@ import type { Storage } from "../storage/Storage.ts"
 import type { Timeline } from "../timeline/Entry.ts"
 import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
+import type { Operators } from "./EmbeddedOperators.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 import type { GivenSealKeys } from "./sealKeys.ts"
 import type { OpenTelemetry } from "./Telemetry.ts"
@@ -203,6 +204,11 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
    */
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
+  /**
+   * What operators can do, each call with a name for the audit log; and the tokens of the operators' API that a host
+   * serves with `operators: true`.
+   */
+  readonly operators: Operators
   /**
    * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases
    * all resources. Handlers such as `nodeHandler` refuse new requests, and finish the running ones.

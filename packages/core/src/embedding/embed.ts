@@ -25,6 +25,7 @@ import * as EmbedRules from "./EmbedRules.ts"
 import * as given from "./given.ts"
 import { eventId, organizationId } from "./givenIds.ts"
 import * as Lifetime from "./Lifetime.ts"
+import { makeOperators } from "./operators.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
 import { snapshot } from "./snapshot.ts"
@@ -72,6 +73,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   return {
     ready,
     ...administration(run),
+    operators: makeOperators(run),
     timeline: async (id, how = {}) => {
       given.timeline(how)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, how)))

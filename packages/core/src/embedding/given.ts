@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 import { Environment, KeyKind } from "../access/Caller.ts"
+import { maxName, OperatorScope } from "../operators/OperatorToken.ts"
 import { AnyObject, Callable, checker } from "../wire/Argument.ts"
+import { textUpTo } from "../wire/Input.ts"
 
 /*
  * Checks the arguments that a program passes to the methods of `embed`.
@@ -17,6 +19,24 @@ const ParkedEvent = Schema.Struct({
 export const createKey = checker(
   "createKey",
   Schema.Struct({ organization_id: Schema.String, environment: Environment, kind: KeyKind })
+)
+const Scopes = Schema.Array(OperatorScope)
+export const createToken = checker(
+  "operators.createToken",
+  Schema.Struct({
+    name: Schema.String,
+    scopes: Scopes,
+    organization_id: Schema.optionalKey(Schema.String),
+    expires_in_days: Schema.optionalKey(Schema.Number)
+  })
+)
+export const operator = checker(
+  "operators.as",
+  Schema.Struct({
+    name: textUpTo(maxName, 1),
+    scopes: Schema.optionalKey(Scopes),
+    organization_id: Schema.optionalKey(Schema.String)
+  })
 )
 export const setConnection = checker("setConnection", Schema.Struct({ ...connection, values: Schema.Unknown }))
 export const testConnection = checker("testConnection", Connection)

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import * as ApiError from "../wire/ApiError.ts"
-import { EventId, KeyId, OrganizationId } from "../wire/Ids.ts"
+import { EventId, KeyId, OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 
 /** Reads an id from text. Text that is not an id is refused with `not_found`, like an unknown id. */
 const idOf =
@@ -12,5 +12,7 @@ const idOf =
 export const organizationId = idOf(OrganizationId)
 /** Reads the id of a key. */
 export const keyId = idOf(KeyId)
+/** Reads the id of an operator's token. */
+export const operatorTokenId = idOf(OperatorTokenId)
 /** Reads the id of an event. */
 export const eventId = idOf(EventId)

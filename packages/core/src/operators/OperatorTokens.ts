@@ -14,7 +14,7 @@ import {
   type StorageUnavailable
 } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids, type OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
+import { Ids, OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
 import type { Operator } from "./Operator.ts"
 import * as OperatorToken from "./OperatorToken.ts"
 
@@ -35,6 +35,15 @@ export interface TokenOptions {
   readonly expires_in_days?: number | undefined
 }
 
+/** What an operator may do who has no token of ours: the program itself, or a token of an OAuth issuer. */
+export interface OperatorGrant extends Omit<Operator, "token_id"> {
+  /** Identifies the person or program. Only a hash of it is stored. */
+  readonly subject: string
+}
+
+/** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
+const idCharacters = 26
+
 /** Makes, lists and revokes the tokens of operators, and authenticates operators by them. */
 export class OperatorTokens extends Context.Service<
   OperatorTokens,
@@ -52,6 +61,11 @@ export class OperatorTokens extends Context.Service<
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /**
+     * The operator with a grant that the host has verified. Its id is a hash of the subject, in the form of a token's id,
+     * so that the audit log finds all its calls.
+     */
+    readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
     /** The operator with this token; `authentication_failed` if it is mistyped, unknown, ended or revoked. */
     readonly authenticate: (
       token: string
@@ -121,10 +135,20 @@ export class OperatorTokens extends Context.Service<
           return { token_id, name, scopes, organization_id } satisfies Operator
         })
 
+        const admit = ({ subject, ...grant }: OperatorGrant) =>
+          Effect.map(
+            seal.hash(subject),
+            (hash): Operator => ({
+              ...grant,
+              name: grant.name.slice(0, OperatorToken.maxName),
+              token_id: OperatorTokenId.make(`opt_${hash.slice(0, idCharacters)}`)
+            })
+          )
+
         const list = Effect.map(readAll(storage, all), (records) =>
           records.map(OperatorToken.kind.value).toSorted((one, other) => (one.id < other.id ? -1 : 1))
         )
-        return OperatorTokens.of({ create, list, revoke: (id) => retryOnConflict(revoke(id)), authenticate })
+        return OperatorTokens.of({ create, admit, list, revoke: (id) => retryOnConflict(revoke(id)), authenticate })
       })
     )
 }

@@ -21,6 +21,7 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
       summary: "What people who run the service can see and do.",
       description:
         "Support without a database password: organizations and keys, quote requests of all organizations, carriers, events, and the log of all of it. It needs an operator's token, which quotewire operators create-token makes. Fields can be added: readers ignore those that they do not know.",
+      contact: { name: "Quotewire", url: baseUrl },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" }
     },
     servers: [{ url: baseUrl }],
@@ -40,7 +41,7 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
           OpenApiParts.refusal(codes, Revision.served, `${baseUrl}/docs`)
         ])
       ),
-      headers: OpenApiParts.headers(Revision.served),
+      headers: usedHeaders,
       securitySchemes: {
         operator: {
           type: "http",
@@ -51,6 +52,8 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
     }
   }
 }
+
+const { Location: _location, "Idempotent-Replayed": _replayed, ...usedHeaders } = OpenApiParts.headers(Revision.served)
 
 /** The refusals that every operation can return. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [

@@ -1,0 +1,63 @@
+import type { Unbranded } from "../client/inputs.ts"
+import type { OperatorOperation } from "../operators/OperatorOperation.ts"
+import type { OperatorScope, OperatorToken } from "../operators/OperatorToken.ts"
+import type { operatorOperations } from "../operators/operatorOperations.ts"
+import type { Timestamp } from "../wire/Timestamp.ts"
+
+/** One of the operations for operators. */
+export type AnyOperatorOperation = (typeof operatorOperations)[number]
+
+type InputOf<Operation> =
+  Operation extends OperatorOperation<string, unknown, unknown, infer Input> ? Unbranded<Input> : never
+type OutputOf<Operation> = Operation extends OperatorOperation<string, infer Output, unknown, unknown> ? Output : never
+
+/** Every operation for operators as a method. A refusal rejects with an `ApiError`. */
+export type OperatorMethods = {
+  readonly [Operation in AnyOperatorOperation as Operation["name"]]: (
+    ...input: Record<never, never> extends InputOf<Operation>
+      ? [input?: InputOf<Operation>]
+      : [input: InputOf<Operation>]
+  ) => Promise<OutputOf<Operation>>
+}
+
+/** What is known about a token, never the token itself. */
+export interface EmbeddedOperatorToken extends Omit<OperatorToken, "created_at" | "expires_at" | "revoked_at"> {
+  readonly created_at: Timestamp
+  readonly expires_at: Timestamp
+  readonly revoked_at: Timestamp | null
+}
+
+/** Options of a new token. */
+export interface OperatorTokenOptions {
+  /** Who or what uses it: 1 to 100 characters. The audit log shows it. */
+  readonly name: string
+  readonly scopes: ReadonlyArray<OperatorScope>
+  /** The only organization that it reaches; by default all. */
+  readonly organization_id?: string
+  /** How many days it is valid: 1 to 365; 90 by default. */
+  readonly expires_in_days?: number
+}
+
+/** Who acts, for the audit log and for what they may do. */
+export interface ActingOperator {
+  /** The person or program: 1 to 100 characters. */
+  readonly name: string
+  /** By default all scopes, because your program is trusted. */
+  readonly scopes?: ReadonlyArray<OperatorScope>
+  /** The only organization that they reach; by default all. */
+  readonly organization_id?: string
+}
+
+/** What operators can do, inside a program. */
+export interface Operators {
+  /** Makes a token for the operators' API of a host, and returns it once. */
+  readonly createToken: (
+    options: OperatorTokenOptions
+  ) => Promise<{ readonly token: string; readonly details: EmbeddedOperatorToken }>
+  /** Lists the tokens, oldest first, ended ones too. */
+  readonly listTokens: () => Promise<ReadonlyArray<EmbeddedOperatorToken>>
+  /** Revokes a token. Every host refuses its next call. */
+  readonly revokeToken: (token_id: string) => Promise<EmbeddedOperatorToken>
+  /** Every operation for operators, done by this person or program of yours. Each call is in the audit log. */
+  readonly as: (operator: ActingOperator) => OperatorMethods
+}

@@ -1,0 +1,79 @@
+import { Effect } from "effect"
+import * as OperatorCalls from "../operators/OperatorCalls.ts"
+import type { OperatorOperation } from "../operators/OperatorOperation.ts"
+import { OperatorScope, type OperatorToken } from "../operators/OperatorToken.ts"
+import { OperatorTokens } from "../operators/OperatorTokens.ts"
+import { type OperatorOperationServices, operatorOperations } from "../operators/operatorOperations.ts"
+import { Ids } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
+import type {
+  ActingOperator,
+  AnyOperatorOperation,
+  EmbeddedOperatorToken,
+  OperatorMethods,
+  Operators
+} from "./EmbeddedOperators.ts"
+import * as given from "./given.ts"
+import { operatorTokenId, organizationId } from "./givenIds.ts"
+import type { Lifetime } from "./Lifetime.ts"
+import { snapshot } from "./snapshot.ts"
+
+const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken): EmbeddedOperatorToken => ({
+  ...token,
+  created_at: fromMillis(created_at),
+  expires_at: fromMillis(expires_at),
+  revoked_at: revoked_at === null ? null : fromMillis(revoked_at)
+})
+
+/** Makes what operators can do. */
+export const makeOperators = (run: Lifetime["call"]): Operators => ({
+  createToken: async (options) => {
+    const { organization_id, ...rest } = given.createToken(options)
+    return run(
+      Effect.gen(function* () {
+        const tokens = yield* OperatorTokens
+        const organization = organization_id === undefined ? undefined : yield* organizationId(organization_id)
+        const { details, token } = yield* tokens.create({ ...rest, organization_id: organization })
+        return { token, details: viewOf(details) }
+      })
+    )
+  },
+  listTokens: () => run(Effect.flatMap(OperatorTokens, ({ list }) => Effect.map(list, (all) => all.map(viewOf)))),
+  revokeToken: async (id) =>
+    run(
+      Effect.flatMap(OperatorTokens, (tokens) => Effect.map(Effect.flatMap(operatorTokenId(id), tokens.revoke), viewOf))
+    ),
+  as: (operator) => methodsOf(run, given.operator(operator))
+})
+
+const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMethods => {
+  const method = (operation: AnyOperatorOperation) => async (input?: unknown) => {
+    const sent = snapshot(input ?? {})
+    return run(Effect.map(call(operation, acting, sent), Json.decode))
+  }
+  // The cast is safe: each name gets the method that calls its own operation.
+  return Object.fromEntries(
+    operatorOperations.map((operation) => [operation.name, method(operation)])
+  ) as unknown as OperatorMethods
+}
+
+const call = Effect.fnUntraced(function* (
+  operation: OperatorOperation<string, unknown, OperatorOperationServices>,
+  { name, organization_id, scopes = OperatorScope.literals }: ActingOperator,
+  input: unknown
+) {
+  const ids = yield* Ids
+  const tokens = yield* OperatorTokens
+  const operator = yield* tokens.admit({
+    subject: JSON.stringify(["program", name]),
+    name,
+    scopes,
+    organization_id: organization_id === undefined ? null : yield* organizationId(organization_id)
+  })
+  return yield* OperatorCalls.call(operation, {
+    request_id: ids.request(),
+    credentials: { operator },
+    input: Effect.succeed(input)
+  })
+})

@@ -1,0 +1,67 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { embed } from "../../src/embedding/embed.ts"
+import { smallest } from "../../src/testing/Applications.ts"
+
+const opened = () => embed({ storage: MemoryStorage.layer })
+
+const codeOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => assert.fail("It was not refused"),
+    ({ code }: { readonly code: string }) => code
+  )
+
+describe("operators of embed", () => {
+  it("do everything under a name that the audit log has", async () => {
+    const quotewire = opened()
+    const desk = quotewire.operators.as({ name: "Support desk" })
+    const { id } = await desk.create_organization({ name: "Acme" })
+    const { key } = await desk.create_key({ organization_id: id, environment: "sandbox", kind: "server" })
+    const started = await quotewire.client(key).start_quote_request({
+      line: "renters",
+      consent_receipt_id: "receipt-0001",
+      request_key: "once",
+      application: smallest.renters
+    })
+    const found = await desk.find_quote_requests({ organization_id: id })
+    assert.deepStrictEqual(
+      found.quote_requests.map((request) => request.id),
+      [started.id]
+    )
+    const { entries } = await desk.list_audit_log()
+    assert.deepStrictEqual(
+      entries.map(({ operation, token_name }) => [operation, token_name]),
+      [
+        ["find_quote_requests", "Support desk"],
+        ["create_key", "Support desk"],
+        ["create_organization", "Support desk"]
+      ]
+    )
+    await quotewire.close()
+  })
+
+  it("have only the scopes and the organization that they are given", async () => {
+    const quotewire = opened()
+    const own = await quotewire.createOrganization("Own")
+    const other = await quotewire.createOrganization("Other")
+    const reader = quotewire.operators.as({ name: "Reader", scopes: ["read"], organization_id: own.id })
+    assert.strictEqual(
+      await codeOf(reader.create_key({ organization_id: own.id, environment: "live", kind: "server" })),
+      "forbidden"
+    )
+    assert.strictEqual(await codeOf(reader.list_keys({ organization_id: other.id })), "not_found")
+    assert.deepStrictEqual(await reader.list_keys({ organization_id: own.id }), { keys: [] })
+    assert.throws(() => quotewire.operators.as({ name: "" }), /operators\.as got an invalid argument\. name:/)
+    await quotewire.close()
+  })
+
+  it("make, list and revoke tokens", async () => {
+    const quotewire = opened()
+    const { details, token } = await quotewire.operators.createToken({ name: "Desk", scopes: ["read"] })
+    assert.match(token, /^operator_/)
+    assert.deepStrictEqual(await quotewire.operators.listTokens(), [details])
+    assert.isString((await quotewire.operators.revokeToken(details.id)).revoked_at)
+    assert.strictEqual(await codeOf(quotewire.operators.revokeToken("opt_1")), "not_found")
+    await quotewire.close()
+  })
+})
