@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
-import { type Embedded, embed, WebhookAddress } from "@quotewire/core"
+import { type Embedded, embed, OperatorTokens, WebhookAddress } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -26,7 +26,7 @@ const serve = async (): Promise<Host> => {
       policy: { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
     })
   })
-  const server = createServer(nodeHandler(quotewire, { console: true }))
+  const server = createServer(nodeHandler(quotewire, { console: true, operators: true }))
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
   return { quotewire, server, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
@@ -63,7 +63,7 @@ const heading = (name: string) => page.getByRole("heading", { level: 1, name })
 
 const signIn = async (key: string, path = ""): Promise<void> => {
   await page.goto(`${host.address}/console${path}`)
-  await page.getByLabel("Server key").fill(key)
+  await page.getByLabel("Server key or operator token").fill(key)
   await page.getByRole("button", { name: "Sign in" }).click()
 }
 
@@ -156,6 +156,39 @@ describe("the console", () => {
     await heading("Call").waitFor()
   })
 
+  it("lets an operator find a request of any organization, see why, and read the exchanges on the record", async () => {
+    const { id } = await start("zero_quotes")
+    await host.quotewire.client(keys.server).advance_time({ seconds: 90 }, { idempotency_key: "minute" })
+    const token = await operatorToken(["read", "facts"])
+    await page.goto(`${host.address}/console`)
+    await page.getByLabel("Server key or operator token").fill(token)
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("link", { name: "Ended without a quote, last day" }).click()
+    await page
+      .getByRole("row", { name: id.slice(-4) })
+      .getByRole("link")
+      .click()
+    await heading("What happened").waitFor()
+    await page.getByText("Declined").first().waitFor()
+    await page.getByRole("button", { name: "Read the exchanges" }).click()
+    await page.getByRole("button", { name: "Read the exchanges" }).waitFor({ state: "detached" })
+    await page.getByRole("link", { name: "Audit log" }).click()
+    await page.getByRole("cell", { name: "read quote request exchanges" }).first().waitFor()
+    for (const name of ["Carriers", "Consumers", "Work"]) {
+      await page.getByRole("link", { name, exact: true }).click()
+      await heading(name).waitFor()
+    }
+  })
+
+  it("shows an operator no exchanges without the scope for facts, and says which one is missing", async () => {
+    const { id } = await start("quotes_ready")
+    await page.goto(`${host.address}/console/requests/${id}`)
+    await page.getByLabel("Server key or operator token").fill(await operatorToken(["read"]))
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("button", { name: "Read the exchanges" }).click()
+    await page.getByRole("alert").getByText("facts").first().waitFor()
+  })
+
   it("says when the host is gone, keeps what it has, and goes on when the host is back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, `/requests/${id}`)
@@ -210,7 +243,7 @@ describe("the console", () => {
   it("needs no mouse", async () => {
     const { id } = await start("quotes_ready")
     await page.goto(`${host.address}/console`)
-    await page.getByLabel("Server key").focus()
+    await page.getByLabel("Server key or operator token").focus()
     await page.keyboard.type(keys.server)
     await page.keyboard.press("Enter")
     await heading("Requests").waitFor()
@@ -240,28 +273,46 @@ describe("the console", () => {
     page = await context.newPage()
     await signIn(keys.server)
     await heading("Requests").waitFor()
-    for (const [path, shown] of [
-      ["requests", "Started"],
-      [`requests/${id}`, "Per month"],
-      ["events", "quote.created"],
-      ["webhooks", "/hooks"],
-      ["calls", "start_quote_request"],
-      ["try", "Facts"]
-    ] as const) {
+    const check = async (path: string, shown: string): Promise<void> => {
       await page.goto(`${host.address}/console/${path}`)
       await page.getByText(shown).first().waitFor()
       await page.addScriptTag({ content: axe.source })
-      const found = await page.evaluate(
-        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
+      assert.deepStrictEqual(await page.evaluate(findings), [], path)
+      assert.isTrue(
+        await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+        `${path} scrolls sideways`
       )
-      assert.deepStrictEqual(found, [], path)
     }
-    assert.isTrue(
-      await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
-      "The page scrolls sideways"
-    )
+    await check("requests", "Started")
+    await check(`requests/${id}`, "Per month")
+    await check("events", "quote.created")
+    await check("webhooks", "/hooks")
+    await check("calls", "start_quote_request")
+    await check("try", "Facts")
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("Server key or operator token").fill(await operatorToken(["read", "write"]))
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("link", { name: "Audit log" }).waitFor()
+    await check("requests", "Started")
+    await check(`requests/${id}`, "Read the exchanges")
+    await check("carriers", "no carriers of its own")
+    await check("consumers", "No program consumes")
+    await check("work", "Oldest due job")
+    await check("audit", "get quote request timeline")
+    await receiver.close()
   })
 })
+
+/** What axe finds on a page, each with the element that it is about. */
+const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
+
+/** A new token for operators. */
+const operatorToken = async (scopes: ReadonlyArray<"read" | "write" | "facts">): Promise<string> => {
+  const issued = await host.quotewire.run(
+    OperatorTokens.OperatorTokens.use((tokens) => tokens.create({ name: "Support", scopes: [...scopes] }))
+  )
+  return issued.token
+}
 
 /** An endpoint that answers 500 until it is told otherwise. */
 const failing = async () => {

@@ -57,7 +57,7 @@ const signedIn = async (colorScheme: "light" | "dark"): Promise<Page> => {
   const context = await browser.newContext({ colorScheme, viewport: { width: 1180, height: 900 } })
   const page = await context.newPage()
   await page.goto(`${address}/console`)
-  await page.getByLabel("Server key").fill(key)
+  await page.getByLabel("Server key or operator token").fill(key)
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor()
   return page

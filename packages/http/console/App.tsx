@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks"
+import { OperatorPage, operatorSections } from "./operators/OperatorApp.tsx"
 import { CallPage, Calls } from "./pages/Calls.tsx"
 import { Events } from "./pages/Events.tsx"
 import { RequestPage } from "./pages/RequestPage.tsx"
@@ -8,7 +9,7 @@ import { Try } from "./pages/Try.tsx"
 import { EndpointPage, Webhooks } from "./pages/Webhooks.tsx"
 import { Clock } from "./parts/Clock.tsx"
 import { type Place, place, to } from "./state/route.ts"
-import { type Session, session, signOut } from "./state/session.ts"
+import { type OperatorSession, type Session, session, signOut } from "./state/session.ts"
 
 const sections = [
   { name: "requests", text: "Requests" },
@@ -35,19 +36,19 @@ export const App = () => {
       </button>
       <header class="top">
         <strong>Quotewire</strong>
-        {user !== null && <Navigation section={section} sandbox={user.environment === "sandbox"} />}
+        {user !== null && <Navigation section={section} sections={sectionsOf(user)} />}
         {user !== null && (
           <div class="row">
-            <span class={`state ${user.environment === "live" ? "odd" : "none"}`}>{user.environment}</span>
+            <span class={`state ${worldOf(user) === "sandbox" ? "none" : "odd"}`}>{worldOf(user)}</span>
             <button type="button" onClick={signOut}>
               Sign out
             </button>
           </div>
         )}
       </header>
-      {user?.environment === "sandbox" && <Clock session={user} />}
+      {user?._tag === "integrator" && user.environment === "sandbox" && <Clock session={user} />}
       <main id="page" tabIndex={-1}>
-        {user === null ? <SignIn /> : <Page session={user} place={place.value} />}
+        <Shown user={user} />
       </main>
     </>
   )
@@ -56,10 +57,39 @@ export const App = () => {
 /** Moves the focus. A link would change the address, which names the page. */
 const skip = (): void => document.getElementById("page")?.focus()
 
-const Navigation = ({ sandbox, section }: { readonly section: string; readonly sandbox: boolean }) => (
+type User = Session | OperatorSession
+
+const worldOf = (user: User): string => (user._tag === "operator" ? "operator" : user.environment)
+
+const sectionsOf = (user: User): ReadonlyArray<Section> => {
+  if (user._tag === "operator") return operatorSections
+  return user.environment === "sandbox" ? [...sections, { name: "try", text: "Try" }] : sections
+}
+
+const Shown = ({ user }: { readonly user: User | null }) => {
+  if (user === null) return <SignIn />
+  return user._tag === "operator" ? (
+    <OperatorPage call={user.call} place={place.value} />
+  ) : (
+    <Page session={user} place={place.value} />
+  )
+}
+
+interface Section {
+  readonly name: string
+  readonly text: string
+}
+
+const Navigation = ({
+  section,
+  sections: all
+}: {
+  readonly section: string
+  readonly sections: ReadonlyArray<Section>
+}) => (
   <nav aria-label="Sections">
     <ul>
-      {[...sections, ...(sandbox ? [{ name: "try", text: "Try" }] : [])].map(({ name, text }) => (
+      {all.map(({ name, text }) => (
         <li key={name}>
           <a href={to([name])} aria-current={section === name ? "page" : undefined}>
             {text}

@@ -15,7 +15,7 @@ export const SignIn = () => {
     <section class="page narrow">
       <h1 tabIndex={-1}>Sign in</h1>
       <form class="card stack" onSubmit={submit}>
-        <label for="key">Server key</label>
+        <label for="key">Server key or operator token</label>
         <input
           id="key"
           name="key"

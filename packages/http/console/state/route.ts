@@ -37,7 +37,8 @@ export const to = (path: ReadonlyArray<string>, query: Readonly<Record<string, s
 }
 
 /** Goes to a page. */
-export const go = (path: ReadonlyArray<string>): void => show(new URL(to(path), location.origin))
+export const go = (path: ReadonlyArray<string>, query: Readonly<Record<string, string>> = {}): void =>
+  show(new URL(to(path, query), location.origin))
 
 const show = (url: URL): void => {
   history.pushState(null, "", url)

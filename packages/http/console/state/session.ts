@@ -1,18 +1,24 @@
 import { computed, signal } from "@preact/signals"
 import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { type Call, withToken } from "../operators/calls.ts"
 import { hostUrl } from "./host.ts"
 
-/** Who uses the console, in this tab only. */
+/** Who uses the console, in this tab only: somebody who integrates, with a server key. */
 export interface Session {
+  readonly _tag: "integrator"
   readonly client: RemoteClient
   readonly environment: "sandbox" | "live"
-  /** The key, for calls that people copy. */
-  readonly key: string
+}
+
+/** An operator, with a token. */
+export interface OperatorSession {
+  readonly _tag: "operator"
+  readonly call: Call
 }
 
 const stored = "quotewire-console-key"
 
-const current = signal<Session | null>(null)
+const current = signal<Session | OperatorSession | null>(null)
 
 /** The session; null until somebody has signed in. */
 export const session = computed(() => current.value)
@@ -20,19 +26,32 @@ export const session = computed(() => current.value)
 /** Why the last sign-in failed; null if it did not. */
 export const signInError = signal<string | null>(null)
 
+const isOperatorToken = (key: string): boolean => key.startsWith("operator_")
+
 const open = (key: string): Session => ({
+  _tag: "integrator",
   client: connect({ base_url: hostUrl, key, max_retries: 2 }),
-  environment: key.startsWith("live_") ? "live" : "sandbox",
-  key
+  environment: key.startsWith("live_") ? "live" : "sandbox"
 })
 
-/** Signs in with a key, if the host accepts it. */
+/** Opens a session, and tries whether the host accepts it. */
+const tried = async (key: string): Promise<Session | OperatorSession> => {
+  if (isOperatorToken(key)) {
+    const call = withToken(key)
+    await call("find_quote_requests", { limit: 1 })
+    return { _tag: "operator", call }
+  }
+  const opened = open(key)
+  await opened.client.list_quote_requests({ limit: 1 })
+  return opened
+}
+
+/** Signs in with a server key or an operator's token, if the host accepts it. */
 export const signIn = async (given: string): Promise<void> => {
   signInError.value = null
   const key = given.trim()
   try {
-    const opened = open(key)
-    await opened.client.list_quote_requests({ limit: 1 })
+    const opened = await tried(key)
     sessionStorage.setItem(stored, key)
     current.value = opened
   } catch (error) {
@@ -68,5 +87,5 @@ export const begin = async (): Promise<void> => {
     history.replaceState(null, "", location.pathname)
     if (kept === null) return redeem(link).catch(() => {})
   }
-  if (kept !== null) current.value = open(kept)
+  if (kept !== null) current.value = isOperatorToken(kept) ? { _tag: "operator", call: withToken(kept) } : open(kept)
 }

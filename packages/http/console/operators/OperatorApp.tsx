@@ -1,0 +1,48 @@
+import type { Place } from "../state/route.ts"
+import { to } from "../state/route.ts"
+import { AuditLog } from "./AuditLog.tsx"
+import { Carriers } from "./Carriers.tsx"
+import { Consumers } from "./Consumers.tsx"
+import type { Call } from "./calls.ts"
+import { Find } from "./Find.tsx"
+import { TimelinePage } from "./TimelinePage.tsx"
+import { Work } from "./Work.tsx"
+
+/** The sections for operators. */
+export const operatorSections = [
+  { name: "requests", text: "Requests" },
+  { name: "carriers", text: "Carriers" },
+  { name: "consumers", text: "Consumers" },
+  { name: "work", text: "Work" },
+  { name: "audit", text: "Audit log" }
+] as const
+
+/** The page that an operator looks at. */
+export const OperatorPage = ({ call, place: { path, query } }: { readonly call: Call; readonly place: Place }) => {
+  const [section = "requests", id] = path
+  switch (section) {
+    case "requests":
+      return id === undefined ? (
+        <Find call={call} query={query} key={query.toString()} />
+      ) : (
+        <TimelinePage call={call} id={id} key={id} />
+      )
+    case "carriers":
+      return <Carriers call={call} />
+    case "consumers":
+      return <Consumers call={call} name={id} key={id ?? ""} />
+    case "work":
+      return <Work call={call} />
+    case "audit":
+      return <AuditLog call={call} />
+    default:
+      return (
+        <section class="page">
+          <h1 tabIndex={-1}>No such page</h1>
+          <p>
+            See the <a href={to(["requests"])}>requests</a>.
+          </p>
+        </section>
+      )
+  }
+}

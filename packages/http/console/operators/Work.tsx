@@ -1,0 +1,60 @@
+import { Facts, Show, Tag, Time } from "../parts/basics.tsx"
+import { useLive } from "../state/loading.ts"
+import { count, duration, title } from "../words/format.ts"
+import type { Call } from "./calls.ts"
+
+/** Whether work waits, where it is stored, and how long it is kept. */
+export const Work = ({ call }: { readonly call: Call }) => {
+  const work = useLive("work", { read: (signal) => call("get_work", {}, signal), next: () => 5_000 })
+  return (
+    <section class="page">
+      <h1 tabIndex={-1}>Work</h1>
+      <Show of={work}>
+        {({ cells, next_due_at, retention, waits_ms }) => (
+          <>
+            <div class="card">
+              <Facts
+                of={[
+                  [
+                    "Oldest due job",
+                    waits_ms === 0 ? (
+                      <Tag key="waits" tone="good" text="none waits" />
+                    ) : (
+                      <Tag
+                        key="waits"
+                        tone={waits_ms > 60_000 ? "bad" : "odd"}
+                        text={`waits for ${duration(waits_ms)}`}
+                      />
+                    )
+                  ],
+                  ["Next job", next_due_at === null ? "none" : <Time key="next" at={next_due_at} />]
+                ]}
+              />
+            </div>
+            {cells.length > 0 && (
+              <div class="card">
+                <h2>Cells</h2>
+                <ul class="list">
+                  {cells.map(({ name, ready }) => (
+                    <li key={name} class="row">
+                      <code>{name}</code> <Tag tone={ready ? "good" : "bad"} text={ready ? "ready" : "not reachable"} />
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            )}
+            <div class="card">
+              <h2>How long things are kept</h2>
+              <Facts
+                of={Object.entries(retention).map(([name, days]) => [
+                  title(name.replace(/_days$/, "")),
+                  count(days, "day")
+                ])}
+              />
+            </div>
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
