@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, Event, Ids, type Quotewire } from "@quotewire/core"
+import { ApiError, Event, operations as everyOperation, Ids, type Quotewire } from "@quotewire/core"
 import { CarrierCallbacks, Handoff, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Reference from "../src/documents/Reference.ts"
@@ -23,10 +23,22 @@ describe("pages", () => {
         assert.strictEqual(page.status, 200)
         assert.include(page.headers.get("content-type") ?? "", "text/html")
         assert.include(page.text, `<td>${ApiError.definitions[code].status}</td>`)
+        assert.include(page.text, `&#34;code&#34;: &#34;${code}&#34;`)
       }
       const unknown = yield* send("GET", "/docs/v1/errors/%3Cscript%3E", { key: null })
       assert.strictEqual(unknown.status, 404)
       assert.notInclude(unknown.text, "<script")
+    })
+  )
+
+  it.live("of error codes say which operations return them", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start({ operations: everyOperation })
+      const pageOf = (code: string) =>
+        Effect.map(send("GET", `/docs/v1/errors/${code}`, { key: null }), ({ text }) => text)
+      assert.include(yield* pageOf("event_cursor_expired"), "<td><code>list_events</code> </td>")
+      assert.include(yield* pageOf("rate_limited"), "<td>Every operation.</td>")
+      assert.include(yield* pageOf("purchase_not_supported"), "<td>No operation returns it.</td>")
     })
   )
 

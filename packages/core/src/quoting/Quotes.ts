@@ -107,7 +107,7 @@ export class Quotes extends Context.Service<
         const { now } = yield* workspaces.moment(link.workspace_id)
         const quote = Json.decode(Quote.newestAt(stored.value, now).json)
         if (quote.status === "inactive") return deadLink(quote)
-        if (quote.environment === "sandbox") return sandboxPage
+        if (quote.environment === "sandbox") return sandboxPage(quote)
         const storedOffer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
         if (Option.isNone(storedOffer)) return unknownLink
         const offer = Quote.offerKind.value(storedOffer.value)
@@ -138,16 +138,23 @@ const unknownLink: Destination = {
   message: "It may have been copied incompletely. Ask for a new quote where you found it."
 }
 
-const sandboxPage: Destination = {
+const sandboxPage = (quote: Quote.Quote): Destination => ({
   _tag: "page",
   status: 200,
   title: "The sandbox ends here",
-  message: "With a real quote this link would open the carrier's site. Fictional carriers have none."
+  message: `This is the quote of ${quote.source.carrier.name}: ${priceOf(quote)}. With a real quote this link would open the carrier's site. Fictional carriers have none.`
+})
+
+/** A price and its term as text for a person. */
+const priceOf = ({ price: { premium, term_months } }: Quote.Quote): string => {
+  if (premium === null) return "its price is unknown"
+  const dollars = (premium.amount_minor / 100).toFixed(2)
+  return term_months === null ? `$${dollars}` : `$${dollars} for ${term_months} months`
 }
 
 const deadLink = (quote: Quote.Quote): Destination => ({
   _tag: "page",
   status: 410,
   title: quote.status_details.reason === "expired" ? "This quote has expired" : "This quote is no longer available",
-  message: `${quote.status_details.message} To continue, ask for a new quote.`
+  message: `It was a quote of ${quote.source.carrier.name}. ${quote.status_details.message} To continue, ask for a new quote where you found this link.`
 })

@@ -1,15 +1,26 @@
-import { ApiError } from "@quotewire/core"
+import { ApiError, type Revision } from "@quotewire/core"
 import { Effect } from "effect"
 import * as Route from "../host/Route.ts"
+import * as OpenApiOperation from "./OpenApiOperation.ts"
+import * as OpenApiParts from "./OpenApiParts.ts"
+import type { Described } from "./OpenApiSchemas.ts"
 import { html, page } from "./Page.ts"
 
+/** What the pages say about the host. */
+export interface Settings {
+  readonly operations: ReadonlyArray<Described>
+  readonly served: Revision.Served
+  /** The address of the documentation, without a trailing slash. */
+  readonly docs_url: string
+}
+
 /** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Error codes). */
-export const routes: ReadonlyArray<Route.Route> = [
+export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
-  Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "")))
+  Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "", settings)))
 ]
 
-const pageOf = (code: string) => {
+const pageOf = (code: string, settings: Settings) => {
   const known = ApiError.codes.find((one) => one === code)
   if (known === undefined) {
     return page(
@@ -26,11 +37,24 @@ const pageOf = (code: string) => {
 <table>
 <tr><th>HTTP status</th><td>${status}</td></tr>
 <tr><th>Usual retry action</th><td><code>${retry_action.type}</code>: ${retry_action.summary}</td></tr>
+<tr><th>Returned by</th><td>${returnedBy(known, settings.operations)}</td></tr>
 </table>
+<h2>An example</h2>
+<pre tabindex="0">${JSON.stringify(OpenApiParts.example(known, settings.served, settings.docs_url), null, 2)}</pre>
 <p>In your code, branch on <code>error.code</code> and <code>error.retry_action.type</code>; the message is for people. When you
 ask for help, include the <code>request_id</code>.</p>
 <p><a href="../errors">See all error codes</a></p>`
   )
+}
+
+/** The operations that can return a code. */
+const returnedBy = (code: ApiError.ErrorCode, operations: ReadonlyArray<Described>) => {
+  const given = operations.filter((operation) =>
+    [...OpenApiOperation.refusals(operation).values()].some((codes) => codes.includes(code))
+  )
+  if (given.length === 0) return html`No operation returns it.`
+  if (given.length === operations.length) return html`Every operation.`
+  return html`${given.map(({ name }) => html`<code>${name}</code> `)}`
 }
 
 const describe = (code: ApiError.ErrorCode) => ({

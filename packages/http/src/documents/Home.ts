@@ -51,7 +51,7 @@ ${placesOf(settings).map(
   ([name, path]) => html`<tr><td>${name}</td><td><a href="${publicPath}${path}"><code>${path}</code></a></td></tr>`
 )}
 </table>
-${settings.rest ? html`<h2>Start a quote request</h2><pre>${firstCall(baseUrl, lines)}</pre>` : html``}`
+${settings.rest ? html`<h2>Start a quote request</h2><pre tabindex="0">${firstCall(baseUrl, lines)}</pre>` : html``}`
   )
 
 const textOf = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Answer => ({

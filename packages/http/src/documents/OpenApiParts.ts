@@ -127,7 +127,8 @@ const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
   }
 }
 
-const example = (code: ApiError.ErrorCode, served: Revision.Served, docsUrl: string): ApiError.ErrorEnvelope =>
+/** An example of the envelope with this code. */
+export const example = (code: ApiError.ErrorCode, served: Revision.Served, docsUrl: string): ApiError.ErrorEnvelope =>
   ApiError.envelope(
     code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),
     "req_01kafzsk000000000000000000",

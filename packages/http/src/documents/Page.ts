@@ -19,18 +19,19 @@ const written = (value: string | number | Html | ReadonlyArray<Html>): string =>
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 const style = `:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
-body{max-width:46rem;margin:3rem auto;padding:0 1.25rem}
+body{margin:0;background:light-dark(#f6f7f9,#0e1115);color:light-dark(#14181d,#e9edf1)}
+main{max-width:46rem;margin:0 auto;padding:3rem 1.25rem}
 h1{font-size:1.6rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.25rem}
 code{font-family:ui-monospace,monospace;font-size:.92em}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0}
 tr{border-top:1px solid #8884}
 h3{margin:2rem 0 .5rem}section{padding-bottom:.5rem}nav li{margin:.25rem 0}a{color:#2563eb}
 summary{cursor:pointer;font-weight:600;margin:.5rem 0}
-pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45}
+pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45;white-space:pre-wrap;overflow-wrap:anywhere}
 @media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
 /** The SHA-256 hash of the style. If it is wrong, browsers ignore the style, and a test fails. */
-const styleHash = "fpIF6+Ujgh//Vc3cnBz6iv6pj2r80gR45DUbPQ6SAmw="
+const styleHash = "lk8m2BbbvNw0ugBG1W+uDkvunh+kqVy2147T1JNqwmk="
 
 /** The content security policy of a page: its own style only, no scripts and no other resources. */
 const policy = [
@@ -68,8 +69,10 @@ export const document = (title: string, content: Html): Html => html`<!doctype h
 <style>${{ html: style }}</style>
 </head>
 <body>
+<main>
 <h1>${title}</h1>
 ${content}
+</main>
 </body>
 </html>
 `

@@ -80,7 +80,7 @@ const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Ht
   if (Object.keys(json).length === 0) return html``
   return html`<details><summary>${title}</summary>
 ${(alternatives.length === 0 ? [schema] : alternatives).map((one) => fields(document, one))}
-${example === undefined ? html`` : html`<pre>${JSON.stringify(example[1].value, null, 2)}</pre>`}</details>`
+${example === undefined ? html`` : html`<pre tabindex="0">${JSON.stringify(example[1].value, null, 2)}</pre>`}</details>`
 }
 
 const fields = (document: JsonNode.Node, schema: JsonNode.Node): Html => {

@@ -73,7 +73,11 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     ...(settings.routes ?? []),
     ...(settings.routesAt?.(settings.base_url) ?? []),
     ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null, settings.cells),
-    ...ErrorPages.routes,
+    ...ErrorPages.routes({
+      operations: settings.operations,
+      served: settings.served ?? Revision.served,
+      docs_url: settings.docs_url ?? `${settings.base_url}/docs`
+    }),
     ...Reference.routes(document, settings.reference_script ?? null),
     OpenApi.route(document),
     ...(home === undefined ? [] : [Home.route(settings.base_url, settings.lines ?? Lines.standard, home)])
