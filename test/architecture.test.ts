@@ -332,7 +332,7 @@ describe("hosts", () => {
   // The OpenAPI document describes what is sent, and two routes use what the core provides for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   // The cache for tokens, and the check of their options.
-  const verifying = ["BoundedMap", "Input"]
+  const verifying = ["BoundedMap", "Input", "OperatorToken", "OperatorTokens"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   // How a function refuses invalid arguments from a JavaScript program.

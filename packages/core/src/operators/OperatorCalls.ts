@@ -9,7 +9,7 @@ import { type AuditEntry, type AuditSubject, noSubject } from "./AuditEntry.ts"
 import { AuditLog } from "./AuditLog.ts"
 import type { Operator } from "./Operator.ts"
 import type { OperatorOperation, Prepared } from "./OperatorOperation.ts"
-import { OperatorTokens, refused } from "./OperatorTokens.ts"
+import { type OperatorGrant, OperatorTokens, refused } from "./OperatorTokens.ts"
 
 /** The services that every call of an operator needs, besides those of its operation. */
 export type OperatorCallServices = Allowance | AuditLog | Ids | OperatorTokens
@@ -43,17 +43,40 @@ export const call = <Output, R>(
     (cause) => refuse(operation.name, request.request_id, cause)
   )
 
+/**
+ * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
+ *
+ * A failure with `authentication_failed` counts against the address, like a wrong token.
+ */
+export const identifyGrant = <E extends { readonly _tag: string }, R>(
+  address: string,
+  verify: Effect.Effect<OperatorGrant, E, R>
+): Effect.Effect<OperatorCredentials, ApiError.ApiError | E, R | Allowance | OperatorTokens> =>
+  Effect.gen(function* () {
+    const grant = yield* counted(address, verify)
+    const tokens = yield* OperatorTokens
+    return { operator: yield* tokens.admit(grant) }
+  })
+
+/** Counts a failed authentication against its address. One that has reached its limit is refused before it is tried. */
+const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: string }, R>(
+  address: string,
+  identifying: Effect.Effect<A, E, R>
+) {
+  const allowance = yield* Allowance
+  yield* allowance.mayAuthenticate(address)
+  return yield* Effect.tapError(identifying, (error) =>
+    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
+  )
+})
+
 /** The operator of a call. An invalid token counts against its address, as an invalid key does. */
 const identify = Effect.fnUntraced(function* (credentials: OperatorCredentials) {
   if ("operator" in credentials) return credentials.operator
   const { address, token } = credentials
   if (token === null) return yield* refused
-  const allowance = yield* Allowance
-  yield* allowance.mayAuthenticate(address)
   const tokens = yield* OperatorTokens
-  return yield* Effect.tapError(tokens.authenticate(token), (error) =>
-    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
-  )
+  return yield* counted(address, tokens.authenticate(token))
 })
 
 const perform = Effect.fnUntraced(function* <Output, R>(

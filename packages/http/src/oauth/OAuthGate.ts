@@ -5,6 +5,7 @@ import type { Admitted, Gate } from "../messages/Gate.ts"
 import * as AccessTokens from "./AccessTokens.ts"
 import type { OAuthSettings, TokenCallerKind } from "./OAuthOptions.ts"
 import * as ProtectedResource from "./ProtectedResource.ts"
+import * as TokenVerifier from "./TokenVerifier.ts"
 
 /**
  * Admits callers with a key or a token of the issuer and, unless `required`, callers with neither.
@@ -49,7 +50,7 @@ export const make = (settings: OAuthSettings, baseUrl: string, path: string): Ga
     admit: (request) => {
       const { credentials } = request
       const { key } = credentials
-      if (key !== null && AccessTokens.isLikeJwt(key)) return withToken(request, key)
+      if (key !== null && TokenVerifier.isLikeJwt(key)) return withToken(request, key)
       if (key === null && settings.required) return Effect.fail(notSignedIn(signIn))
       return Pipeline.identify(request).pipe(
         Effect.map((caller): Admitted => ({ caller, credentials, obtainable_kinds: key === null ? obtainable : [] })),

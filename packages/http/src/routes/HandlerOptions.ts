@@ -45,7 +45,7 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
   readonly keyless?: Quotewire.Keyless
   /**
    * The OAuth issuer whose tokens the agent endpoint accepts besides keys, so that users can sign in from their agent
-   * programs; none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
+   * programs, and the operators' API besides operators' tokens; none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
   /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
@@ -164,10 +164,14 @@ const consoleOf = ({ console: pages = false }: HandlerOptions) => {
   return { console: pages === true ? {} : pages }
 }
 
-const oauthOf = ({ mcp, oauth }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
+const oauthOf = ({
+  mcp,
+  oauth,
+  operators = false
+}: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
   if (oauth === undefined) return Result.succeed(null)
-  return mcp === undefined
-    ? refused("oauth needs mcp: its tokens are for the agent endpoint.")
+  return mcp === undefined && !operators
+    ? refused("oauth needs mcp or operators: its tokens are for the agent endpoint and the operators' API.")
     : OAuthOptions.check(oauth)
 }
 

@@ -5,19 +5,25 @@ import * as OperatorsDocument from "../documents/OperatorsDocument.ts"
 import * as Answer from "../host/Answer.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import * as Route from "../host/Route.ts"
+import type { OAuthSettings } from "../oauth/OAuthOptions.ts"
+import * as OperatorGate from "../oauth/OperatorGate.ts"
 import * as OperationRoute from "./OperationRoute.ts"
 
 /**
- * The routes of operators, below `/operator/v1`, and their OpenAPI document. They accept operators' tokens only: an API
- * key is refused like any other wrong token.
+ * The routes of operators, below `/operator/v1`, and their OpenAPI document. They accept operators' tokens, and those of
+ * an issuer if there is one. An API key is refused like any other wrong token.
  */
-export const routes = (baseUrl: string): ReadonlyArray<Route.Route<Quotewire.Services>> => [
-  ...operatorOperations.map((operation) => routeOf<Quotewire.Services>(operation)),
-  document(baseUrl)
-]
+export const routes = (
+  baseUrl: string,
+  oauth: OAuthSettings | null
+): ReadonlyArray<Route.Route<Quotewire.Services>> => {
+  const identify = oauth === null ? OperatorGate.tokensOnly : OperatorGate.make(oauth, baseUrl)
+  return [...operatorOperations.map((operation) => routeOf<Quotewire.Services>(operation, identify)), document(baseUrl)]
+}
 
 const routeOf = <R>(
-  operation: OperatorOperation.OperatorOperation<string, unknown, R>
+  operation: OperatorOperation.OperatorOperation<string, unknown, R>,
+  identify: OperatorGate.Identify<OperatorCalls.OperatorCallServices>
 ): Route.Route<R | OperatorCalls.OperatorCallServices> => {
   const { method, path, status } = operation.route
   const inputOf = OperationRoute.inputReader(operation)
@@ -28,8 +34,9 @@ const routeOf = <R>(
     cors: false,
     handle: (incoming) => {
       const { address, header, request_id } = incoming
-      const credentials = { token: RequestInfo.key(header("authorization")), address }
-      const called = OperatorCalls.call(operation, { request_id, credentials, input: inputOf(incoming) })
+      const called = Effect.flatMap(identify(RequestInfo.key(header("authorization")), address), (credentials) =>
+        OperatorCalls.call(operation, { request_id, credentials, input: inputOf(incoming) })
+      )
       return Effect.map(called, ({ text }) => Answer.unversioned(status, text))
     }
   }

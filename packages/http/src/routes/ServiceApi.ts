@@ -20,7 +20,7 @@ export interface Options {
   readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
   /** The web pages that may call the agent endpoint; none by default. */
   readonly mcp_origins?: MessageRoute.Origins
-  /** The issuer whose tokens the agent endpoint accepts besides keys; none by default. */
+  /** The issuer whose tokens the agent endpoint and the operators' API accept besides keys; none by default. */
   readonly oauth?: OAuthSettings | null
   /** Whether it serves the operators' API, below `/operator/v1`; false by default. */
   readonly operators?: boolean
@@ -46,7 +46,7 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     ],
     routesAt: (baseUrl) => [
       ...(endpoint === undefined || oauth === null ? [] : routesWithOAuth(endpoint, mcp_origins, oauth, baseUrl)),
-      ...(operators ? OperatorRoutes.routes(baseUrl) : [])
+      ...(operators ? OperatorRoutes.routes(baseUrl, oauth) : [])
     ],
     ready: Quotewire.ready,
     environments: Quotewire.environments,

@@ -1,0 +1,55 @@
+import { ApiError, OperatorCalls, type OperatorToken, type OperatorTokens } from "@quotewire/core"
+import { Effect } from "effect"
+import type { OAuthSettings } from "./OAuthOptions.ts"
+import * as TokenVerifier from "./TokenVerifier.ts"
+
+/** The scopes of the issuer that make an operator, and what each allows. */
+const scopes: Readonly<Record<string, OperatorToken.OperatorScope>> = {
+  "operator:read": "read",
+  "operator:write": "write",
+  "operator:facts": "facts"
+}
+
+/** Finds out which operator sends a request with this token, from this address. */
+export type Identify<R> = (
+  token: string | null,
+  address: string
+) => Effect.Effect<OperatorCalls.OperatorCredentials, ApiError.ApiError, R>
+
+/** Accepts operators' tokens only. */
+export const tokensOnly: Identify<never> = (token, address) => Effect.succeed({ token, address })
+
+/**
+ * Also accepts access tokens of an issuer that are for the operators' API, `{base_url}/operator/v1`, and have a scope
+ * such as `operator:read`. So a token for the agent endpoint opens nothing here, nor the other way round.
+ *
+ * They reach all organizations: the issuer decides who gets such a scope.
+ */
+export const make = (settings: OAuthSettings, baseUrl: string): Identify<OperatorCalls.OperatorCallServices> => {
+  const { verify } = TokenVerifier.make(settings, `${baseUrl}/operator/v1`)
+
+  const grantOf = Effect.fnUntraced(function* (token: string) {
+    const { payload } = yield* verify(token)
+    const sub = yield* Effect.fromResult(TokenVerifier.subjectOf(payload))
+    const allowed = TokenVerifier.scopesOf(payload).flatMap((scope) =>
+      Object.hasOwn(scopes, scope) ? (scopes[scope] ?? []) : []
+    )
+    if (allowed.length === 0) return yield* noScope
+    const grant: OperatorTokens.OperatorGrant = {
+      subject: JSON.stringify([settings.issuer, sub]),
+      name: sub,
+      scopes: allowed,
+      organization_id: null
+    }
+    return grant
+  })
+
+  return (token, address) =>
+    token !== null && TokenVerifier.isLikeJwt(token)
+      ? OperatorCalls.identifyGrant(address, grantOf(token))
+      : Effect.succeed({ token, address })
+}
+
+const noScope = Effect.fail(
+  ApiError.make("forbidden", { message: `The access token has none of the scopes ${Object.keys(scopes).join(", ")}.` })
+)

@@ -1,0 +1,163 @@
+import { ApiError } from "@quotewire/core"
+import { Clock, Data, Effect, Predicate, Result } from "effect"
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose"
+import * as IssuerKeys from "./IssuerKeys.ts"
+import * as KeyWarnings from "./KeyWarnings.ts"
+import type { OAuthSettings } from "./OAuthOptions.ts"
+
+/** How much the clocks of the issuer and this host may differ, in milliseconds. */
+const leewayMs = 30_000
+/** The longest token that is read. */
+const maxCharacters = 8_192
+
+/** The claims of a valid token, and what verified it. */
+export interface VerifiedToken {
+  readonly payload: JWTPayload
+  /** When the token expires, with leeway, in milliseconds. */
+  readonly expires_at: number
+  readonly set: IssuerKeys.KeySet
+}
+
+/** Verifies tokens of an issuer for one audience. */
+export interface TokenVerifier {
+  /**
+   * Fails with `authentication_failed` if the token is not valid here, and with `service_unavailable` if the issuer's
+   * keys are not available now.
+   */
+  readonly verify: (
+    token: string
+  ) => Effect.Effect<
+    VerifiedToken,
+    ApiError.ApiError<"authentication_failed"> | ApiError.ApiError<"service_unavailable">
+  >
+  /** The last loaded keys; null if none were loaded. */
+  readonly last: () => IssuerKeys.KeySet | null
+}
+
+/** Whether text has the form of a JWT. An API key has no dots. */
+export const isLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
+
+/** Makes the verification for one audience. */
+export const make = (
+  settings: Pick<OAuthSettings, "issuer" | "algorithms" | "jwks_url">,
+  audience: string
+): TokenVerifier => {
+  const warn = KeyWarnings.make(settings.issuer)
+  const keys = IssuerKeys.make(settings, warn)
+
+  const unknownKey = (token: string) =>
+    Effect.andThen(
+      warn("not_published", headerOf(token)),
+      invalid("The access token is signed with a key that its issuer does not publish.")
+    )
+
+  const verify = Effect.fnUntraced(function* (token: string) {
+    if (token.length > maxCharacters) return yield* invalid("The access token is too long.")
+    const now = yield* Clock.currentTimeMillis
+    const current = yield* Effect.mapError(keys.current, ({ retry_after_seconds }) =>
+      ApiError.make("service_unavailable", { retry_after_seconds })
+    )
+    const attempt = (set: IssuerKeys.KeySet) =>
+      Effect.catchTag(verifyWith(set, token, settings, audience, now), "Unverified", ({ thrown }) =>
+        refusalOf(token, thrown, warn)
+      )
+    return yield* Effect.catchTag(attempt(current), "UnknownKey", () =>
+      Effect.flatMap(keys.newerThan(current), (newer) =>
+        newer === current ? Effect.fail(new UnknownKey()) : attempt(newer)
+      )
+    ).pipe(Effect.catchTag("UnknownKey", () => unknownKey(token)))
+  })
+
+  return { verify, last: keys.last }
+}
+
+const invalid = (message: string) => Effect.fail(ApiError.make("authentication_failed", { message }))
+
+/** The key of a token is not in the set. */
+class UnknownKey extends Data.TaggedError("UnknownKey") {}
+
+/** The library has refused a token. */
+class Unverified extends Data.TaggedError("Unverified")<{ readonly thrown: unknown }> {}
+
+/** The key and algorithm that the header of a token names, for the log. A caller can write anything there. */
+const headerOf = (token: string): { readonly kid: string; readonly alg: string } => {
+  const { alg, kid } = decodeProtectedHeader(token)
+  return { kid: loggable(kid), alg: loggable(alg) }
+}
+
+const loggable = (text: unknown): string => {
+  if (!Predicate.isString(text)) return "none"
+  return /^[\x20-\x7e]{1,100}$/.test(text) ? text : "not 1 to 100 printable characters"
+}
+
+/** Verifies signature, issuer, audience and times of a token with a set of keys. */
+const verifyWith = (
+  set: IssuerKeys.KeySet,
+  token: string,
+  { algorithms, issuer }: Pick<OAuthSettings, "issuer" | "algorithms">,
+  audience: string,
+  now: number
+) =>
+  Effect.tryPromise({
+    try: () =>
+      jwtVerify(token, set.find, {
+        algorithms: [...algorithms],
+        audience,
+        issuer,
+        clockTolerance: leewayMs / 1_000,
+        currentDate: new Date(now),
+        requiredClaims: ["exp", "sub"]
+      }),
+    catch: (thrown) => new Unverified({ thrown })
+  }).pipe(
+    Effect.filterOrFail(
+      // A sender-constrained token requires a proof of possession, which this host does not check.
+      ({ payload }) => payload.cnf === undefined,
+      () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
+    ),
+    Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leewayMs }))
+  )
+
+const refusalOf = (
+  token: string,
+  thrown: unknown,
+  warn: KeyWarnings.Warn
+): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
+  if (thrown instanceof errors.JWKSNoMatchingKey) return Effect.fail(new UnknownKey())
+  const refused = invalid(reasonOf(thrown))
+  if (thrown instanceof errors.JWKSMultipleMatchingKeys) {
+    return Effect.andThen(warn("several_fit", headerOf(token)), refused)
+  }
+  if (thrown instanceof errors.JOSEError) return refused
+  // The runtime rejects the issuer's key, for example an RSA key that is too short.
+  return Effect.andThen(warn("not_usable", { ...headerOf(token), reason: String(thrown) }), refused)
+}
+
+/** Why a token is refused. The reason can name a claim, because claims are checked only after the signature. */
+const reasonOf = (thrown: unknown): string => {
+  if (thrown instanceof errors.JWTExpired) return "The access token has expired."
+  if (thrown instanceof errors.JWTClaimValidationFailed) return reasons[thrown.claim] ?? notValid
+  return notValid
+}
+
+const notValid = "The access token is not valid."
+
+const reasons: Readonly<Record<string, string>> = {
+  aud: "The access token was issued for another resource.",
+  iss: "The access token is from another issuer.",
+  nbf: "The access token is not valid yet."
+}
+
+/** The subject of a token. The library does not check the type of this claim. */
+export const subjectOf = ({
+  sub
+}: Record<string, unknown>): Result.Result<string, ApiError.ApiError<"authentication_failed">> =>
+  Predicate.isString(sub) && sub !== ""
+    ? Result.succeed(sub)
+    : Result.fail(ApiError.make("authentication_failed", { message: "The access token has no subject (sub)." }))
+
+/** The scopes of a token: `scope` (RFC 9068), or `scp` as some issuers write it; a text or a list. */
+export const scopesOf = ({ scope, scp }: JWTPayload): ReadonlyArray<string> =>
+  [scope, scp].flatMap((claim) =>
+    Predicate.isString(claim) ? claim.split(" ") : Array.isArray(claim) ? claim.filter(Predicate.isString) : []
+  )
