@@ -206,7 +206,7 @@ describe("modules of the core", () => {
       ...["calls/Pipeline", "calls/identify"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
       ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
-      ...["Audit", "Carrier", "Consumer", "Erasing", "Work"].map((name) => `operators/${name}Operations`)
+      ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Work"].map((name) => `operators/${name}Operations`)
     ].map((name) => `packages/core/src/${name}.ts`)
     const isPart = (code: string) => /^export const make = Effect\./m.test(code)
     holds(

@@ -33,6 +33,7 @@ import { LongPolls } from "./storage/Hints.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import type { Timelines } from "./timeline/Timelines.ts"
 import type { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
+import type { Recoveries } from "./webhooks/deliveries/Recoveries.ts"
 import type { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import * as ApiError from "./wire/ApiError.ts"
 import { InvalidArgument } from "./wire/Argument.ts"
@@ -66,6 +67,7 @@ export type Services =
   | QuoteRequests
   | QuoteRequestSearch
   | QuoteStarts
+  | Recoveries
   | Quotes
   | RequestLog
   | Retention

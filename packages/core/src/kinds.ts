@@ -27,6 +27,7 @@ import * as Reset from "./sandbox/Reset.ts"
 import * as Cell from "./storage/Cell.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
+import * as Recovery from "./webhooks/deliveries/Recovery.ts"
 import * as StoredAnswers from "./webhooks/deliveries/StoredAnswers.ts"
 import * as Delivery from "./webhooks/records/Delivery.ts"
 import * as Endpoint from "./webhooks/records/Endpoint.ts"
@@ -74,6 +75,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   StoredAnswers.tests,
   StoredAnswers.replays,
   EventReplay.kind,
+  Recovery.kind,
   FeedbackReport.kind,
   OperatorToken.kind,
   AuditEntry.kind

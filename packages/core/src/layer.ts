@@ -47,6 +47,7 @@ import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Timelines } from "./timeline/Timelines.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { withDeliveries } from "./webhooks/deliveries/Publishing.ts"
+import { Recoveries } from "./webhooks/deliveries/Recoveries.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 import { checkVersion } from "./wire/EffectCopy.ts"
@@ -142,21 +143,32 @@ export const administration: Layer.Layer<Access | OperatorTokens, never, Storage
 ).pipe(Layer.provide(Layer.merge(Seal.layer, Ids.layer)), Layer.provide(SealKeys.layerEphemeral))
 
 // Which service runs which job. A job kind without a handler does not compile.
-const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries> =
-  Layer.effect(
-    Handlers,
-    Effect.gen(function* () {
-      const asking = yield* Carriers
-      const requests = yield* QuoteRequests
-      const quotes = yield* Quotes
-      const subscriptions = yield* EventSubscriptions
-      const deliveries = yield* Deliveries
-      return Handlers.of({
-        jobs: { ...asking.jobs, ...requests.jobs, ...quotes.jobs, ...subscriptions.jobs, ...deliveries.jobs },
-        abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : requests.abandon(job, at))
-      })
+const handlers: Layer.Layer<
+  Handlers,
+  never,
+  Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries | Recoveries
+> = Layer.effect(
+  Handlers,
+  Effect.gen(function* () {
+    const asking = yield* Carriers
+    const requests = yield* QuoteRequests
+    const quotes = yield* Quotes
+    const subscriptions = yield* EventSubscriptions
+    const deliveries = yield* Deliveries
+    const recoveries = yield* Recoveries
+    return Handlers.of({
+      jobs: {
+        ...asking.jobs,
+        ...requests.jobs,
+        ...quotes.jobs,
+        ...subscriptions.jobs,
+        ...deliveries.jobs,
+        ...recoveries.jobs
+      },
+      abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : requests.abandon(job, at))
     })
-  )
+  })
+)
 
 /** Checks that nobody can guess the seal keys. */
 const strongKeys = Effect.flatMap(SealKeys, SealKeysInUse.checkStrength)
@@ -278,7 +290,7 @@ export const layer: Layer.Layer<
       WorkReports.layer
     )
   ),
-  Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
+  Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer, Recoveries.layer)),
   Layer.provideMerge(
     Layer.mergeAll(
       Access.layer,

@@ -5,6 +5,7 @@ import * as Erasing from "./ErasingOperations.ts"
 import type { OperatorOperation } from "./OperatorOperation.ts"
 import * as Organizations from "./OrganizationOperations.ts"
 import * as QuoteRequests from "./QuoteRequestOperations.ts"
+import * as Recoveries from "./RecoveryOperations.ts"
 import * as Work from "./WorkOperations.ts"
 
 /** Every operation for operators. */
@@ -29,6 +30,10 @@ export const operatorOperations = [
   Consumers.listParkedEvents,
   Consumers.retryParkedEvent,
   Consumers.dropParkedEvent,
+  Recoveries.previewRecovery,
+  Recoveries.startRecovery,
+  Recoveries.listRecoveries,
+  Recoveries.changeRecovery,
   Work.getWork,
   Audit.listAuditLog
 ] as const

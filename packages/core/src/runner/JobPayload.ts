@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
 import type { JobKind, NewJob } from "../storage/Job.ts"
-import { QuoteId, QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
+import { QuoteId, QuoteRequestId, RecoveryId, SubscriptionId } from "../wire/Ids.ts"
 
 const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 
@@ -41,6 +41,12 @@ const OfRefresh = Schema.Struct({
 
 const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
+const OfRecovery = Schema.Struct({
+  recovery_id: RecoveryId,
+  /** Counts the starts of the recovery, so that the job of an earlier one does nothing. */
+  turn: Schema.Int
+})
+
 const OfDelivery = Schema.Struct({
   ...OfSubscription.fields,
   event_id: Schema.String,
@@ -63,7 +69,8 @@ const payloads = {
   refresh_quote: OfRefresh,
   deliver: OfDelivery,
   cancel_deliveries: OfSubscription,
-  drop_subscription: OfSubscription
+  drop_subscription: OfSubscription,
+  recover_deliveries: OfRecovery
 } satisfies Record<JobKind, Schema.Schema<object>>
 
 /** A job as far as its payload is read. */
@@ -99,7 +106,8 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
   refresh_quote: reader(payloads.refresh_quote),
   deliver: reader(payloads.deliver),
   cancel_deliveries: reader(payloads.cancel_deliveries),
-  drop_subscription: reader(payloads.drop_subscription)
+  drop_subscription: reader(payloads.drop_subscription),
+  recover_deliveries: reader(payloads.recover_deliveries)
 }
 
 /** The payload of a job of this kind. It is a defect to ask for another kind. */

@@ -12,7 +12,8 @@ export const jobKinds = [
   "refresh_quote",
   "deliver",
   "cancel_deliveries",
-  "drop_subscription"
+  "drop_subscription",
+  "recover_deliveries"
 ] as const
 export type JobKind = (typeof jobKinds)[number]
 

@@ -19,6 +19,7 @@ export const prefixes = {
   quote: "qt",
   quote_request: "qreq",
   receipt: "crc",
+  recovery: "rcv",
   replay: "rpl",
   request: "req",
   subscription: "sub",
@@ -70,6 +71,9 @@ export type RequestId = typeof RequestId.Type
 /** Identifier of a consent receipt that the service itself records, `crc_…`. */
 export const ReceiptId = prefixed(prefixes.receipt).pipe(Schema.brand("ReceiptId"))
 export type ReceiptId = typeof ReceiptId.Type
+/** Identifier of a recovery of deliveries, `rcv_…`. */
+export const RecoveryId = prefixed(prefixes.recovery).pipe(Schema.brand("RecoveryId"))
+export type RecoveryId = typeof RecoveryId.Type
 /** Identifier of a sandbox's replay, `rpl_…`. */
 export const ReplayId = prefixed(prefixes.replay).pipe(Schema.brand("ReplayId"))
 export type ReplayId = typeof ReplayId.Type
@@ -103,6 +107,7 @@ export class Ids extends Context.Service<
     readonly quote: () => QuoteId
     readonly quote_request: () => QuoteRequestId
     readonly receipt: () => ReceiptId
+    readonly recovery: () => RecoveryId
     readonly request: () => RequestId
     readonly subscription: () => SubscriptionId
     readonly replay: () => ReplayId
@@ -128,6 +133,7 @@ export class Ids extends Context.Service<
         quote: () => nominal.quote(make(prefixes.quote)),
         quote_request: () => nominal.quote_request(make(prefixes.quote_request)),
         receipt: () => nominal.receipt(make(prefixes.receipt)),
+        recovery: () => nominal.recovery(make(prefixes.recovery)),
         request: () => nominal.request(make(prefixes.request)),
         subscription: () => nominal.subscription(make(prefixes.subscription)),
         replay: () => nominal.replay(make(prefixes.replay)),
@@ -151,6 +157,7 @@ const nominal = {
   quote: Brand.nominal<QuoteId>(),
   quote_request: Brand.nominal<QuoteRequestId>(),
   receipt: Brand.nominal<ReceiptId>(),
+  recovery: Brand.nominal<RecoveryId>(),
   replay: Brand.nominal<ReplayId>(),
   request: Brand.nominal<RequestId>(),
   subscription: Brand.nominal<SubscriptionId>(),

@@ -48,6 +48,7 @@ const groups: Readonly<Record<string, string>> = {
   "Quote requests": "Quote requests of all organizations, and what happened to them.",
   Carriers: "Carriers' circuits, and organizations' connections to them.",
   Consumers: "Programs that consume events, and the events that they have parked.",
+  Recoveries: "Many deliveries of an endpoint, sent again in order at a bounded pace.",
   Work: "Due work, cells and retention.",
   Erasing: "A person's data, erased.",
   "Audit log": "What operators did."

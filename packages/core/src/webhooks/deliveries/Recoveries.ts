@@ -1,0 +1,216 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
+import type { JobHandler, JobHandlers } from "../../runner/JobHandler.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import * as Change from "../../storage/Change.ts"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import type { RecordPage, RecordQuery } from "../../storage/Page.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import { Ids, type SubscriptionId, type WorkspaceId } from "../../wire/Ids.ts"
+import * as Delivery from "../records/Delivery.ts"
+import { receives } from "../records/Endpoint.ts"
+import { findSubscription } from "../records/SubscriptionStore.ts"
+import * as Recovery from "./Recovery.ts"
+
+/** What to send again, and how fast. */
+export interface RecoveryRequest {
+  readonly subscription_id: SubscriptionId
+  readonly filter: Recovery.RecoveryFilter
+  readonly per_minute: number
+}
+
+/** What a recovery would do. */
+export interface RecoveryPreview {
+  /** How many deliveries match; at most 10,000 are looked at. */
+  readonly matched: number
+  /** Whether all deliveries in the time were looked at. */
+  readonly is_complete: boolean
+}
+
+type NotFound = ApiError.ApiError<"not_found">
+type Refused = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
+
+/** Sends many deliveries of an endpoint again: in the order of their events, one after another, at a bounded pace. */
+export class Recoveries extends Context.Service<
+  Recoveries,
+  {
+    /** Counts what a recovery would send again. */
+    readonly preview: (
+      workspace_id: WorkspaceId,
+      request: RecoveryRequest
+    ) => Effect.Effect<RecoveryPreview, NotFound | StorageUnavailable>
+    /** Starts one; `conflict` if the subscription has one that goes on, or receives nothing. */
+    readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
+    /** Lists those of a subscription, newest first; at most a hundred. */
+    readonly list: (
+      workspace_id: WorkspaceId,
+      subscription_id: SubscriptionId
+    ) => Effect.Effect<ReadonlyArray<Recovery.Recovery>, NotFound | StorageUnavailable>
+    /** Pauses, resumes or stops one; `conflict` if it has ended. */
+    readonly change: (
+      workspace_id: WorkspaceId,
+      id: string,
+      action: Recovery.RecoveryAction
+    ) => Effect.Effect<Recovery.Recovery, Refused>
+    readonly jobs: JobHandlers<"recover_deliveries">
+  }
+>()("@quotewire/core/Recoveries") {
+  static readonly layer: Layer.Layer<Recoveries, never, Storage | Workspaces | Ids> = Layer.effect(
+    Recoveries,
+    Effect.gen(function* () {
+      const owned = yield* makeOwned
+      const recover_deliveries = yield* makeStep
+      return Recoveries.of({ ...owned, jobs: { recover_deliveries } })
+    })
+  )
+}
+
+const pageSize = 100
+/** How many deliveries a preview looks at. */
+const maxPreviewed = 10_000
+
+/** The list of the deliveries of a recovery, in the order of their events. */
+const queryOf = (
+  workspace_id: WorkspaceId,
+  { filter, subscription_id }: Pick<Recovery.Recovery, "filter" | "subscription_id">
+): Omit<RecordQuery, "after"> => ({
+  workspace_id,
+  kind: Delivery.kind.name,
+  parent: subscription_id,
+  status: "closed",
+  order: "oldest",
+  limit: pageSize,
+  created_after: filter.created_after,
+  created_before: filter.created_before
+})
+
+/** What operators and owners ask for. */
+const makeOwned = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const ids = yield* Ids
+
+  const count = Effect.fnUntraced(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
+    let after: string | null = null
+    let looked = 0
+    let matched = 0
+    do {
+      const page: RecordPage = yield* storage.page({ ...queryOf(workspaceId, request), after })
+      looked += page.records.length
+      matched += page.records.filter((record) => Recovery.matches(request.filter, Delivery.kind.value(record))).length
+      after = page.next
+    } while (after !== null && looked < maxPreviewed)
+    return { matched, is_complete: after === null } satisfies RecoveryPreview
+  })
+
+  const list = Effect.fn("Recoveries.list")(function* (workspace_id: WorkspaceId, parent: SubscriptionId) {
+    yield* findSubscription(storage, workspace_id, parent)
+    const query = { workspace_id, kind: Recovery.kind.name, parent, order: "newest", after: null } as const
+    const { records } = yield* storage.page({ ...query, limit: pageSize })
+    return records.map(Recovery.kind.value)
+  })
+
+  const preview = Effect.fn("Recoveries.preview")(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
+    yield* findSubscription(storage, workspaceId, request.subscription_id)
+    return yield* count(workspaceId, request)
+  })
+
+  const start = Effect.fn("Recoveries.start")(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
+    const subscription = yield* findSubscription(storage, workspaceId, request.subscription_id)
+    if (!receives(subscription)) return yield* conflict("The subscription is disabled, or its delivery is turned off.")
+    if ((yield* list(workspaceId, subscription.id)).some(Recovery.isOpen)) {
+      return yield* conflict("The subscription has a recovery that goes on: stop it first.")
+    }
+    const { matched } = yield* count(workspaceId, request)
+    const moment = yield* workspaces.moment(workspaceId)
+    const recovery: Recovery.Recovery = {
+      ...request,
+      id: ids.recovery(),
+      state: "running",
+      reason: null,
+      matched,
+      resent: 0,
+      position: null,
+      turn: 1,
+      created_at: moment.now,
+      updated_at: moment.now
+    }
+    const writes = [Recovery.toStored(recovery, 1)]
+    const jobs = [Recovery.nextJob(recovery, moment.now)]
+    yield* commit(storage, Change.make(workspaceId, { writes, jobs, expects: expectationsOf(moment) }))
+    return recovery
+  })
+
+  const change = Effect.fn("Recoveries.change")(function* (
+    workspace_id: WorkspaceId,
+    id: string,
+    action: Recovery.RecoveryAction
+  ) {
+    const stored = Option.getOrNull(yield* storage.get({ workspace_id, kind: Recovery.kind.name, id }))
+    if (stored === null) return yield* ApiError.make("not_found")
+    const moment = yield* workspaces.moment(workspace_id)
+    const before = Recovery.kind.value(stored)
+    const after = Recovery.changed(before, action, moment.now)
+    if (after === null) return yield* conflict(`The recovery has ended: it is ${before.state}.`)
+    if (after === before) return before
+    const jobs = after.state === "running" ? [Recovery.nextJob(after, moment.now)] : []
+    yield* commit(storage, Change.make(workspace_id, { writes: [Recovery.toStored(after, stored.version + 1)], jobs }))
+    return after
+  })
+
+  return {
+    preview,
+    list,
+    start: (workspaceId: WorkspaceId, request: RecoveryRequest) => retryOnConflict(start(workspaceId, request)),
+    change: (workspaceId: WorkspaceId, id: string, action: Recovery.RecoveryAction) =>
+      retryOnConflict(change(workspaceId, id, action))
+  }
+})
+
+const conflict = (message: string) => Effect.fail(ApiError.make("conflict", { message, retry_action: "none" }))
+
+/** The job of a recovery: queues the next delivery, and itself for the one after. */
+const makeStep = Effect.gen(function* () {
+  const storage = yield* Storage
+
+  const finish = (job: ClaimedJob, parts: Partial<Change.Change> = {}) =>
+    storage.commit({ ...Change.make(job.workspace_id, {}), ...parts, finishes: [job] })
+
+  const step: JobHandler = Effect.fnUntraced(function* (job, at) {
+    const { recovery_id: id, turn } = JobPayload.read(job, "recover_deliveries")
+    const { workspace_id } = job
+    const stored = Option.getOrNull(yield* storage.get({ workspace_id, kind: Recovery.kind.name, id }))
+    const recovery = stored === null ? null : Recovery.kind.value(stored)
+    if (stored === null || recovery === null || recovery.state !== "running" || recovery.turn !== turn) {
+      return yield* finish(job)
+    }
+    const write = (changes: Partial<Recovery.Recovery>) =>
+      Recovery.toStored({ ...recovery, ...changes, updated_at: at }, stored.version + 1)
+    const subscription = yield* Effect.catchTag(
+      findSubscription(storage, workspace_id, recovery.subscription_id),
+      "not_found",
+      () => Effect.succeed(null)
+    )
+    if (subscription === null || !receives(subscription)) {
+      return yield* finish(job, { writes: [write({ state: "paused", reason: "subscription_off" })] })
+    }
+    const page = yield* storage.page({ ...queryOf(workspace_id, recovery), after: recovery.position })
+    const found = page.records.find((record) => Recovery.matches(recovery.filter, Delivery.kind.value(record)))
+    if (found === undefined) {
+      return yield* page.next === null
+        ? finish(job, { writes: [write({ state: "done" })] })
+        : finish(job, { writes: [write({ position: page.next })], jobs: [Recovery.nextJob(recovery, at)] })
+    }
+    const again = Delivery.replayed(Delivery.kind.value(found), at, yield* Clock.currentTimeMillis)
+    yield* finish(job, {
+      writes: [Delivery.toStored(again, at), write({ position: found.id, resent: recovery.resent + 1 })],
+      jobs: [
+        Delivery.replayJob(again, again.schedule_step, at),
+        Recovery.nextJob(recovery, at + Recovery.stepMs(recovery))
+      ]
+    })
+  })
+
+  return step
+})

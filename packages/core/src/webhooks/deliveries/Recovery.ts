@@ -1,0 +1,103 @@
+import { Schema } from "effect"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import type { NewJob } from "../../storage/Job.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { RecoveryId, SubscriptionId } from "../../wire/Ids.ts"
+import { minuteMs } from "../../wire/Timestamp.ts"
+import type * as Delivery from "../records/Delivery.ts"
+
+/*
+ * A recovery: many deliveries of one endpoint, sent again in order at a bounded pace.
+ */
+
+/** The states of deliveries that can be sent again. Open ones are on their way already. */
+export const recoverable = ["failed", "cancelled", "succeeded"] as const
+
+/** `paused` and `running` can go on; the others have ended. */
+export const recoveryStates = ["running", "paused", "stopped", "done"] as const
+
+/** Which deliveries a recovery sends again. Times are milliseconds of workspace time. */
+export const RecoveryFilter = Schema.Struct({
+  statuses: Schema.Array(Schema.Literals(recoverable)),
+  /** Null for all. */
+  event_types: Schema.NullOr(Schema.Array(Schema.String)),
+  created_after: Schema.Int,
+  created_before: Schema.Int
+})
+export type RecoveryFilter = typeof RecoveryFilter.Type
+
+/** The slowest and the fastest pace, and the default, in deliveries per minute. */
+export const pace = { least: 1, most: 600, usual: 60 } as const
+
+/** A recovery as stored. Times are milliseconds of workspace time. */
+export const Recovery = Schema.Struct({
+  id: RecoveryId,
+  subscription_id: SubscriptionId,
+  state: Schema.Literals(recoveryStates),
+  /** Why it was paused by itself; null if it was not. */
+  reason: Schema.NullOr(Schema.Literal("subscription_off")),
+  filter: RecoveryFilter,
+  per_minute: Schema.Int,
+  /** How many deliveries matched when it was started. */
+  matched: Schema.Int,
+  resent: Schema.Int,
+  /** The id of the last delivery that was looked at; null before the first. */
+  position: Schema.NullOr(Schema.String),
+  /** Counts its starts. A job of an earlier one does nothing. */
+  turn: Schema.Int,
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+})
+export type Recovery = typeof Recovery.Type
+
+/** Whether it can go on. */
+export const isOpen = ({ state }: Pick<Recovery, "state">): boolean => state === "running" || state === "paused"
+
+/** Recoveries in storage, listed by subscription. They are kept as long as deliveries. */
+export const kind = Kind.make({
+  name: "recovery",
+  schema: Recovery,
+  kept_for: { period: "events", clock: "workspace" },
+  listing: (recovery) => ({ parent: recovery.subscription_id, status: isOpen(recovery) ? "open" : "closed" })
+})
+
+/** The stored record of a version. */
+export const toStored = (recovery: Recovery, version: number): StoredRecord =>
+  kind.record(recovery, {
+    id: recovery.id,
+    version,
+    created_at: recovery.created_at,
+    updated_at: recovery.updated_at
+  })
+
+/** Whether a delivery is sent again. Its time is compared by the list. */
+export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.KeptDelivery): boolean =>
+  statuses.some((status) => status === delivery.status) &&
+  (event_types === null || event_types.includes(delivery.event_type))
+
+/** The job of the next step. */
+export const nextJob = ({ id: recovery_id, turn }: Recovery, due_at: number): NewJob =>
+  JobPayload.make("recover_deliveries", { recovery_id, turn }, { due_at, ordered: false })
+
+/** The time between two deliveries, in milliseconds. */
+export const stepMs = ({ per_minute }: Pick<Recovery, "per_minute">): number => Math.ceil(minuteMs / per_minute)
+
+/** What can be asked of a recovery. */
+export const recoveryActions = ["pause", "resume", "stop"] as const
+export type RecoveryAction = (typeof recoveryActions)[number]
+
+/** The recovery after an action; null if it has ended. The same if the action changes nothing. */
+export const changed = (recovery: Recovery, action: RecoveryAction, at: number): Recovery | null => {
+  const { state, turn } = recovery
+  if (action === "stop") return state === "stopped" ? recovery : ended(recovery, "stopped", at)
+  if (!isOpen(recovery)) return null
+  if (action === "pause") return state === "paused" ? recovery : { ...recovery, state: "paused", updated_at: at }
+  return state === "running"
+    ? recovery
+    : { ...recovery, state: "running", reason: null, turn: turn + 1, updated_at: at }
+}
+
+/** The recovery after its end; null if it has already ended otherwise. */
+const ended = (recovery: Recovery, state: "stopped" | "done", at: number): Recovery | null =>
+  isOpen(recovery) ? { ...recovery, state, updated_at: at } : null
