@@ -232,7 +232,7 @@ describe("the console", () => {
         const answer = await fetch(`${host.address}/${path}`, { headers: { "accept-encoding": "gzip" } })
         const bytes = (await answer.arrayBuffer()).byteLength
         assert.isAbove(bytes, 0)
-        // `fetch` has unpacked it: the header says what was sent.
+        // `fetch` has decompressed the body; the header shows what was sent.
         return Number(answer.headers.get("content-length") ?? bytes)
       })
     )
@@ -303,7 +303,7 @@ describe("the console", () => {
   })
 })
 
-/** What axe finds on a page, each with the element that it is about. */
+/** The findings of axe on a page, each with its element. */
 const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
 
 /** A new token for operators. */

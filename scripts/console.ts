@@ -4,15 +4,16 @@ import { transform } from "esbuild"
 import { type Plugin, rolldown } from "rolldown"
 
 /*
- * Makes the console, a page that loads two files: `console.js`, its program, and `console.css`, every style that the
- * program imports. The build and every test run make them from `packages/http/console/`; the result is not committed.
+ * Builds the console, a page that loads two files: `console.js`, its program, and `console.css`, every style that
+ * the program imports. The build and every test run make them from `packages/http/console/`; the result is not
+ * committed.
  */
 
 const sources = new URL("../packages/http/console/", import.meta.url)
 const main = fileURLToPath(new URL("main.tsx", sources))
 const into = new URL("../packages/http/dist/console/", import.meta.url)
 
-/** Takes styles out of the program, in the order in which its modules run. */
+/** Extracts the styles from the program, in the order in which its modules run. */
 const collecting = (styles: Array<string>): Plugin => {
   const texts = new Map<string, string>()
   return {
@@ -36,7 +37,7 @@ const collecting = (styles: Array<string>): Plugin => {
   }
 }
 
-/** The program and its styles, small. */
+/** The minified program and its styles. */
 const bundled = async () => {
   const styles: Array<string> = []
   const build = await rolldown({ input: main, platform: "browser", plugins: [collecting(styles)] })

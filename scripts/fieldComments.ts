@@ -5,10 +5,10 @@ import { Predicate, Schema, SchemaAST } from "effect"
 
 /*
  * Makes editors show what a field means: it writes the descriptions of schemas as comments into the built types, above
- * the fields. So a description stands in one place, the schema, and documents and types both have it.
+ * the fields. So each description is written once, in the schema, and appears in documents and types.
  *
- * The build runs this after the compiler, which writes each field of a `Schema.Struct` on its own line. Files that were
- * done before stay as they are.
+ * The build runs this after the compiler, which writes each field of a `Schema.Struct` on its own line. Files that
+ * were already processed stay unchanged.
  */
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))

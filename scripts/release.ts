@@ -32,7 +32,7 @@ import { type Component, shippedComponents } from "./release/shipped.ts"
 
 const readJson = (path: string) => JSON.parse(read(path).text)
 
-/** All checks of what was packed that need nothing but its description. */
+/** All checks that need only the description of what was packed. */
 const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: string | null): ReadonlyArray<string> => {
   const budgets: Readonly<Record<string, Budget>> = readJson("scripts/release/budget.json")
   const [first] = all
@@ -94,7 +94,7 @@ const installedLicense = (place: string): string | null => {
   return typeof license === "string" ? license : null
 }
 
-/** When what is released was committed: lists made from one commit are equal. */
+/** The time of the released commit, so that lists made from one commit are equal. */
 const commitTime = (): string => {
   try {
     const printed = execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8", stdio: "pipe" })
@@ -104,7 +104,7 @@ const commitTime = (): string => {
   }
 }
 
-/** Writes what describes the release beside the tarballs. */
+/** Writes the description of the release next to the tarballs. */
 const describe = (all: ReadonlyArray<Packed>, components: ReadonlyArray<Component>, section: Section, out: string) => {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(out, name), typeof value === "string" ? value : `${JSON.stringify(value, null, 2)}\n`)
@@ -129,7 +129,7 @@ const describe = (all: ReadonlyArray<Packed>, components: ReadonlyArray<Componen
   console.table(packages.map(({ files, package: name, size, unpacked_size }) => ({ name, files, size, unpacked_size })))
 }
 
-/** Packs, checks and describes a release. Gives the packages and what is wrong with them. */
+/** Packs, checks and describes a release. Returns the packages and their problems. */
 const prepare = async (
   section: Section,
   out: string,
@@ -159,7 +159,7 @@ const prepare = async (
   }
 }
 
-/** The folder for the results: a new one, or an empty one that is named. */
+/** The folder for the results: a given empty one, or a new one. */
 const outFolder = (named: string | undefined): string => {
   if (named === undefined) return mkdtempSync(join(tmpdir(), "quotewire-release-"))
   const out = resolve(named)
@@ -174,7 +174,7 @@ interface Options {
   readonly out?: string
 }
 
-/** Gives what is wrong, as sentences. */
+/** Returns the problems, as sentences. */
 const release = async (options: Options): Promise<ReadonlyArray<string>> => {
   const isRehearsal = options["dry-run"]
   const section = newestSection(read("CHANGELOG.md").text)

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
 
 /*
- * Takes the pictures of the guide to the console, from a sandbox of its own: `npm run screenshots`.
+ * Takes the screenshots in the guide to the console, from a temporary sandbox: `npm run screenshots`.
  */
 
 const folder = fileURLToPath(new URL("../docs/guides/images/", import.meta.url))
@@ -63,7 +63,7 @@ const signedIn = async (colorScheme: "light" | "dark"): Promise<Page> => {
   return page
 }
 
-/** Takes a picture once a text is shown. */
+/** Takes a screenshot once a text is visible. */
 const take = async (page: Page, name: string, path: string, shown: string): Promise<void> => {
   await page.goto(`${address}/console/${path}`)
   await page.getByText(shown).first().waitFor()

@@ -331,7 +331,7 @@ describe("hosts", () => {
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document describes what is sent, and two routes use what the core provides for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
-  // The cache for tokens, and the check of their options.
+  // The token cache, and the check of the token options.
   const verifying = ["BoundedMap", "Input", "OperatorToken", "OperatorTokens"]
   const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]

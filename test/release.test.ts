@@ -24,7 +24,7 @@ import type { Component } from "../scripts/release/shipped.ts"
 import { manifest, read } from "./support/sources.ts"
 
 /*
- * What a release checks, says and publishes. Nothing is published, and nothing is downloaded.
+ * What a release checks, prints and publishes. The tests publish and download nothing.
  */
 
 const repository = "https://code.example/acme/quotes"
@@ -223,7 +223,7 @@ describe("publishing", () => {
   const all = [named("cli", "http", "core"), named("http", "core"), named("core"), named("quotewire", "cli")]
   const order = ["core", "http", "cli", "quotewire"]
 
-  /** A registry that has some packages, and refuses one. */
+  /** A registry that has some packages and refuses one. */
   const registryWith = (held: ReadonlyArray<string>, refused?: string) => {
     const published: Array<string> = []
     const registry: Registry = {

@@ -111,7 +111,7 @@ describe("a release", () => {
   })
 })
 
-/** The required fields of both formats, for the parts that are used. */
+/** The required fields of both formats, in the parts that are used. */
 const nonEmpty = { type: "string", minLength: 1 }
 const sha512 = { type: "string", pattern: "^[0-9a-f]{128}$" }
 const time = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$" }
@@ -260,7 +260,7 @@ describe("the lists of what is shipped", () => {
         one.dependsOn
       ])
     )
-    // Everything is reached from the command.
+    // Every component is reachable from the command.
     const reached = new Set([bom.metadata.component["bom-ref"]])
     for (const ref of reached) for (const next of edges.get(ref) ?? []) reached.add(next)
     assert.sameMembers([...reached], [...refs])

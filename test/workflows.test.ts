@@ -6,8 +6,8 @@ import { parse } from "yaml"
 import { read, root, sources } from "./support/sources.ts"
 
 /*
- * The workflows of CI, as far as can be checked without running them: their form, what they may do, and that what they start
- * exists.
+ * Checks the CI workflows as far as possible without running them: their form, their permissions, and that the
+ * scripts they start exist.
  */
 
 interface Step {
@@ -47,7 +47,7 @@ const step = {
   ]
 }
 
-/** The parts of a workflow that are used here. A job without a limit could run for six hours. */
+/** The parts of a workflow that are checked. A job without a time limit could run for six hours. */
 const workflowSchema = object(
   {
     name: text,
@@ -95,13 +95,13 @@ const trustFaults = (name: string, source: string, { jobs, permissions: all }: W
       .filter((scope) => !(mayWrite[name]?.[job] ?? []).includes(scope))
       .map((scope) => `${job} may write ${scope}`)
   ),
-  // A tag can be moved to other code. The comment tells people and updaters which release it is.
+  // Actions are pinned by hash, because a tag can be moved to other code. The comment names the release.
   ...Array.from(source.matchAll(/\buses: (.*)$/gm), ([, used = ""]) => used)
     .filter((used) => !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used))
     .map((used) => `${used} is not pinned`)
 ]
 
-/** Expressions in a script of the shell must not have a value that others choose, such as the name of a branch. */
+/** Expressions in shell scripts must not contain values that others choose, such as a branch name. */
 const safeExpression = /^(?:matrix\.\w+|contains\(github\.ref_name, '-'\) && '--prerelease' \|\| '--latest')$/
 
 /** What is wrong with the scripts of a workflow. */

@@ -3,7 +3,7 @@ export interface Section {
   readonly version: string
   /** A date, or `unreleased`. */
   readonly when: string
-  /** What stands below the heading. */
+  /** The text below the heading. */
   readonly notes: string
 }
 
@@ -15,7 +15,7 @@ export const newestSection = (changelog: string): Section | null => {
   return version === undefined || when === undefined ? null : { version, when, notes: body.trim() }
 }
 
-/** What keeps a section from being released. A rehearsal may be of a section that has no date yet. */
+/** Why a section cannot be released. In a rehearsal, the date may still be missing. */
 export const sectionFailures = (section: Section | null, isRehearsal: boolean): ReadonlyArray<string> => {
   if (section === null) return ["CHANGELOG.md: begin its topmost section with a heading such as ## 1.2.0 - 2026-12-01."]
   const { notes, version, when } = section

@@ -6,7 +6,7 @@ import type { Component } from "./shipped.ts"
  * What must be true of packages before they are published. Each failure is a sentence that names the package and says what to do.
  */
 
-/** The most bytes that a package may have. */
+/** The largest allowed size of a package, in bytes. */
 export interface Budget {
   readonly tarball: number
   readonly unpacked: number
@@ -14,7 +14,7 @@ export interface Budget {
 
 const exact = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** All packages must have one version, which is that of the changelog. */
+/** All packages must have the same version as the changelog. */
 export const versionFailures = (all: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
   all
     .filter(({ manifest }) => manifest.version !== version)
@@ -27,8 +27,8 @@ const isOfTests = (path: string): boolean =>
   /(?:^|\/)(?:tests?|__tests__)\//.test(path) || /\.(?:test|spec)\.[cm]?[jt]sx?$/.test(path.replace(".d.", "."))
 
 /**
- * The paths that a file of a package names and that the package lacks: its map, or the sources of a map. What is in `vendor` is
- * passed on as others have published it.
+ * The files that a package's file refers to and that the package lacks: its source map, or the sources of a map.
+ * Files in `vendor` are shipped as others published them.
  */
 const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: string): ReadonlyArray<string> => {
   const inPackage = (name: string) => posix.join(posix.dirname(path), name)
@@ -42,7 +42,7 @@ const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: stri
   return map === undefined || files.has(inPackage(map)) ? [] : [inPackage(map)]
 }
 
-/** What a package holds. */
+/** The files of a package. */
 export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArray<string> => [
   ...["LICENSE", "README.md"]
     .filter((path) => (files.get(path) ?? "").trim() === "")
@@ -72,8 +72,8 @@ export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): 
 ]
 
 /**
- * What a manifest says about a package: equal to the first package where all must be equal. Without a repository, none of them
- * may name one.
+ * The descriptive fields of a manifest, which must equal those of the first package. Without a repository address,
+ * no package may name one.
  */
 export const descriptionFailures = (
   { manifest }: Packed,
@@ -94,7 +94,10 @@ export const descriptionFailures = (
   ]
 }
 
-/** What a package depends on. A peer is a range, since the program brings it; all packages must ask for the same one. */
+/**
+ * The dependencies of a package. A peer is a range, because the program installs it, and must be the same in all
+ * packages.
+ */
 export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Packed>): ReadonlyArray<string> => {
   const own = new Map(all.map((packed) => [packed.manifest.name, packed.manifest.version]))
   const { name } = manifest
@@ -117,7 +120,7 @@ export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Pack
   return [...pinned, ...peers]
 }
 
-/** The licenses that dependencies may have. All let a program be used and passed on with no more than a notice. */
+/** The licenses that dependencies may have. All allow use and redistribution with only a notice. */
 export const allowedLicenses = ["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"]
 
 /** Whether a license, or a choice such as `(MIT OR GPL-2.0)`, is allowed. */
@@ -127,7 +130,7 @@ const isAllowed = (license: string): boolean =>
     .split(" OR ")
     .some((choice) => allowedLicenses.includes(choice))
 
-/** What is shipped must have a license that is allowed. */
+/** Everything that is shipped must have an allowed license. */
 export const licenseFailures = (components: ReadonlyArray<Component>): ReadonlyArray<string> =>
   components
     .filter(({ license }) => !isAllowed(license))
@@ -153,7 +156,7 @@ export const sizeFailures = (
   return [...over("tarball", size, budget.tarball), ...over("content", unpackedSize, budget.unpacked)]
 }
 
-/** Files of the repository that repeat the version, with the text around it. */
+/** Files of the repository that repeat the version, with the surrounding text. */
 export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp]> = [
   ["packages/cli/server.json", /"version": "/],
   ["packages/cli/src/version.ts", /version = "/],

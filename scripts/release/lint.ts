@@ -8,15 +8,16 @@ export const publintFindings = async (tarball: Uint8Array<ArrayBuffer>): Promise
   return messages.map((message) => formatMessage(message, pkg) ?? message.code)
 }
 
-/** Where the types of a tarball do not lead to where its code does. */
+/** Where the types of a tarball resolve differently from its code. */
 export interface TypeFindings {
-  /** The entry points that were looked at, such as `./testing`. */
+  /** The entry points that were checked, such as `./testing`. */
   readonly entryPoints: ReadonlyArray<string>
   readonly problems: ReadonlyArray<string>
 }
 
 /**
- * Looks up the types of a tarball as compilers do. Two findings are expected and left out: all packages are ES modules, which
+ * Resolves the types of a tarball as compilers do. Ignores two expected findings: all packages are ES
+ * modules, which
  * every supported Node can require, and `node10`, a module resolution without `exports`, is not supported.
  */
 export const typeFindings = async (tarball: Uint8Array): Promise<TypeFindings> => {

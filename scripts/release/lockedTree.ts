@@ -1,4 +1,4 @@
-/** A package in the lockfile, as far as it is looked at here. */
+/** The fields of a package in the lockfile that are used here. */
 export interface Locked {
   readonly version?: string
   readonly license?: string
@@ -29,14 +29,14 @@ export const installedFor = (locked: Lockfile, name: string): ReadonlyMap<string
   return found
 }
 
-/** The names of the packages that a package cannot run without, and of its optional dependencies. */
+/** The names of a package's required and optional dependencies. */
 export const neededBy = (entry: Locked): ReadonlyArray<string> => {
   const optional = Object.keys(entry.peerDependenciesMeta ?? {})
   const peers = Object.keys(entry.peerDependencies ?? {}).filter((peer) => !optional.includes(peer))
   return [...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }), ...peers]
 }
 
-/** Where Node resolves a package from another one: in the nearest `node_modules`. */
+/** The folder to which Node resolves a package from another: in the nearest `node_modules`. */
 export const placeOf = (locked: Lockfile, from: string, name: string): string => {
   const nested = `${from}/node_modules/${name}`
   if (from === "" || nested in locked) return nested.replace(/^\//, "")

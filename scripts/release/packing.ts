@@ -3,7 +3,7 @@ import { dirname, join } from "node:path"
 import { packages, root } from "../../test/support/sources.ts"
 import { npm } from "../installPackages.ts"
 
-/** The part of a published `package.json` that a release looks at. */
+/** The fields of a published `package.json` that a release uses. */
 export interface ReleasedManifest {
   readonly name: string
   readonly version: string
@@ -46,8 +46,8 @@ export interface WrittenPackage {
 }
 
 /**
- * The address of the repository, which no file of it names: CI tells it. npm refuses a package with provenance that names
- * another one.
+ * The address of the repository. It is in no file, so CI provides it. npm refuses provenance for a package that
+ * names a different repository.
  */
 export const repositoryOf = (environment: NodeJS.ProcessEnv): string | null => {
   const { GITHUB_REPOSITORY: name, GITHUB_SERVER_URL: server = "https://github.com" } = environment
@@ -74,7 +74,7 @@ export const withOrigin = (
   }
 }
 
-/** A package with a name that people type. It has one command, which is in `@quotewire/cli`. */
+/** A package with a name that people type. Its one command is implemented in `@quotewire/cli`. */
 const unscoped = (
   cli: ReleasedManifest,
   { about, name, usage }: { readonly name: string; readonly about: string; readonly usage: string }
@@ -98,7 +98,7 @@ const unscoped = (
     },
     files: {
       [program]: `#!/usr/bin/env node
-// Nothing newer than this may stand here: an old Node must be able to read it, and ${cli.name} then says what it needs.
+// Use no newer syntax here: an old Node must be able to parse it, so that ${cli.name} can say what it needs.
 import { createRequire } from "module"
 import { dirname, join } from "path"
 import { pathToFileURL } from "url"
@@ -160,7 +160,7 @@ export const packAll = (work: string, out: string, repository: string | null): R
   return [...copied, ...written]
 }
 
-/** Packs a folder with another manifest, which it writes there. */
+/** Packs a folder with a different manifest, which it writes there. */
 const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed => {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
   const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", out))
@@ -175,7 +175,7 @@ const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed =
   }
 }
 
-/** The packages in an order in which each comes after those it depends on. */
+/** The packages, each after those that it depends on. */
 export const inDependencyOrder = (all: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
   const ordered = new Set<Packed>()
   const visit = (packed: Packed): void => {

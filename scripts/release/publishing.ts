@@ -2,15 +2,15 @@ import { join } from "node:path"
 import { npm } from "../installPackages.ts"
 import type { Packed } from "./packing.ts"
 
-/** The registry, as far as a release needs it. */
+/** The parts of the registry that a release needs. */
 export interface Registry {
-  /** The hash of a version that it has; null if it has none. */
+  /** The hash of a version in the registry; null if it is not there. */
   readonly integrityOf: (name: string, version: string) => string | null
-  /** Publishes a tarball. Throws if the registry does not take it. */
+  /** Publishes a tarball. Throws if the registry refuses it. */
   readonly publish: (packed: Packed, tag: string) => void
 }
 
-/** The first npm that publishes with the identity of a CI job in place of a token. */
+/** The first npm version that can publish with the identity of a CI job instead of a token. */
 const oldestNpm = [11, 5, 1] as const
 
 const isTooOld = (npmVersion: string): boolean => {
@@ -20,7 +20,8 @@ const isTooOld = (npmVersion: string): boolean => {
 }
 
 /**
- * What a release lacks to be published from here. npm takes the packages from a job that can prove its identity (OIDC): no token
+ * Why a release cannot be published from here. npm takes the packages from a job that can prove its identity (OIDC):
+ * no token
  * is stored anywhere.
  */
 export const environmentFailures = (
@@ -51,12 +52,12 @@ export const environmentFailures = (
   ]
 }
 
-/** The tag of the registry for a version: who installs without a version gets no preview. */
+/** The registry tag for a version, so that an install without a version never gets a preview. */
 export const distTagOf = (version: string): string => (version.includes("-") ? "next" : "latest")
 
 /**
  * Publishes packages in the given order, and stops at the first that fails. Skips versions that the registry has, so it can be run
- * again. Gives a sentence that says how to go on, or null if all are published.
+ * again. Returns a sentence that says how to continue, or null if all are published.
  */
 export const publishAll = (
   inOrder: ReadonlyArray<Packed>,
@@ -82,13 +83,13 @@ export const publishAll = (
   return null
 }
 
-/** The code of an error that npm has printed as JSON. */
+/** The code of an error that npm printed as JSON. */
 const codeOf = (error: unknown): string | null => {
   const printed = error instanceof Error && "stdout" in error ? String(error.stdout) : ""
   return /"code": "(E[A-Z0-9]+)"/.exec(printed)?.[1] ?? null
 }
 
-/** The registry that npm is set to. `folder` holds the tarballs. */
+/** The registry that npm is configured for. `folder` contains the tarballs. */
 export const npmRegistry = (folder: string): Registry => ({
   integrityOf: (name, version) => {
     try {

@@ -7,13 +7,13 @@ import { type Component, keyOf } from "./shipped.ts"
 
 /** What a list is about, and when it was made. */
 export interface About {
-  /** The component that everything else comes with: `quotewire`. */
+  /** The main component, `quotewire`, which includes all others. */
   readonly subject: Component
   /** The time of the release, such as `2026-12-01T09:00:00Z`. */
   readonly created: string
 }
 
-/** The address of a package in the namespace that all scanners know. */
+/** The package URL of a component, which all scanners understand. */
 export const purlOf = ({ name, version }: Component): string => `pkg:npm/${name.replace("@", "%40")}@${version}`
 
 const registryAddressOf = ({ name, version }: Component): string =>
@@ -22,7 +22,7 @@ const registryAddressOf = ({ name, version }: Component): string =>
 const hexOf = ({ integrity }: Component): string =>
   Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
 
-/** A UUID that depends on nothing but a text (version 8 of RFC 9562). */
+/** A UUID that depends only on a text (version 8 of RFC 9562). */
 const uuidOf = (text: string): string =>
   createHash("sha256")
     .update(text)

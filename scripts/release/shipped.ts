@@ -13,15 +13,15 @@ export interface Component {
   readonly isCopy: boolean
   /** The components that it needs, by name and version. */
   readonly dependsOn: ReadonlyArray<string>
-  /** The components that it holds a copy of. */
+  /** The components that it contains a copy of. */
   readonly contains: ReadonlyArray<string>
 }
 
-/** The name of a component among others. */
+/** The unique name of a component. */
 export const keyOf = ({ name, version }: { readonly name: string; readonly version: string }): string =>
   `${name}@${version}`
 
-/** The script that draws the API reference. `scripts/vendor.ts` fetches it. */
+/** The script that renders the API reference. `scripts/vendor.ts` fetches it. */
 const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
   const script = packed.files.get("vendor/scalar/standalone.js")
   const about = packed.files.get("vendor/scalar/version.json")
@@ -34,8 +34,8 @@ const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
 }
 
 /**
- * Everything that comes to a user: the packages of a release, and their dependencies in the versions of the lockfile, which the
- * tests ran on. `licenseOf` reads the license of an installed package, by its folder; null if it is not installed here.
+ * Everything that a user gets: the packages of a release, and their dependencies in the locked versions that were
+ * tested. `licenseOf` reads the license of an installed package, by its folder; null if it is not installed here.
  */
 export const shippedComponents = (
   released: ReadonlyArray<Packed>,

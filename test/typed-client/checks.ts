@@ -15,7 +15,7 @@ import type {
 } from "./names.ts"
 
 /*
- * What the types of every generator say. The compiler must refuse exactly the lines that stand below "refused".
+ * What every generator's types allow. The compiler must refuse exactly the lines below "refused".
  */
 
 const common = { request_key: "one", consent_receipt_id: "receipt-0001" }
@@ -35,13 +35,13 @@ export const right: ReadonlyArray<StartInput> = [
 ]
 
 export const wrong: ReadonlyArray<StartInput> = [
-  // refused: a dwelling says nothing about a car
+  // refused: a dwelling is not a fact of car insurance
   { ...common, line: "personal_auto", application: { dwelling: { address, type: "apartment" } } },
   // refused: no such line
   { ...common, line: "boat", application: { dwelling: { address, type: "apartment" } } },
   // refused: no such type of dwelling
   { ...common, line: "renters", application: { dwelling: { address, type: "castle" } } },
-  // refused: a vehicle has no wheels to state
+  // refused: a vehicle has no fact `wheels`
   { ...common, line: "personal_auto", application: { ...auto, vehicles: [{ vin: "1HGCM82633A004352", wheels: 4 }] } },
   // refused: no such species
   { ...common, line: "pet", application: { residence: address, pets: [{ ...pet, species: "cow" }] } },
@@ -57,7 +57,7 @@ export const subjects = (start: StartInput): number => {
     case "pet":
       return start.application.pets.length
     case "renters":
-      // refused: renters have no pets to state
+      // refused: renters insurance has no pets
       return start.application.pets.length
   }
 }
@@ -81,7 +81,7 @@ export const lists: readonly [
 export const known = {
   code: "needs_information" satisfies ErrorCode,
   type: "quote.created" satisfies EventType,
-  // refused: a slip
+  // refused: a typo
   slip: "quote.create" satisfies EventType
 }
 
@@ -106,5 +106,5 @@ export const loose: ReadonlyArray<
     | PetStart
   >
 > = [false]
-// refused: nothing is
+// refused: nothing is `any` or `unknown`
 export const looser: typeof loose = [true]

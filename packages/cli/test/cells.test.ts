@@ -15,7 +15,7 @@ const folder = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true }))
 )
 
-/** A file with what is given, and the variables that name it. */
+/** A file of cells with this content, and the variables that name it. */
 const fileOf = Effect.fnUntraced(function* (text: string) {
   const path = join(yield* folder, "cells.json")
   writeFileSync(path, text)
@@ -29,7 +29,7 @@ const threeCells = Effect.gen(function* () {
   return { url, cells, env: yield* fileOf(JSON.stringify(cells)) }
 })
 
-/** Leaves a job in one of the cells that was due long ago. */
+/** Stores an overdue job in one of the cells. */
 const leaveWork = ([home, ...others]: ReadonlyArray<{
   readonly name: string
   readonly url: string

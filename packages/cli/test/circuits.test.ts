@@ -12,7 +12,7 @@ const sealKey = generateSealKey()
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** A service on a database whose only carrier has failed until its circuit opened, and the last request. */
+/** A service on a database whose only carrier failed until its circuit opened. Returns the last request. */
 const world = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
   const quotewire = yield* Effect.acquireRelease(

@@ -45,7 +45,7 @@ interface Start {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** What the command says to each of these starts, which all fail. */
+/** What the command prints for each of these starts, all of which fail. */
 const saidTo = Effect.fnUntraced(function* (starts: ReadonlyArray<Start>) {
   const all = yield* Effect.forEach(starts, ({ args = [], env = {}, files }) =>
     Effect.map(folder(files), (cwd) => ({ args: [...dev, ...args], cwd, env }))
@@ -66,7 +66,7 @@ interface CarrierResult {
 
 const ids = (carriers: ReadonlyArray<CarrierResult>) => carriers.map(({ carrier }) => carrier.id)
 
-/** The carriers of a new request, when the own one has answered. */
+/** The carriers of a new request, once the custom one has answered. */
 const answered = (baseUrl: string, key: string) =>
   Effect.promise(async () => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
@@ -278,7 +278,7 @@ describe("a configuration file that cannot be used", () => {
     Effect.gen(function* () {
       const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
       const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
-      // The files are looked for in real time, so it takes some steps until the minute begins.
+      // Files are read in real time, so it takes some steps until the minute begins.
       yield* Effect.repeat(TestClock.adjust("1 minute"), { until: () => loading.pollUnsafe() !== undefined })
       const { message } = yield* Fiber.join(loading)
       assert.match(message, /endless\.mjs did not finish loading within a minute\.$/)

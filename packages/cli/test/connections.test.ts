@@ -27,7 +27,7 @@ const done = (ran: Ran) => {
   return ran.out
 }
 
-/** Characters that a terminal would obey or hide. */
+/** Characters that a terminal would interpret or hide. */
 const hostile = "A\u001b[2J\u0007\u202eB\u{e0041}\u009b"
 const shown = "A\\u{1b}[2J\\u{7}\\u{202e}B\\u{e0041}\\u{9b}"
 

@@ -10,7 +10,7 @@ import { version } from "../src/version.ts"
 import { temporaryFolder } from "./support/folder.ts"
 import { host, launch, program, run } from "./support/program.ts"
 
-/** Sends a report without the second half of its body; answers when the host has its head. */
+/** Sends a report without the second half of its body. Resolves once the host has read the head. */
 const halfSent = async (baseUrl: string, key: string, body: string) => {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
@@ -25,7 +25,7 @@ const halfSent = async (baseUrl: string, key: string, body: string) => {
     "connection: close"
   ].join("\r\n")
   socket.write(`${head}\r\n\r\n`)
-  // The host says so when it has read the head.
+  // The host sends `100 Continue` once it has read the head.
   await once(socket, "data")
   socket.write(body.slice(0, body.length / 2))
   return { sendRest: () => socket.write(body.slice(body.length / 2)), answer: text(socket).catch(() => "") }
@@ -84,7 +84,7 @@ describe("quotewire dev", () => {
         return response.json()
       })
       const waiting = fetch(`${base_url}/v1/quote-requests/${request.id}?wait_seconds=20`, { headers })
-      // The waiting read is at the host once a later call has been answered.
+      // Once a later call is answered, the waiting read has reached the host.
       yield* Effect.promise(() => fetch(`${base_url}/v1/sandbox`, { headers }))
       started.child.kill("SIGTERM")
       assert.strictEqual((yield* Effect.promise(() => waiting)).status, 200)
@@ -129,7 +129,7 @@ describe("quotewire dev", () => {
         const [late, never] = yield* Effect.promise(() => Promise.all([begin(), begin()]))
         started.child.kill("SIGTERM")
         late.sendRest()
-        // All of it has arrived, so it is judged: two fields are missing.
+        // The whole body has arrived, so it is checked: two fields are missing.
         assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
         assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 .*\r\nretry-after: \d/is)
         assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
@@ -147,7 +147,7 @@ describe("quotewire dev", () => {
           const response = await fetch(`${base_url}/v1/sandbox`, { headers })
           return response.status
         })
-      // Clients that call within one minute; where the minute turns between two calls, the next two are in one.
+      // Both clients call within the same minute. If a new minute begins between two calls, the next two share one.
       const statuses = yield* Effect.forEach(["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"], statusFor)
       assert.include(statuses.slice(0, 3), 429)
       assert.deepStrictEqual([statuses[0], statuses[3]], [401, 401])

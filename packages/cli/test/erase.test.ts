@@ -68,7 +68,7 @@ describe("quotewire erase", () => {
       assert.notStrictEqual(refused.how, "done")
       assert.include(refused.err, "--by is required, except with --dry-run")
       for (const options of [{}, { dry_run: false }]) {
-        // As a JavaScript program can call it.
+        // A JavaScript program can call it like this.
         const given: Parameters<typeof quotewire.erase>[1] = JSON.parse(JSON.stringify(options))
         const error = yield* Effect.promise(() =>
           quotewire.erase({ quote_request_id: id }, given).then(

@@ -17,7 +17,7 @@ const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
 
 const key = "sandbox_server_viTthiKYiPOWrDV3OPlgC4aHupZy1lLj4C9VBI"
 
-/** An agent's program that has started the command; both end with the scope. */
+/** An agent program that started the command. Both end with the scope. */
 const agent = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -34,7 +34,7 @@ const agent = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
 const capabilitiesOf = (client: Client, line: string) =>
   Effect.promise(async () => JSON.stringify(await client.callTool({ name: "get_capabilities", arguments: { line } })))
 
-/** Runs the command with this on its standard input, to its end. */
+/** Runs the command to its end with this standard input. */
 const run = (args: ReadonlyArray<string>, input: string, env: Record<string, string> = {}) =>
   Effect.promise(async () => {
     const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } })
@@ -67,7 +67,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  /** Starts renters insurance at a person who is shown forms and agrees, or not. */
+  /** Starts a renters request for a person who is shown forms, and who agrees or declines. */
   const startAt = (client: Pick<Client, "callTool"> | Pick<OlderClient, "callTool">) =>
     Effect.promise(async () => {
       const args = { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
@@ -95,7 +95,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  /** The 1.x client, at a person who agrees to everything. */
+  /** The 1.x client, with a person who agrees to everything. */
   const withForms = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
     const client = new OlderClient({ name: "an-agent", version: "1" }, { capabilities: { elicitation: {} } })
     client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { agree: true } }))

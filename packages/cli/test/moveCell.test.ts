@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
-/** A file with one cell, in one database of the server, that moves to another one. */
+/** A file with one cell that moves from one database of the server to another. */
 const movable = Effect.gen(function* () {
   yield* Effect.promise(() =>
     statements(server.url("postgres"), "create database old_place", "create database new_place")
@@ -33,7 +33,7 @@ const done = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Reco
   return out
 })
 
-/** Starts a move in a process of its own, and kills it when it has told how far it is. */
+/** Starts a move in a separate process, and kills it once it reports its progress. */
 const killWhileCopying = (env: Record<string, string>) =>
   Effect.promise(async () => {
     const { child, ended } = start(["cells", "move", "home"], env)

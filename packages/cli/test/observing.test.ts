@@ -14,7 +14,7 @@ const stopped = async (child: ChildProcess) => {
   await once(child, "close")
 }
 
-/** A host that is ready, and stopped when the test ends. */
+/** A ready host, which is stopped when the test ends. */
 const host = (args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -30,7 +30,7 @@ const host = (args: ReadonlyArray<string>) =>
     ({ child }) => Effect.promise(() => stopped(child))
   )
 
-/** A collector of OpenTelemetry: the bodies that it was sent, by path. */
+/** An OpenTelemetry collector: the bodies that it received, by path. */
 const collector = Effect.acquireRelease(
   Effect.promise(async () => {
     const got: Array<{ readonly path: string; readonly text: string }> = []
@@ -78,7 +78,7 @@ describe("quotewire dev", () => {
       const { got, url } = yield* collector
       const { ready, child } = yield* host(["--otlp-url", url, "--log-format", "json"])
       yield* get(`${ready.base_url}/v1/quote-requests?created_after=secret`, ready.keys.server)
-      // What is left to tell is told when the host stops.
+      // The host exports the remaining spans when it stops.
       yield* Effect.promise(() => stopped(child))
       const traces = got.filter(({ path }) => path === "/v1/traces").map(({ text }) => text)
       assert.include(traces.join(""), '"list_quote_requests"')

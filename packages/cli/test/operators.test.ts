@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { runInProcess } from "./support/inProcess.ts"
 import { server } from "./support/servedHost.ts"
 
-/** A carrier in the live environment that declines, with words of its own, and needs a connection. */
+/** A live carrier that needs a connection, and declines with its own message. */
 const carrier: Carrier.CarrierAdapter = {
   carrier: { id: "mga:acme", name: "Acme", registry_ids: [] },
   environments: ["live"],
@@ -30,7 +30,7 @@ const carrier: Carrier.CarrierAdapter = {
   ask: () => Effect.succeed({ kind: "declined", reason: "prior_claims", message: "Not for this person." })
 }
 
-/** A host with the operators' API, a token for everything, and how to run commands with it. */
+/** A host with the operators' API, a token with all scopes, and a way to run commands with it. */
 const start = Effect.gen(function* () {
   const quotewire = yield* Effect.acquireRelease(
     Effect.sync(() =>

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { host } from "./support/program.ts"
 
 /*
- * A line of one's own: examples/line.ts as the configuration of `quotewire dev`, called over REST and by an agent.
+ * A custom line: examples/line.ts as the configuration of `quotewire dev`, called over REST and by an agent.
  */
 
 const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))

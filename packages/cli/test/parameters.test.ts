@@ -6,7 +6,7 @@ import { runInProcess } from "./support/inProcess.ts"
 const url = "postgres://quotewire@127.0.0.1:1/none"
 const sealKeys = generateSealKey()
 
-/** What a command says about wrong usage. */
+/** What a command prints about wrong usage. */
 const saidTo = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
   Effect.map(runInProcess(args, env), ({ err, how, out }) => {
     assert.deepStrictEqual([how, out], ["wrong usage", ""], err)

@@ -5,7 +5,7 @@ import { temporaryFolder } from "./support/folder.ts"
 import { runInProcess } from "./support/inProcess.ts"
 import { host, server, unknownKey } from "./support/servedHost.ts"
 
-/** A home without profiles, and a host. */
+/** A home folder without profiles, and a host. */
 const fresh = Effect.gen(function* () {
   const home = yield* temporaryFolder
   const { address, keys } = yield* host
@@ -162,7 +162,7 @@ describe("the file of profiles", () => {
         assert.notStrictEqual(how, "done")
         assert.include(err, `Other users can read ${file}: run chmod 600 on it`)
       }
-      // A key that is set needs no profile.
+      // An explicit key needs no profile.
       const set = { ...env, QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: keys.server }
       assert.strictEqual((yield* runInProcess(list, set)).how, "done")
     })

@@ -39,7 +39,7 @@ const server = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-/** A carrier that exchanges XML and JSON with its server, and takes every answer as an outage. */
+/** A carrier that exchanges XML and JSON with its server, and treats every answer as an outage. */
 const acme = (baseUrl: string): Carrier.CarrierAdapter => ({
   carrier: { id: "acme", name: "Acme", registry_ids: [] },
   environments: ["live"],
@@ -77,7 +77,7 @@ const acme = (baseUrl: string): Carrier.CarrierAdapter => ({
     }).pipe(Effect.orDie)
 })
 
-/** A live request that has ended, in a program with its own carrier on the database, which is then closed. */
+/** A finished live request. It was made by a program with its own carrier on the database, which is closed by now. */
 const request = Effect.fnUntraced(function* (url: string) {
   const { base_url } = yield* server
   const quotewire = yield* Effect.acquireRelease(
@@ -134,7 +134,7 @@ describe("quotewire requests show", () => {
 
       const { stdout } = yield* run(["requests", "show", id, "--bodies", "--json"], env)
       const { entries } = JSON.parse(stdout)
-      // The request log writes calls a moment later, but before the program has closed.
+      // The request log writes calls with a delay, but before the program closes.
       const others = timeline.entries.filter(({ what }) => what !== "call")
       assert.deepStrictEqual(entries.slice(1), others)
       assert.deepInclude(entries[0], { what: "call" })

@@ -7,7 +7,7 @@ import { secret } from "./support/sandbox.config.ts"
 const config = fileURLToPath(new URL("support/sandbox.config.ts", import.meta.url))
 const args = ["--port", "0", "--json", "--config", config]
 
-/** Ends a host; what it has said on standard error. */
+/** Stops a host, and returns its standard error. */
 const saidBy = ({ child, ended }: Effect.Success<ReturnType<typeof host>>) =>
   Effect.promise(async () => {
     child.kill("SIGTERM")

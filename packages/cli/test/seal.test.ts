@@ -22,7 +22,10 @@ const startOn = Effect.fnUntraced(function* (url: string, ...sealKeys: ReadonlyA
   return host
 })
 
-/** Two requests of an organization, on a host that is closed afterwards: a log that it still writes would take locks. */
+/**
+ * Two requests of an organization. The host that made them is closed, because writing its request log would take
+ * locks.
+ */
 const requestsOn = Effect.fnUntraced(function* (url: string) {
   const host = yield* startOn(url, old_key)
   const organization = yield* Effect.promise(() => host.createOrganization("Acme"))
@@ -115,7 +118,7 @@ describe("quotewire seal", () => {
         Effect.promise(() => locking.connect()),
         () => Effect.promise(() => locking.end())
       )
-      // Nothing is resealed in this workspace while it is locked.
+      // While this workspace is locked, nothing in it can be resealed.
       yield* Effect.promise(async () => {
         await locking.query("begin")
         await locking.query(

@@ -9,8 +9,8 @@ import { variableOf } from "../src/settings/Settings.ts"
 import { type Leaf, leavesBelow } from "./support/help.ts"
 
 /*
- * Whatever is typed may be a key, or hold a password. So nothing that a command was given is ever printed, whichever
- * command, place and form it is in. The commands and what they take are read off their own help.
+ * Any input may be a key or contain a password. So no command ever prints its input, wherever and in whatever form
+ * it was given. The commands and their parameters are read from their help.
  */
 
 const secret = "Zq7xSecretZq7x"
@@ -18,7 +18,7 @@ const key = ApiKey.write("sandbox", "server", new Uint8Array(ApiKey.randomBytes)
 const token = OperatorToken.write(new Uint8Array(ApiKey.randomBytes).fill(9))
 const secrets = [secret, key.slice("sandbox_server_".length), token.slice("operator_".length)]
 
-/** What a setting that is made for a secret takes, with the secret in it. */
+/** A value with the secret in it, for a setting that takes secrets. */
 const proper: Readonly<Record<string, ReadonlyArray<string>>> = {
   "api-key": [key],
   "operator-token": [token],
@@ -41,7 +41,7 @@ const wrong = [
 
 const sealKeys = generateSealKey()
 
-/** A port that is taken: no host starts. */
+/** A port in use, so that no host starts. */
 const blocker = createServer()
 let taken = 0
 beforeAll(async () => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
 })
 afterAll(() => new Promise((resolve) => blocker.close(resolve)))
 
-/** What a command needs so that it comes as far as it can, and fails there. */
+/** What a command needs to get as far as it can before it fails. */
 const environment = (): Record<string, string> => ({
   QUOTEWIRE_PORT: String(taken),
   QUOTEWIRE_HTTP: "true",
@@ -71,7 +71,7 @@ const recorder = (said: Array<string>): Console.Console => {
   })
 }
 
-/** What is typed, and the variables beside it. */
+/** The typed arguments and the environment variables. */
 interface Attempt {
   readonly args: ReadonlyArray<string>
   readonly env: Record<string, string>
@@ -90,7 +90,7 @@ const played = Effect.fnUntraced(function* ({ args, env }: Attempt) {
   return { exit, said: said.join("\n") }
 })
 
-/** What arguments take that are ids. */
+/** Values for arguments that are ids. */
 const ids: Readonly<Record<string, string>> = {
   key_id: `key_${"0".repeat(26)}`,
   event_id: `evt_${"0".repeat(26)}`,
@@ -98,7 +98,7 @@ const ids: Readonly<Record<string, string>> = {
   id: `qreq_${"0".repeat(26)}`
 }
 
-/** Everything that can be given to a command with the secret in it. */
+/** Every way to pass a command the secret. */
 const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
   const given = (args: ReadonlyArray<string>, env: Record<string, string> = {}): Attempt => ({
     args: [...path, ...args],

@@ -6,7 +6,7 @@ import { host, run, start, stopped } from "./support/program.ts"
 
 const sealKey = randomBytes(32).toString("base64")
 
-/** A database as the command is told of it. */
+/** The settings that name a database to the command. */
 const database = (make: typeof freshDatabase) =>
   Effect.map(
     Effect.acquireRelease(Effect.promise(make), ({ drop }) => Effect.promise(drop)),
@@ -21,7 +21,7 @@ const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: E
   return JSON.parse(stdout)
 })
 
-/** A new organization, and a server key of its sandbox. */
+/** A new organization, and a server key for its sandbox. */
 const organization = Effect.fnUntraced(function* (env: Env) {
   const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
   const scope = ["--organization", organization_id, "--environment", "sandbox"]
@@ -124,7 +124,7 @@ describe("quotewire serve", () => {
       const waiting = yield* Effect.forkChild(
         call(other.base_url, key, `${path}?since_version=${started.body.version}&wait_seconds=20`)
       )
-      // The timers of a sandbox are moved by whichever host is asked.
+      // Any host can advance the timers of a sandbox.
       const moved = yield* call(one.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
       assert.strictEqual(moved.status, 200)
       assert.strictEqual(moved.body.workspace.partner_id, organization_id)
@@ -261,7 +261,7 @@ describe("quotewire work", () => {
       const { base_url } = yield* serving(env, "--no-worker")
       const { body } = yield* startRequest(base_url, key, "worked")
       yield* host(["work", "--json", "--base-url", base_url], env)
-      // In real time: the carriers of a sandbox take some seconds.
+      // In real time, because sandbox carriers take some seconds.
       const read = yield* call(base_url, key, `/v1/quote-requests/${body.id}?since_version=${body.version}`)
       assert.isAbove(read.body.quote_request.version, body.version)
     })

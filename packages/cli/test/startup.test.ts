@@ -5,18 +5,18 @@ import { Effect } from "effect"
 import { runInProcess } from "./support/inProcess.ts"
 
 /*
- * Agent programs can start a process for each call, so a command loads no more than it runs.
+ * Agent programs can start a process for each call, so a command must load only what it runs.
  */
 
 const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
 
-/** A module that prints what was loaded, when the process ends. */
+/** A module that prints the loaded files when the process ends. */
 const hooks = `import { registerHooks } from "node:module"
 const loaded = []
 registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
 process.on("exit", () => console.log(loaded.join("\\n")))`
 
-/** Runs the command with an empty standard input. Gives the files of the packages that it has loaded. */
+/** Runs the command with an empty standard input. Returns the package files that it loaded. */
 const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
   execFileSync(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(hooks)}`, program, ...args], {
     input: "",
@@ -66,7 +66,7 @@ describe("a command that is loaded alone", () => {
       assert.includeMembers(names, ["dev", "serve", "mcp", "cells"])
       for (const name of names) {
         const alone = yield* runInProcess([name, "--help"], {})
-        // A flag before the word makes the command load every subcommand.
+        // A flag before the subcommand makes the command load every subcommand.
         const among = yield* runInProcess(["--verbose", name, "--help"], {})
         assert.strictEqual(alone.how, "done")
         assert.deepStrictEqual(alone, among, name)

@@ -6,11 +6,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { host } from "./support/program.ts"
 
-/* What becomes of a host whose carrier leaves faults behind that no code waits for. */
+/* What happens to a host whose carrier causes errors that no code awaits. */
 
 const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
 
-/** A carrier that declines, and whose code goes on after it. */
+/** A carrier that declines, and whose code keeps running afterwards. */
 const configuration = (after: string) => `
 import { defineCarrier, defineConfig, Reply } from "@quotewire/core"
 const lines = { renters: { states: ["NY"] } }
@@ -36,7 +36,7 @@ const folder = (after: string) =>
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "first", application }
 
-/** Starts a request on a host, and gives a way to read it. */
+/** Starts a request on a host, and returns a way to read it. */
 const asked = Effect.fnUntraced(function* (after: string) {
   const running = yield* host(["dev", "--port", "0", "--json"], {}, yield* folder(after))
   let log = ""

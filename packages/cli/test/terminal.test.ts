@@ -34,7 +34,7 @@ describe("the help of a command", () => {
               if (known.get(word) !== "boolean") at += 1
             }
           }
-          // A setting with a variable may come from the environment.
+          // Settings with a variable may come from the environment.
           const missing = flags.filter(
             ({ description = "", name, required }) =>
               required &&
@@ -102,7 +102,7 @@ describe("an error", () => {
 })
 
 describe("the output of a command", () => {
-  /** What is printed at a terminal of this width, or elsewhere. */
+  /** The output at a terminal of this width, or without a terminal. */
   const printed = Effect.fnUntraced(function* (width: number | null, ...lines: ReadonlyArray<string>) {
     const out: Array<string> = []
     const console: Console.Console = Object.assign(Object.create(globalThis.console), {

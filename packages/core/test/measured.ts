@@ -1,6 +1,6 @@
 import { Effect, Metric } from "effect"
 
-/** What is measured, as `name label=value` with its number; histograms are none of the core's. */
+/** The metrics, as `name label=value` with its number. The core has no histograms. */
 export const measured = Effect.map(Metric.snapshot, (metrics) =>
   metrics.flatMap(({ id, attributes, type, state }) => {
     const labels = Object.entries(attributes ?? {}).map(([name, value]) => ` ${name}=${value}`)
@@ -9,6 +9,6 @@ export const measured = Effect.map(Metric.snapshot, (metrics) =>
   })
 )
 
-/** Measures a body apart from all others. */
+/** Runs a body with its own metrics registry. */
 export const apart = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.provideService(body, Metric.MetricRegistry, new Map())

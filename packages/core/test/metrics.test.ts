@@ -66,5 +66,5 @@ describe("the metrics of the core", () => {
   )
 })
 
-/** What was measured whenever a runner asked for work. */
+/** The metrics at each moment when a runner asked for work. */
 const seen: Array<string> = []

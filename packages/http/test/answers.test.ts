@@ -20,7 +20,7 @@ describe("answers", () => {
       assert.strictEqual(answer.headers.get("service-version"), "2026-09-26")
       assert.strictEqual(answer.headers.get("cache-control"), "no-store")
       assert.deepStrictEqual(conforms({ method: "GET", path: "/v1/things/th_1", ...answer }), [])
-      // Not chunked, and nothing behind the body.
+      // Not chunked, and nothing after the body.
       const raw = yield* Wire.exchange(
         port,
         `GET /v1/things/th_1 HTTP/1.1\r\nHost: x\r\nAuthorization: bearer ${keys.server}\r\nConnection: close\r\n\r\n`

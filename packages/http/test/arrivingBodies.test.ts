@@ -28,7 +28,7 @@ const assertRefusedForNow = (text: string) => {
   assert.strictEqual(JSON.parse(json).error.code, "service_unavailable")
 }
 
-/** Sends the first part of a body, and waits until it was read. */
+/** Sends the first part of a body, and waits until it is read. */
 const begin = Effect.fnUntraced(function* (port: number, head: string, part: string) {
   const wire = yield* Wire.open(port)
   yield* wire.write(head)
@@ -48,7 +48,7 @@ describe("bodies that are still arriving", () => {
       assertRefusedForNow(yield* slow.until(/\}$/))
       yield* other.write(" ".repeat(40_000))
       assert.match(yield* other.until(/\}$/), /^HTTP\/1\.1 201/)
-      // A body that was refused or has arrived takes no more room.
+      // A refused or complete body no longer counts.
       const again = yield* begin(port, head, body(160_000))
       yield* again.write(" ".repeat(40_000))
       assert.match(yield* again.until(/\}$/), /^HTTP\/1\.1 201/)

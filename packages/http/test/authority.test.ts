@@ -6,7 +6,7 @@ import { type Keys, start, type TestHost } from "./support/host.ts"
 type Kind = keyof Keys
 const kinds: ReadonlyArray<Kind> = ["server", "widget", "platform"]
 
-/** Who may call what: everybody with a key, those who show the read handle as well, or servers alone. */
+/** Who may call what: everyone with a key, those with the read handle as well, or only servers. */
 const authority: Readonly<Record<string, "everybody" | "by handle" | "servers">> = {
   get_capabilities: "everybody",
   start_quote_request: "everybody",
@@ -41,7 +41,10 @@ const authority: Readonly<Record<string, "everybody" | "by handle" | "servers">>
 
 type Send = TestHost["send"]
 
-/** Calls an operation that names what is not there, with an empty body: who is let in is refused for that alone. */
+/**
+ * Calls an operation about a missing resource, with an empty body, so that an admitted caller is refused only for
+ * that.
+ */
 const knock = (send: Send, { method, path }: (typeof operations)[number]["route"], key: string | null) =>
   Effect.map(
     send(method, path.replace(/\{\w+\}/g, "none"), {
@@ -52,7 +55,7 @@ const knock = (send: Send, { method, path }: (typeof operations)[number]["route"
     ({ status }) => status
   )
 
-/** What comes of every operation, by its name. */
+/** The outcome of every operation, by its name. */
 const each = <A>(call: (operation: (typeof operations)[number]) => Effect.Effect<A>) =>
   Effect.map(
     Effect.forEach(operations, (operation) => Effect.map(call(operation), (outcome) => [operation.name, outcome])),
@@ -68,7 +71,7 @@ const application = {
   pets: [{ species: "cat", breed: "mixed", age_years: 3 }]
 }
 
-/** Starts a request that waits in its queue, with a key of a kind. */
+/** Starts a request that stays in its queue, with a key of this kind. */
 const startWith = (send: Send, key: string, request_key: string) =>
   Effect.map(
     send("POST", "/v1/quote-requests", {
@@ -182,7 +185,7 @@ describe("pages of allowed origins", () => {
         preflights,
         promised((who) => (who === "servers" ? null : origin))
       )
-      // A page has to be able to read refusals as well.
+      // A page must be able to read refusals, too.
       const options = { key: keys.widget, headers: { origin } }
       const refused = yield* send("GET", "/v1/quotes/none", options)
       assert.deepStrictEqual([refused.status, refused.headers.get("access-control-allow-origin")], [404, origin])

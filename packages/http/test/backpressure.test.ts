@@ -9,7 +9,7 @@ import * as Wire from "./support/wire.ts"
 
 type Limits = Pick<Http.Settings<never>, "read_timeout_ms" | "max_unread_bytes">
 
-/** More than the kernel keeps for a connection. */
+/** More than the kernel buffers for a connection. */
 const large = Buffer.alloc(24 * 1024 * 1024, "a")
 
 /** Writes a body in pieces, as for server-sent events. */
@@ -32,7 +32,7 @@ const routesOf = (noted: { started: number }, gate: Effect.Effect<void>, onHangU
   ]
 }
 
-/** A server with the handler, of which a test sees the connections. */
+/** A server with the handler, whose connections the test can inspect. */
 const serving = Effect.fnUntraced(function* (limits: Limits = {}) {
   const noted = { started: 0 }
   const gate = yield* Deferred.make<void>()
@@ -54,7 +54,7 @@ const serving = Effect.fnUntraced(function* (limits: Limits = {}) {
   return { port, noted, sockets, open: Deferred.succeed(gate, undefined), hungUp: Deferred.await(hungUp) }
 })
 
-/** Sends requests on a connection of its own and reads none of the answers. */
+/** Sends requests on a separate connection and reads none of the answers. */
 const sendUnread = (port: number, text: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
@@ -77,7 +77,7 @@ describe("pipelined requests whose answers are not read", () => {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
       yield* wire.write(get("/gate") + get("/small").repeat(25) + last)
-      // Its answer comes after everything sent before it was read.
+      // Its answer shows that everything sent before it was read.
       yield* Wire.exchange(port, last)
       assert.isBelow(noted.started, 25)
       yield* open
@@ -169,7 +169,7 @@ describe("unread answers", () => {
       const wire = yield* Wire.open(port)
       yield* wire.write(get("/gate") + get("/small") + last)
       yield* sendUnread(port, get("/large"))
-      // The other one has had the same time.
+      // The other connection had the same time.
       yield* closed(sockets[1])
       assert.strictEqual(noted.started, 3)
       yield* open
@@ -214,7 +214,7 @@ describe("a refused connection", () => {
       yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
       socket.resume().write("CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n")
       yield* Effect.promise(() => once(socket, "end"))
-      // A connection that has ended answers what is sent by a reset.
+      // A closed connection answers further data with a reset.
       yield* Effect.sync(() => void socket.write("\r\n")).pipe(
         Effect.andThen(Effect.sleep(20)),
         Effect.repeat({ until: () => socket.closed })

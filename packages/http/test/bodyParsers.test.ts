@@ -20,7 +20,7 @@ const expressBehind = (parser: RequestHandler) => (handle: Handle) =>
     return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
   })
 
-/** Fastify parses every body before its handlers, and keeps the outcome in a request of its own. */
+/** Fastify parses every body before its handlers, and keeps the result in its own request object. */
 const fastifyBehindItsParser = (leave: (raw: IncomingMessage, body: unknown) => void) => (handle: Handle) =>
   Effect.gen(function* () {
     const app = fastify({ bodyLimit: 1_000_000 })
@@ -33,7 +33,7 @@ const fastifyBehindItsParser = (leave: (raw: IncomingMessage, body: unknown) => 
     return yield* Effect.promise(() => app.listen({ port: 0, host: "127.0.0.1" }))
   })
 
-/** The API behind a body parser, with what it logs and what a carrier's callback is given. */
+/** The API behind a body parser, with its log and what a carrier's callback receives. */
 const start = Effect.fnUntraced(function* (serve: ReturnType<typeof expressBehind>) {
   const logged: Array<string> = []
   const received: Array<string> = []

@@ -13,12 +13,12 @@ const networks = "10.0.0.0/8,fd00::/8"
 
 describe("the address that a caller is counted by", () => {
   it.each<Case>([
-    // Nobody is believed by default.
+    // By default no header is trusted.
     { trust: null, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
     { trust: null, remote: "::ffff:192.0.2.1", is: "192.0.2.1" },
     { trust: null, remote: "2001:db8:1:2:3:4:5:6", is: "2001:db8:1:2::/64" },
     { trust: null, remote: "", is: "" },
-    // One proxy: the last entry is its own word, those before may be the caller's.
+    // One proxy: it wrote the last entry; the caller may have forged the earlier ones.
     { trust: "1", remote: "10.0.0.1", says: "198.51.100.7", is: "198.51.100.7" },
     { trust: "1", remote: "10.0.0.1", says: "203.0.113.9, 198.51.100.7", is: "198.51.100.7" },
     { trust: "1", remote: "10.0.0.1", says: "198.51.100.7:4711", is: "198.51.100.7" },
@@ -30,12 +30,12 @@ describe("the address that a caller is counted by", () => {
     // Two in a row.
     { trust: "2", remote: "10.0.0.1", says: "203.0.113.9, 198.51.100.7, 10.0.0.2", is: "198.51.100.7" },
     { trust: "2", remote: "10.0.0.1", says: "10.0.0.2", is: "10.0.0.2" },
-    // By network: as far as the last address that is not a proxy's.
+    // By network: the last address that is not a proxy's.
     { trust: networks, remote: "10.0.0.1", says: "203.0.113.9, 198.51.100.7, 10.9.9.9", is: "198.51.100.7" },
     { trust: networks, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
     { trust: networks, remote: "::ffff:10.0.0.1", says: "198.51.100.7", is: "198.51.100.7" },
     { trust: networks, remote: "fd00::1", says: "10.0.0.3", is: "10.0.0.3" },
-    // The standard's header, where the proxies write that one: then the other one is anybody's word.
+    // The standard's header, if the proxies write it. Then anybody can forge the other one.
     {
       trust: "1",
       header: "forwarded",

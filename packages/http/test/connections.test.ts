@@ -11,11 +11,11 @@ const head = (keys: Keys, line: string, ...headers: ReadonlyArray<string>): stri
 const post = (keys: Keys, ...headers: ReadonlyArray<string>): string =>
   head(keys, "POST /v1/things", "Idempotency-Key: k", "Content-Type: application/json", ...headers)
 
-/** Waits for something that another fibre brings about. */
+/** Waits for something that another fiber does. */
 const eventually = (isTrue: () => boolean) =>
   Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)
 
-/** The caller did nothing wrong as far as the host can see, so it is told to send the request again. */
+/** As far as the host can tell, the caller did nothing wrong, so it is told to retry. */
 const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.parse>) => {
   assert.deepStrictEqual([status, headers.get("retry-after")], [503, "1"])
   const { code, retry_action } = JSON.parse(text).error
@@ -288,7 +288,7 @@ describe("stopping", () => {
           [200, "close"]
         ]
       )
-      // Long before the time is over: no connection is left.
+      // No connection is left, long before the time is up.
       yield* Fiber.join(stopped)
     }).pipe(Effect.scoped)
   )

@@ -9,7 +9,7 @@ import type { Node } from "../src/documents/JsonNode.ts"
 import * as JsonNode from "../src/documents/JsonNode.ts"
 
 /*
- * The document of the whole contract, held against the texts of the specification and against itself.
+ * Checks the document of the whole contract against the specification and for consistency.
  */
 
 const baseUrl = "https://quotes.agency.example/insurance"
@@ -19,7 +19,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
 ajv.addSchema({ ...document }, "openapi")
 
-/** Every operation and webhook of the document, with the pointer to it. */
+/** Every operation and webhook of the document, with its pointer. */
 const calls = ["paths", "webhooks"].flatMap((part) =>
   JsonNode.entries(document, document, part).flatMap(([path, item]) =>
     Object.entries(item)
@@ -32,7 +32,7 @@ const call = (name: string): Node => calls.find((one) => one.name === name)?.cal
 
 const escaped = (name: string): string => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))
 
-/** What is wrong with the examples of a body; a body without an example is wrong as well. */
+/** The problems of a body's examples. A body without an example is a problem, too. */
 const wrongExamples = (pointer: string, body: Node): ReadonlyArray<string> => {
   const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
   const examples = JsonNode.entries(document, json, "examples")
@@ -43,7 +43,7 @@ const wrongExamples = (pointer: string, body: Node): ReadonlyArray<string> => {
   )
 }
 
-/** The codes that an operation can be refused with, as its answers show them by example. */
+/** The refusal codes of an operation, from the examples of its answers. */
 const codesOf = (name: string): ReadonlyArray<string> =>
   JsonNode.entries(document, call(name), "responses").flatMap(([status, response]) =>
     Number(status) < 400
@@ -58,7 +58,7 @@ const codesOf = (name: string): ReadonlyArray<string> =>
 const common = ["authentication_failed", "invalid_input", "rate_limited", "internal_error", "service_unavailable"]
 const command = ["invalid_json", "request_too_large"]
 
-/** What the specification lists of each operation (api.md, Error codes), by code. */
+/** The refusals that the specification lists for each operation (api.md, Error codes), by code. */
 const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
   get_event_delivery: ["invalid_version", "forbidden", "not_found"],
   replay_event_delivery: ["invalid_version", ...command, "forbidden", "not_found", "conflict"],
@@ -76,7 +76,7 @@ const known = new Set<string>(operations.map(({ name }) => name))
 
 describe("the contract", () => {
   it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s correctly", (name) => {
-    // Every operation reads `Service-Version`, also those whose lists leave its refusal out.
+    // Every operation reads `Service-Version`, even if its list omits the refusal.
     const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
     assert.sameMembers([...codesOf(name)], [...wanted])
   })

@@ -7,7 +7,7 @@ import { makeKeys, services } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 import * as Wire from "./support/wire.ts"
 
-/** Serves with a handler of somebody else's, as a `node:http` server does; gives its address. */
+/** Serves with a given handler, as a `node:http` server does. Returns the address. */
 const serving = Effect.fnUntraced(function* (handle: RequestListener) {
   const server = createServer(handle)
   yield* Effect.callback<void>((resume) => void server.listen(0, () => resume(Effect.void)))
@@ -137,7 +137,7 @@ describe("embedding", () => {
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))
       const { handle } = yield* Http.handler({ ...settings, onAnswered: answerFirst })
       const address = yield* serving((request, response) => {
-        // What is first on a connection holds up the answers to all behind it.
+        // The first request on a connection blocks the answers to all later ones.
         if (request.url === "/first") return void Deferred.doneUnsafe(first, Effect.succeed(response))
         handle(request, response)
         if (request.url === "/now?impatient") response.writeHead(504).end("too late")

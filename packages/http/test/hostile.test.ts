@@ -11,7 +11,7 @@ interface Case {
   /** With `SERVER` and `WIDGET` in place of a key. */
   readonly headers?: ReadonlyArray<string>
   readonly body?: string | Uint8Array
-  /** The header, with keys as in the others; null leaves it out. */
+  /** The header, with the same placeholders; null omits it. */
   readonly authorization?: string | null
   readonly status: number
   readonly code: ApiError.ErrorCode

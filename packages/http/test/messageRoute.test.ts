@@ -4,7 +4,7 @@ import { MessageRoute } from "@quotewire/http"
 import { Deferred, Effect, Layer, Result } from "effect"
 import { start, type TestHost } from "./support/host.ts"
 
-/** An endpoint that says what it was handed. */
+/** An endpoint that answers with what it received. */
 const echo: MessageRoute.MessageEndpoint = {
   paths: ["/v1/messages", "/v1/messages/"],
   request_headers: ["Echo-Topic"],
@@ -35,7 +35,7 @@ const textOf = ({
 const path = "/v1/messages"
 const pages: MessageRoute.Origins = { allowed: ["https://a.example"], loopback: false }
 
-/** An endpoint that answers with events: one at once, and no end until the caller hangs up, or `end` is said. */
+/** An endpoint that answers with events: one at once, and no end until the caller disconnects or `end` is called. */
 const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint => ({
   ...echo,
   answer: ({ body }) =>
@@ -140,7 +140,7 @@ describe("an endpoint of messages", () => {
       const large = yield* send("POST", path, { json: "x".repeat(256 * 1024) })
       assert.deepStrictEqual([large.status, JSON.parse(large.text).error.code], [413, "request_too_large"])
       assert.strictEqual((yield* send("POST", path, { json: "x".repeat(256 * 1024 - 2) })).status, 200)
-      // A stranger is told of the key first.
+      // For a stranger, the refusal about the key comes first.
       assert.strictEqual((yield* send("POST", path, { key: "x", json: "x".repeat(256 * 1024) })).status, 401)
     })
   )

@@ -9,7 +9,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Reads the text form of Prometheus as its grammar has it; what does not fit fails. */
+/** Parses the Prometheus text format by its grammar, and fails on anything else. */
 const parse = (text: string): ReadonlyArray<Sample> =>
   text
     .split("\n")
@@ -29,7 +29,7 @@ const scrape = (baseUrl: string) =>
     return parse(await response.text())
   })
 
-/** A host that measures, with a registry of its own, and where its metrics are. */
+/** A measured host with its own registry, and the address of its metrics. */
 const measured = Effect.gen(function* () {
   const { base_url } = yield* Metrics.serve({ port: 0 }).pipe(Effect.provide(services))
   const host = yield* start({ onAnswered: yield* Metrics.onAnswered })
@@ -97,7 +97,7 @@ describe("the metrics of a host", () => {
   )
 })
 
-/** Tells whether spans are made where a request is handled. */
+/** Whether spans are made while a request is handled. */
 const probe = Route.make("GET", "/probe", () =>
   Effect.map(References.TracerEnabled, (enabled) => Answer.json(200, JSON.stringify({ enabled }), ""))
 )

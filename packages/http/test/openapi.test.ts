@@ -10,7 +10,7 @@ import { operations } from "./support/operations.ts"
 
 const document = OpenApi.document(operations, "https://api.quotewire.dev")
 
-/** What stands at a path of names; undefined where nothing does. */
+/** The value at a path of names; undefined if there is none. */
 const at = (...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((node, name) => (Predicate.isObject(node) ? node[name] : undefined), document)
 

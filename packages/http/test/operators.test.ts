@@ -6,7 +6,8 @@ import { Context, Effect, Layer } from "effect"
 import { services } from "./support/host.ts"
 
 /*
- * Who may call the operators' API: each operation with each kind of credential. packages/core/test/operators/ has the token that ends.
+ * Who may call the operators' API: each operation with each kind of credential. Expired tokens are tested in
+ * packages/core/test/operators/.
  */
 
 type Operation = (typeof operatorOperations)[number]
@@ -43,7 +44,7 @@ const start = Effect.gen(function* () {
 
 const json = (text: string) => JSON.parse(text)
 
-/** Calls an operation about something of an organization that exists, with a body that is right or empty. */
+/** Calls an operation about something that an existing organization has, with a valid or an empty body. */
 const knock = (
   { own, send }: Effect.Success<typeof start>,
   { route }: Operation,

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { start, type TestAnswer, type TestHost } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 
-/** What the log says of a request once it is there: the log is a second late at most. */
+/** The log entry of a request, once written: the log is at most a second late. */
 const entryOf = (send: TestHost["send"], { headers }: Pick<TestAnswer, "headers">) =>
   send("GET", `/v1/requests/${headers.get("request-id")}`).pipe(
     Effect.tap(Effect.sleep(20)),
@@ -12,7 +12,7 @@ const entryOf = (send: TestHost["send"], { headers }: Pick<TestAnswer, "headers"
     Effect.map((answer) => JSON.parse(answer.text))
   )
 
-/** What the log says of these requests: method, route, operation, status and code. */
+/** The log entries of these requests: method, route, operation, status and code. */
 const logged = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   Effect.forEach(answers, (answer) =>
     Effect.map(entryOf(send, answer), (entry) =>

@@ -12,7 +12,7 @@ const get = (headers = "") => `GET /v1/events HTTP/1.1\r\nHost: x\r\n${headers}\
 const padding = `X-Padding: ${"x".repeat(1_000)}\r\n`
 const last = get("Connection: close\r\n")
 
-/** Counts the requests that Node makes on any server of this process. */
+/** Counts the request objects that Node creates on any server of this process. */
 const requestsMade = Effect.gen(function* () {
   const made = { requests: 0 }
   const count = () => {
@@ -23,7 +23,7 @@ const requestsMade = Effect.gen(function* () {
   return made
 })
 
-/** A host that has seen a connection with many requests at a time, so that it reads all of them in slices. */
+/** A host that reads all connections in slices, because it saw one with many requests at a time. */
 const wary = Effect.fnUntraced(function* (settings: Parameters<typeof start>[0] = {}) {
   const host = yield* start(settings)
   yield* Wire.exchange(host.port, get().repeat(8) + last)
@@ -86,7 +86,7 @@ describe("what a connection receives", () => {
       const wire = yield* Wire.open(port)
       const filler = `X-Padding: ${"x".repeat(70)}\r\n`
       yield* wire.write(`GET /gate HTTP/1.1\r\nHost: x\r\n${filler}\r\n`.repeat(400) + last)
-      // Its answer comes after everything sent before it was read.
+      // Its answer shows that everything sent before it was read.
       yield* Wire.exchange(port, last)
       assert.isAtMost(made.requests - 1, 20)
       yield* Deferred.succeed(gate, undefined)
@@ -110,7 +110,7 @@ describe("what a connection receives", () => {
       yield* burst.write(get(padding).repeat(1_000) + last)
       yield* other.write(last)
       yield* other.closed
-      // Requests that arrive together do not all come first.
+      // Requests that arrive together are not all served before others.
       assert.isBelow(made.requests, 1_000)
       yield* burst.closed
       assert.strictEqual(made.requests, 1_002)

@@ -4,7 +4,7 @@ import { Effect, Fiber, Stream } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 
-/** A bridge to a host that answers in this way. */
+/** A bridge to a host that gives this answer. */
 const bridgeTo = (respond: (body: string) => Effect.Effect<Response>) => {
   const client = HttpClient.make((request) => {
     const { body } = request
@@ -33,7 +33,7 @@ const eventsOf = (...messages: ReadonlyArray<object>) =>
 const form = { message: "Well?", requestedSchema: { type: "object", properties: {}, required: [] } }
 const asks = { jsonrpc: "2.0", id: "form-1", method: "elicitation/create", params: form }
 
-/** JSON text that is nested too deep to serialize again. */
+/** JSON text that is nested too deeply to be serialized again. */
 const deep = `${"[".repeat(60_000)}${"]".repeat(60_000)}`
 
 describe("a bridge", () => {

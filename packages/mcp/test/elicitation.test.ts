@@ -18,14 +18,14 @@ const startWith = (number: number, changes: object = {}) => ({
   ...changes
 })
 
-/** What a modern program sends with a call: it can show forms, unless it says otherwise. */
+/** What a modern program sends with a call. By default it can show forms. */
 interface Call {
   readonly retry?: object
   readonly as?: Sent["as"]
   readonly capabilities?: object
 }
 
-/** Sends a call as a program of 2026-07-28 does. */
+/** Sends a call like a program of 2026-07-28. */
 const send = Effect.fnUntraced(function* (args: object, { as, capabilities = forms, retry = {} }: Call = {}) {
   const { body } = yield* (yield* Agents).send({
     ...(as !== undefined && { as }),
@@ -35,7 +35,7 @@ const send = Effect.fnUntraced(function* (args: object, { as, capabilities = for
   return body.result ?? body
 })
 
-/** The retry after a question, with what the person did. */
+/** The next round after a question, with what the person did. */
 const answering = (question: { readonly requestState: string; readonly inputRequests: object }, answer: object) => ({
   retry: {
     requestState: question.requestState,
@@ -55,7 +55,7 @@ const needing = (need: FactPath<"renters">) =>
     ask: () => Reply.decline("property_not_eligible", "It insures nobody.")
   })
 
-/** How many requests there are. */
+/** The number of quote requests. */
 const started = Effect.map(
   callPlain("list_quote_requests", {}),
   ({ structuredContent }) => structuredContent.quote_requests
@@ -109,7 +109,7 @@ describe("a program that can ask the person", () => {
 
   it.effect("is told that its arguments are nested too deeply, even with the state of a question", () =>
     Effect.gen(function* () {
-      // JSON.stringify could not write it.
+      // `JSON.stringify` could not serialize it.
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
       for (const retry of [{}, { requestState: "a~b" }]) {
         const params = { name: tool, arguments: startWith(1, { application: "deep" }), ...retry }
@@ -245,7 +245,7 @@ describe("a person who declines", () => {
           for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
             assert.notInclude(refused.content[0].text, taught)
           }
-          // What an agent might try now, each with the same start.
+          // What an agent might try next, each with the same start.
           const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
           const again = [
             send(startWith(1)),

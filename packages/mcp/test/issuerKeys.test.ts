@@ -6,10 +6,10 @@ import { sendWith, withIssuer } from "./support/issuer.ts"
 
 const other = "https://other.example/keys"
 
-/** What serves for every document of the issuer. */
+/** A document that contains everything that is read from the issuer. */
 const moved = { issuer: Issuer.issuerUrl, jwks_uri: `${Issuer.issuerUrl}/keys`, keys: [] }
 
-/** The warnings of a test: what is logged, and what it says about it. */
+/** The warnings of a test: each log message with its details. */
 const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const logged: Array<Logged> = []
@@ -21,7 +21,7 @@ const withLog = <A, E, R>(body: (logged: Array<Logged>) => Effect.Effect<A, E, R
 
 type Logged = { readonly text: string } & Readonly<Record<string, unknown>>
 
-/** The warnings without what to check, which must be there. */
+/** The warnings, after checking that each says what to check, which is then removed. */
 const causesOf = (logged: ReadonlyArray<Logged>) =>
   logged.map(({ check, issuer, ...cause }) => {
     assert.match(String(check), /^Check that /)

@@ -8,7 +8,7 @@ const ask = (method: string, params: object = {}) => ({ jsonrpc: "2.0", id: 1, m
 
 const introduction = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } }
 
-/** What an agent reads before it calls a tool: the instructions, and the tools of each kind of caller. */
+/** What an agent reads before it calls a tool: the instructions, and the tools for each kind of caller. */
 const shown = Effect.gen(function* () {
   const { send } = yield* Agents
   const audiences = ["server", "widget", "platform", undefined] as const

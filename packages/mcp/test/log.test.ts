@@ -7,7 +7,7 @@ import { startOf } from "./support/journey.ts"
 
 const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send({ as: "server", ...sent }))
 
-/** What the request log holds, oldest first. */
+/** The request log, oldest entry first. */
 const logged = Effect.gen(function* () {
   yield* TestClock.adjust(1_000)
   const agents = yield* Agents

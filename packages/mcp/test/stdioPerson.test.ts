@@ -10,7 +10,7 @@ import { program } from "./support/program.ts"
 
 type Services = Quotewire.Services | Storage.Storage
 
-/** A program that has introduced itself to a service of its own, with these capabilities. */
+/** A program with these capabilities that has completed the handshake with its own service. */
 const connected = Effect.fnUntraced(function* (capabilities: object, protocolVersion = "2025-06-18") {
   yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
   const { organization } = yield* World.World
@@ -113,10 +113,10 @@ describe("a program on standard input and output that shows forms", () => {
   }
 })
 
-/** More calls than run at once. */
+/** More calls than can run at once. */
 const many = Array.from({ length: 1_100 }, (_, id) => id)
 
-/** A service whose calls put a form before the person, except `ping`, which is answered at once. */
+/** A service whose calls show the person a form, except `ping`, which is answered at once. */
 const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Settings<never> => ({
   answer: ({ id, method }, _line, peer) => {
     begun.push(id)
@@ -145,7 +145,7 @@ describe("more forms than a person can read", () => {
     Effect.gen(function* () {
       const broken = yield* Deferred.make<void, PlatformError.PlatformError>()
       const begun: Array<JsonRpc.Id | null> = []
-      // More answers than the service keeps for a program that reads none.
+      // More answers than the service buffers for a program that reads none.
       const lines = lineOf("form", "ask") + many.map((id) => lineOf(id, "ping")).join("")
       const stdin = Stream.concat(Stream.make(new TextEncoder().encode(lines)), Stream.never)
       const stuck = Sink.fromEffect(Deferred.await(broken))

@@ -101,7 +101,7 @@ describe("a pipe", () => {
       yield* write(`${JSON.stringify(cancel)}\n${line(9)}`)
       assert.strictEqual((yield* read).id, 9)
       assert.deepStrictEqual(interrupted, [7])
-      // Who hangs up need not wait: what waits is woken and answered, and that is the end.
+      // A program that disconnects need not wait: waiting calls are woken and answered, and then the server ends.
       yield* hangUp
       assert.strictEqual((yield* read).id, 8)
       yield* Fiber.join(served)

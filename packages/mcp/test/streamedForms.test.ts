@@ -35,7 +35,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
         const result = yield* resultOf(calling)
         assert.strictEqual(result.structuredContent.quote_consent.asked_by, "elicitation")
         assert.lengthOf(yield* started, 1)
-        // Whoever missed the result gets it with the same call, and the person is not asked again.
+        // A program that missed the result gets it by repeating the call, and the person is not asked again.
         const again = yield* Fiber.join((yield* begin(start)).fiber)
         assert.strictEqual(again.body.result.structuredContent.id, result.structuredContent.id)
       })
@@ -275,7 +275,7 @@ describe("the answer to a form", () => {
           )
           assert.deepStrictEqual(statuses, [202, 202, 202, 429])
           assert.isFalse((yield* resultOf(calling)).isError)
-          // What is no answer to a form costs nothing.
+          // Only answers to forms count toward the limits.
           assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
         }),
         twoCallsAMinute

@@ -8,7 +8,7 @@ import { advanced, call, startOf } from "./support/journey.ts"
 
 type Services = Quotewire.Services | Storage.Storage
 
-/** The operations, and what each of them answered last. */
+/** The operations, each with its last answer. */
 const recording = () => {
   const answers = new Map<string, unknown>()
   const record = (one: Operation.Operation<string, unknown, unknown, Services>) => ({
@@ -22,7 +22,7 @@ const recording = () => {
   return { answers, operations: operations.map((one) => record(one)) }
 }
 
-/** The paths at which a shown value lacks or changes something of the answer. What it adds does not count. */
+/** The paths at which a shown value lacks or changes part of the answer. Additions do not count. */
 const changedIn = (answer: unknown, shown: unknown, path = ""): ReadonlyArray<string> => {
   if (Array.isArray(answer)) {
     if (!Array.isArray(shown) || shown.length !== answer.length) return [path]
@@ -39,7 +39,7 @@ const webhooks = Layer.succeed(WebhookSender.WebhookSender, {
   lookUp: () => Effect.succeed("public")
 })
 
-/** Creates a subscription and gives its id. */
+/** Creates a subscription, and returns its id. */
 const subscribed = Effect.gen(function* () {
   const create = operations.find(
     (one): one is Extract<(typeof operations)[number], { name: "create_event_subscription" }> =>

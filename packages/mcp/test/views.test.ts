@@ -12,7 +12,7 @@ const mimeType = "text/html;profile=mcp-app"
 const shows = { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [mimeType] } } }
 const uri = "ui://quotewire/quotes"
 
-/** Sends a message of 2026-07-28 by a program with these capabilities. */
+/** Sends a message of 2026-07-28 from a program with these capabilities. */
 const ask = Effect.fnUntraced(function* (capabilities: object, method: string, params: object = {}, name?: string) {
   const { send } = yield* Agents
   return yield* send({

@@ -44,7 +44,8 @@ describe("calls that wait for a person", () => {
         begin
       )
       while ((yield* longPolls.count) < calls + 1) yield* Effect.yieldNow
-      // Each call has 20,000 such members, which take more than a megabyte. The test itself keeps a third of one for each body.
+      // Each call has 20,000 such members, which take more than a megabyte. The test itself keeps a third of a
+      // megabyte for each body.
       assert.isBelow((heapUsed() - before) / megabyte, calls / 2)
       yield* Fiber.interruptAll([first, ...fibers])
     }).pipe(Effect.provide(layer()))

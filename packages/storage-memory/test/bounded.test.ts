@@ -10,7 +10,7 @@ const workspace = (place: number) => Ids.WorkspaceId.make(`wks_${body(place)}`)
 const home = workspace(1)
 
 const megabyte = 1_048_576
-/** Text of its own, a kilobyte long: what stays in memory by mistake is seen. */
+/** A unique text of one kilobyte, so that anything kept by mistake shows in the heap. */
 const text = (place: number) => JSON.stringify({ place, filler: "x".repeat(1_000) })
 
 const record = (kind: string, id: string, at: number, parent: string | null = null): Change.StoredRecord =>
@@ -31,7 +31,7 @@ const job = (due_at: number, ordered = false): Job.NewJob => ({
   payload: text(due_at)
 })
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudorandom numbers, the same in every run. */
 const scattered = (seed: number) => {
   let state = seed
   return (below: number) => {
@@ -79,12 +79,12 @@ describe("memory", () => {
               record("remembered_call", `answer ${random(2 ** 32)} ${at}`, at)
             ],
             events: [{ id: `evt_${at}`, occurred_at: at, about: [], body: text(at) }],
-            // An ordered job is one claim of its own: more of them than claims would pile up.
+            // Each ordered job takes its own claim, so more of them than claims would pile up.
             jobs: at % 4 === 0 ? [job(at), job(at + 50, true)] : [job(at)]
           })
         )
         const { jobs } = yield* storage.claim({ now: at, lease_ms: 10, limit: 10 })
-        // Some are never finished by the first that claims them, and some are given back.
+        // Some are not finished by their first claim, and some are released.
         for (const { workspace_id, number, lease } of jobs) {
           const chance = random(50)
           if (chance === 0) continue
@@ -233,7 +233,7 @@ describe("the storage in memory", () => {
           const payload = String(moment)
           return { kind: "collect", due_at: moment + offset, ordered: index === 0, payload }
         })
-        // The clock is moved after half of the jobs are there.
+        // The clock moves after half of the jobs are stored.
         yield* storage.commit(Change.make(workspace(place), { jobs: jobs.slice(0, 5) }))
         yield* storage.commit(Change.make(workspace(place), { jobs: jobs.slice(5), clock_offset_ms: offset }))
       }
@@ -267,7 +267,7 @@ describe("the storage in memory", () => {
         yield* storage.commit(Change.make(home, { writes: [record("quote", `qt_${body(place)}`, key, parent)] }))
       }
       let left = [...shuffled]
-      // Erases scattered ids, because the oldest have any id, and compares the lists each time.
+      // Erases scattered ids, because the oldest records can have any id, and compares the lists each time.
       while (left.length > 0) {
         const expected = left.map(({ place }) => place).sort((one, other) => one - other)
         expect(yield* drain("quote")).toEqual(expected.map((place) => `qt_${body(place)}`))

@@ -9,13 +9,13 @@ type StorageService = Context.Service.Shape<typeof Storage.Storage>
 const serviceOf = (layer: Layer.Layer<Storage.Storage>) =>
   Effect.map(Layer.build(layer), (services) => Context.get(services, Storage.Storage))
 
-/** A job that a storage was given and has not been told to finish. */
+/** A stored job that is not finished. */
 interface OpenJob {
   readonly workspace_id: Ids.WorkspaceId
   readonly job: Job.NewJob
 }
 
-/** Notes what a storage is told, and calls `at` before the step with this index. */
+/** Records the calls to a storage, and calls `at` before the step with this index. */
 const observed = (storage: StorageService, cut: number, at: Effect.Effect<void, unknown>) => {
   const open = new Map<string, OpenJob>()
   const offsets = new Map<Ids.WorkspaceId, number>()
@@ -61,7 +61,7 @@ const observed = (storage: StorageService, cut: number, at: Effect.Effect<void, 
   return { service, open, offsets, workspaces, leases }
 }
 
-/** Everything that can be read of these workspaces. */
+/** Everything that can be read in these workspaces. */
 const everythingIn = Effect.fnUntraced(function* (storage: StorageService, workspaces: Iterable<Ids.WorkspaceId>) {
   const found: Array<unknown> = [yield* storage.workspaces(null, 100)]
   for (const workspace_id of workspaces) {
@@ -83,7 +83,7 @@ const everythingIn = Effect.fnUntraced(function* (storage: StorageService, works
 const laneOf = (workspaceId: string, { lane, ordered }: Pick<Job.NewJob, "lane" | "ordered">) =>
   `${workspaceId} ${lane === undefined ? ordered : JSON.stringify(lane)}`
 
-/** The payloads of jobs by their lanes, in the order in which they come. */
+/** The payloads of jobs by lane, in claim order. */
 const byLane = (jobs: ReadonlyArray<readonly [lane: string, payload: string]>) =>
   Object.fromEntries(
     Array.from(
@@ -136,7 +136,7 @@ describe("a copy of a storage", () => {
               const change = Change.make(lease.workspace_id, { finishes: [lease] })
               assert.strictEqual((yield* Effect.flip(other.commit(change)))._tag, "LeaseLost")
             }
-            // The original goes on, and the model finds every difference that a change of the copy makes.
+            // The original continues, and the model would notice if a change to the copy affected it.
             const expected = byLane(open.map(({ job, workspace_id }) => [laneOf(workspace_id, job), job.payload]))
             assert.deepStrictEqual(yield* runOut(other), expected)
             for (const workspace_id of seen.workspaces) yield* other.erase({ what: "workspace", workspace_id })

@@ -13,7 +13,7 @@ type Options = Batcher.BatcherOptions<Item, string, string>
 
 const answerAll: Options["send"] = (items) => Effect.succeed(items.map(({ name }) => Exit.succeed(`${name} is sent`)))
 
-/** A batcher whose batches take some time; what it sends, and what its items are answered. */
+/** A batcher whose batches take some time, with what it sends and the results of its items. */
 const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<Options> = {}) {
   const sent: Array<string> = []
   const answers: Array<string> = []
@@ -127,7 +127,7 @@ describe("a batcher that cannot keep up", () => {
       yield* TestClock.adjust(1)
       for (const name of ["b", "c", "d"]) yield* ask({ name })
       yield* TestClock.adjust(9_999)
-      // Two of them are under way now, and the third has not waited for so long yet.
+      // Two of them are in progress now, and the third has not waited that long yet.
       assert.deepStrictEqual([answers, sent], [["a is sent"], ["a", "b c"]])
       yield* TestClock.adjust(10_000)
       assert.deepStrictEqual(sent, ["a", "b c"])

@@ -11,7 +11,7 @@ import { FourCells } from "./support/cells.ts"
 const addAll = (cells: PgCells.AllCells) =>
   Effect.forEach(cells, ({ name }) => PgCells.add(cells, name, 1), { discard: true })
 
-/** What each command says about these cells; null if it accepts them. */
+/** What each command prints about these cells; null if it accepts them. */
 const saidBy = (cells: PgCells.AllCells) => {
   const [{ name }] = cells
   const messageOf = Effect.match({
@@ -62,7 +62,7 @@ describe("cells that do not match their databases", () => {
         yield* expectRefused([second], /cell second first, but the first cell is first/)
         const swapped = [withUrlOf(first, second), withUrlOf(second, first), third, fourth] as const
         yield* expectRefused(swapped, /settings give the cell first the database of the cell second/)
-        // `cells list` shows which cells are missing, and those that are there.
+        // `cells list` shows the missing cells as well as the others.
         yield* expectRefused([first, third], /lack .*: fourth, second|The settings do not have it/)
       })
     )

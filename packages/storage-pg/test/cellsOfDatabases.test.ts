@@ -51,7 +51,7 @@ describe("cells in databases", () => {
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
         const inThird = yield* Effect.scoped(placedInThird(cells))
-        // Which migrations the third one has had is not known.
+        // The migrations of the third cell are unknown.
         const broken = cellNamed(cells, third)
         yield* sql(broken, "alter table third_cell.migration rename to migration_kept")
         assert.deepStrictEqual(

@@ -8,11 +8,11 @@ import { emptyAll, FourCells } from "./support/cells.ts"
 
 const storage = Layer.unwrap(Effect.map(FourCells, ({ cells }) => PgCells.layer(cells))).pipe(
   Layer.provideMerge(FourCells.layer),
-  // The rules say nothing about slow cells, and a busy machine is slow.
+  // A long limit: the rules are not about slow cells, and a busy machine is slow.
   Layer.provide(Layer.succeed(ClaimTimeout, 60_000))
 )
 
-/** A claim so late that every cell is asked: what was known about the emptied ones is forgotten. */
+/** A claim so late that every cell is asked, which replaces what was known about the emptied cells. */
 const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now: 1e12, lease_ms: 1, limit: 0 }))
 
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))

@@ -23,7 +23,7 @@ import {
 import { eventually, workspace } from "./support/hosts.ts"
 import { openCells } from "./support/moves.ts"
 
-/** A claim so late that every cell is asked: what was known about the emptied ones is forgotten. */
+/** A claim so late that every cell is asked, which replaces what was known about the emptied cells. */
 const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now: 1e12, lease_ms: 1, limit: 0 }))
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
 
@@ -35,12 +35,12 @@ const query = (sql: string, url = citusUrl ?? "") => Effect.promise(() => statem
 /** A server of the cluster. */
 const Server = Schema.Struct({ host: Schema.String, port: Schema.Int })
 const readServers = Schema.decodeUnknownSync(Schema.NonEmptyArray(Server))
-/** The server that keeps a schema. */
+/** The server that holds a schema. */
 const serverOf = ({ options: { schema } }: CitusSchema) =>
   query(
     `select nodename as host, nodeport as port from citus_shards where table_name = '${schema}.event'::regclass`
   ).pipe(Effect.map((rows) => readServers(rows)[0]))
-/** Another server, which could keep it. */
+/** Another server that could hold it. */
 const otherThan = ({ port }: typeof Server.Type) =>
   query(
     `select nodename as host, nodeport as port from pg_dist_node where shouldhaveshards and nodeport <> ${port}`
@@ -155,7 +155,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
         Effect.provideService(KnownMigrations, [...migrations, next]),
         Effect.forkChild
       )
-      // Divides by zero until the migration waits.
+      // Fails with a division by zero until the migration waits.
       yield* eventually(
         query("select 1 / count(*) from pg_locks where mode = 'AccessExclusiveLock' and not granted", url.href)
       )

@@ -33,7 +33,7 @@ const job = {
   expired_leases: 0
 }
 
-/** A database that answers claims with these rows, and notes when it was asked. */
+/** A database that answers claims with these rows, and records when it was asked. */
 const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job) {
   const asked_at: Array<number> = []
   const asked_for: Array<unknown> = []
@@ -59,7 +59,7 @@ describe("claims in quick succession", () => {
       yield* TestClock.adjust(1)
       yield* Fiber.join(second)
       assert.deepStrictEqual(asked_at, [0, 5])
-      // The moment is the caller's, whenever the question is sent.
+      // The time is the caller's, whenever the claim is sent.
       assert.deepStrictEqual(asked_for, [0n, 0n])
       yield* TestClock.adjust(100)
       yield* claim(query)

@@ -6,11 +6,11 @@ import fc from "fast-check"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventuallyIn } from "./support/hosts.ts"
 
-/** The clock that a storage gives to those it is provided to. */
+/** The clock that a storage provides. */
 const clockOf = (options: PgStorage.Options) =>
   Effect.map(Layer.build(PgStorage.layerWithClock(options)), Context.get(Clock.Clock))
 
-/** A clock of a machine that can be set, and stopped. */
+/** A machine's clock that can be set and stopped. */
 const movableClock = () => {
   const right = Clock.Clock.defaultValue()
   const own = { wall_ms: 0, monotonic_ms: 0 }
@@ -31,7 +31,7 @@ const movableClock = () => {
 
 const toMillis = (clock: Clock.Clock) => Number(clock.currentTimeNanosUnsafe() / 1_000_000n)
 
-/** The database runs on this machine, so its time is the machine's; a clock that is off is off by more than this. */
+/** The database runs on this machine and has its time. A wrong clock is off by more than this. */
 const nearMs = 10_000
 const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < nearMs
 
@@ -75,7 +75,7 @@ describe("a host that uses the clock of its database", () => {
       const { options } = yield* scopedDatabase
       const own = movableClock()
       const clock = yield* clockOf(options).pipe(Effect.provideService(Clock.Clock, own.clock))
-      // The monotonic clock stops while a machine sleeps; timers wait, too.
+      // While a machine sleeps, its monotonic clock and its timers stop.
       own.monotonic_ms -= 3_600_000
       yield* eventuallyIn(20_000, () => isNear(clock))
     })
@@ -85,7 +85,7 @@ describe("a host that uses the clock of its database", () => {
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       yield* TestClock.adjust("1 hour")
-      // A comparison may have been under way when the clock jumped: it says nothing, and the next one does.
+      // A comparison may have been in progress when the clock jumped. It proves nothing, but the next one does.
       for (let minutes = 0; minutes < 20 && !isNear(clock); minutes++) {
         yield* TestClock.adjust("1 minute")
         yield* Effect.exit(eventuallyIn(1_000, () => isNear(clock)))

@@ -8,7 +8,7 @@ import { eventuallyIn } from "./support/hosts.ts"
 
 const sealKeys = World.sealKeys(0)
 
-/** A process on the database. Once it is dead, its calls of storage never end. */
+/** A process on the database. Once it is dead, its storage calls never end. */
 const host = (options: PgStorage.Options) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -105,7 +105,7 @@ describe("two processes that consume on one database", () => {
       const survivor = holder === "one" ? "other" : "one"
       const [dying, ...after] = handled.slice(1_000)
       assert.deepStrictEqual(dying, { by: holder, place: 1_001 })
-      // What was done in the last second before the death comes again, too.
+      // Events handled in the last second before the death are handled again, too.
       const from = after[0]?.place ?? 0
       assert.isAtMost(from, 1_001)
       assert.deepStrictEqual(

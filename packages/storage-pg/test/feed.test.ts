@@ -4,7 +4,7 @@ import { Effect, Result } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { open, type Port, workspace } from "./support/hosts.ts"
 
-// A longer run says how many: QUOTEWIRE_TEST_EVENTS=100000.
+// For a longer run, set the number: QUOTEWIRE_TEST_EVENTS=100000.
 const wanted = Number(process.env.QUOTEWIRE_TEST_EVENTS ?? 5_120)
 const writers = 32
 const changesEach = Math.ceil(wanted / writers / 2)
@@ -26,7 +26,7 @@ const write = Effect.fnUntraced(function* (storage: Port, writer: number) {
   }
 })
 
-/** Follows the feed to its end, as a caller does who keeps the number of the last event. */
+/** Follows the feed to its end, as a caller that stores the number of the last event does. */
 const follow = Effect.fnUntraced(function* (storage: Port, limit: number) {
   const seen: Array<string> = []
   let after = 0
@@ -78,7 +78,7 @@ describe("changes that are sent together", () => {
       const storage = yield* open({ ...options, writers: 1 })
       const change = (n: number) => {
         const id = String(n).padStart(2, "0")
-        // Nothing is there that the second version could follow.
+        // There is no first version for the second one to follow.
         const version = n % 3 === 0 ? 2 : 1
         return Change.make(workspace(1 + (n % 4)), {
           writes: [Change.record({ kind: "remembered_call", id, version, body: "{}", created_at: 0, updated_at: 0 })],

@@ -14,7 +14,7 @@ const request = (id: string, version = 1): Change.Change =>
     writes: [Change.record({ kind: "quote_request", id, version, body: "{}", created_at: 0, updated_at: 0 })]
   })
 
-/** Waits for a version as a long read does: looks, and looks again when a hint says so. */
+/** Waits for a version as a long poll does: reads, and reads again after each hint. */
 const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version: number) {
   let hints = 0
   yield* storage.watch((hint) => {
@@ -192,7 +192,8 @@ describe("two hosts on one database", () => {
           ])
           .toSorted()
       )
-      // The ordered ones wait behind the one that this host does not know, and whoever wants them done waits for it.
+      // The ordered jobs wait behind one of a kind that this host does not know, and so do callers that want them
+      // done.
       const behind = yield* claim(200, { workspace_id: workspace(1) })
       assert.deepStrictEqual([behind.jobs, behind.busy], [[], true])
       assert.deepStrictEqual(
@@ -250,7 +251,7 @@ describe("two ids that are equal in the database", () => {
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)
-      // Neither half of a pair can be sent as it is: both become the same character.
+      // Neither half of a surrogate pair can be sent: both become the same character.
       const commits = ["a\ud800", "b", "a\ud801"].map((id) => storage.commit(request(id)))
       const results = yield* inRealTime(
         Effect.timeout(Effect.forEach(commits, Effect.result, { concurrency: "unbounded" }), "5 seconds")

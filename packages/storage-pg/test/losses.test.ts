@@ -9,7 +9,7 @@ import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from
 
 let server: PostgresServer
 beforeAll(async () => {
-  // Commits wait for the disk, since this one crashes.
+  // Commits wait for the disk, because this server crashes.
   server = await PostgresServer.start({ durable: true })
 })
 afterAll(() => server.remove())
@@ -31,7 +31,7 @@ const sql = (options: PgStorage.Options, ...texts: ReadonlyArray<string>) =>
 const terminateAll =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
 
-/** One step of a writer's record, with an event that tells of it. */
+/** The next version of a writer's record, with an event about it. */
 const step = (writer: number, version: number): Change.Change =>
   Change.make(workspace((writer % 4) + 1), {
     writes: [
@@ -41,8 +41,8 @@ const step = (writer: number, version: number): Change.Change =>
   })
 
 /**
- * Stores a change as callers do: again after a loss, as long as it takes. A conflict after a loss tells that it was stored
- * although nobody said so. Answers how often it was lost.
+ * Stores a change as callers do: retries after each lost answer until it succeeds. A conflict after a loss means
+ * that the change was stored. Returns the number of losses.
  */
 const insist = (storage: Port, change: Change.Change): Effect.Effect<number, Storage.LeaseLost> =>
   Effect.gen(function* () {
@@ -61,7 +61,7 @@ const insist = (storage: Port, change: Change.Change): Effect.Effect<number, Sto
 const writers = 12
 const versions = 60
 
-/** Many writers at once, whose last step waits for something; answers how often one of them met a loss. */
+/** Many concurrent writers, whose last step waits for something. Returns the total number of losses. */
 const load = (storage: Port, beforeLast: Effect.Effect<void> = Effect.void) =>
   Effect.forEach(
     Array.from({ length: writers }, (_, writer) => writer),
@@ -74,7 +74,7 @@ const load = (storage: Port, beforeLast: Effect.Effect<void> = Effect.void) =>
     { concurrency: "unbounded" }
   ).pipe(Effect.map((losses) => losses.flat().reduce((sum, one) => sum + one, 0)))
 
-/** Everything that a caller was told is there, once and in order. */
+/** Every acknowledged change is stored, once and in order. */
 const expectWhole = Effect.fnUntraced(function* (storage: Port) {
   for (const place of [1, 2, 3, 4]) {
     const { events } = yield* storage.feed({ workspace_id: workspace(place), after: 0, limit: 10_000 })
@@ -99,7 +99,7 @@ const request = (id: string): Change.Change =>
     writes: [Change.record({ kind: "quote_request", id, version: 1, body: "{}", created_at: 0, updated_at: 0 })]
   })
 
-/** What one host commits, another hears of. */
+/** Another host gets hints of one host's commits. */
 const expectHeard = Effect.fnUntraced(function* (from: Port, to: Port) {
   const heard: Array<string> = []
   yield* to.watch((hint) => {
@@ -237,7 +237,7 @@ describe("a server without free connections", () => {
         (one) => Effect.match(one, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" }),
         { concurrency: "unbounded" }
       )
-      // A burst that a slow machine spreads out needs no more connections than there are.
+      // Even if a slow machine spreads out the burst, it must not need more connections than the limit.
       const outcomes = new Set<string>()
       while (outcomes.size < 2) for (const outcome of yield* burst) outcomes.add(outcome)
       assert.sameMembers([...outcomes], ["done", "StorageUnavailable"])

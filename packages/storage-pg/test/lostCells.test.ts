@@ -5,7 +5,10 @@ import { type All, claimAt, claimed, losable, placedIn, work } from "./support/c
 import { addAll, fourInMemory, join, memory } from "./support/cells.ts"
 import { type Port, workspace } from "./support/hosts.ts"
 
-/** Four cells in memory of which one can be lost, the storage that they make, and a workspace in that one and in another. */
+/**
+ * Four cells in memory, one of which can become unavailable; the storage made of them; and a workspace in that cell
+ * and in another.
+ */
 const withLosable = Effect.gen(function* () {
   const [first, second, ...others] = yield* fourInMemory
   if (second === undefined) return yield* Effect.die(new Error("there are four"))

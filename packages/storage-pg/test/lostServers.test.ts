@@ -52,7 +52,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         const movable = yield* movableCell
         yield* write(movable, 1)
         yield* moveUntil(movable, last)
-        // A command that sees a decided move records it.
+        // A command that finds a decided move records it.
         if (last === "following") assert.match((yield* reasonOf(end(movable, "old"))).message, /old place answers/)
         yield* without(
           "old",

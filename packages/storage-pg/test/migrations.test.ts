@@ -14,7 +14,7 @@ const steps = migrations.map(({ name }) => name)
 const sql = (database: TestDatabase, ...texts: ReadonlyArray<string>) =>
   Effect.promise(() => statements(database.url, ...texts))
 
-/** A session of somebody else, until the scope closes. */
+/** Another session on the database, until the scope closes. */
 const session = Effect.fnUntraced(function* ({ url }: TestDatabase) {
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -30,7 +30,7 @@ const session = Effect.fnUntraced(function* ({ url }: TestDatabase) {
     })
 })
 
-/** A version of a quote, with an event that tells of it and a job that is due at once. */
+/** A version of a quote, with an event about it and a job that is due at once. */
 const step = (version: number): Change.Change =>
   Change.make(workspace(1), {
     writes: [
@@ -49,13 +49,13 @@ const step = (version: number): Change.Change =>
     ]
   })
 
-/** What a newer program knows: one migration more. */
+/** The migrations of a newer program: one more. */
 const newer = (later: Pick<Migration, "serves_from" | "statements">): ReadonlyArray<Migration> => [
   ...migrations,
   { number: known + 1, name: "later", ...later }
 ]
 
-/** Migrates as a program does that knows these migrations. */
+/** Migrates like a program that knows these migrations. */
 const migrateTo = (options: PgStorage.Options, all: ReadonlyArray<Migration>) =>
   Effect.provideService(PgStorage.migrate(options), KnownMigrations, all)
 
@@ -205,7 +205,7 @@ describe("a migration", () => {
   it.effect("that fails halfway leaves the schema unchanged, and names the obstacle in one sentence", () =>
     Effect.gen(function* () {
       const database = yield* empty
-      // Something of this name stands in the way of one of the last steps.
+      // An object with this name makes one of the last steps fail.
       yield* sql(
         database,
         "create schema quotewire",

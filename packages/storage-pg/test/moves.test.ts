@@ -31,7 +31,7 @@ const movesOn = Effect.fnUntraced(function* ({ cells: [cell], new_url }: Movable
   return cells
 })
 
-/** A session of somebody else: runs statements until the scope closes. */
+/** Another session on the database, which runs statements until the scope closes. */
 const session = Effect.fnUntraced(function* (url: string) {
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -44,7 +44,7 @@ const session = Effect.fnUntraced(function* (url: string) {
   return (text: string) => Effect.promise(() => client.query(text))
 })
 
-/** Lets no mark arrive as long as the session has a lock. */
+/** No mark arrives as long as the session holds a lock. */
 const holdUp = [
   "create or replace function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(42); return new; end'",
   "create or replace trigger wait before insert on eu_1.move_mark for each row execute function public.wait()",
@@ -69,7 +69,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const running = yield* Effect.forkChild(Effect.all(all, { concurrency: "unbounded", discard: true }))
       yield* Effect.sleep(300)
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      // The load goes on at the new place: every writer, every reader of a feed, and the claims.
+      // The load continues at the new place: every writer, every feed reader, and the claims.
       const progress = () => [...load.accepted.values(), ...load.followed.values(), load.claimed.size]
       const before = progress()
       assert.lengthOf(before, writers + 4 + 1)
@@ -77,7 +77,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       load.isOver = true
       yield* Fiber.join(running)
 
-      // Another host, with the shortened settings, finds everything once.
+      // A host with only the new address in its settings finds everything once.
       const [cell] = cells
       const { moves_to = cell.url, ...rest } = cell
       const later = yield* openCells([{ ...rest, url: moves_to }])
@@ -114,7 +114,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         assert.strictEqual(Option.getOrThrow(found).version, version)
       })
       yield* use
-      // Each stop repeats the steps before it, so these show the others as well.
+      // Each stop repeats the earlier steps, so these cover the others, too.
       for (const last of ["begun", "published", "subscribed", "held", "switched", "unsubscribed"] as const) {
         yield* moveUntil(movable, last)
         yield* use
@@ -270,7 +270,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         const key = { workspace_id: workspace(2), kind: "remembered_call", id: "1" }
         assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
         assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
-        // The old database is gone before this one wakes up.
+        // The old database is dropped before this host resumes.
         const [server] = yield* TwoServers
         const name = new URL(old_url).pathname.slice(1)
         yield* sql(server.url("postgres"), `drop database ${name} with (force)`)
@@ -291,7 +291,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /already has a schema with that name/)
       yield* sql(new_url, "drop schema eu_1 cascade")
 
-      // The server of all other tests has no logical log.
+      // The server of the other tests has no logical WAL.
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
       const plain: PgCells.AllCells = [{ ...cell, url: Redacted.make(url) }]
       yield* PgCells.add(plain, "home", 1)

@@ -19,7 +19,7 @@ import {
 } from "./support/moves.ts"
 import { Wire } from "./support/Wire.ts"
 
-/** Lets no row of the feed be copied: the copy waits at the new place. */
+/** Blocks the copy of the feed: it waits at the new place. */
 const holdUpCopy = [
   "create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(3600); return new; end'",
   "create trigger wait before insert on eu_1.event for each row execute function public.wait()",
@@ -27,8 +27,8 @@ const holdUpCopy = [
 ]
 
 /**
- * Leaves a move as a crash of the new server can: it has copied the feed and not recorded that the feed needs its slot no
- * longer, but the slot is gone.
+ * Puts a move into a state that a crash of the new server can leave: the feed is copied and its slot is gone, but
+ * the server has not recorded that the feed no longer needs the slot.
  */
 const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell) {
   const name = yield* subscriptionIn(new_url)
@@ -74,7 +74,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
           yield* sql(new_url, `alter subscription ${name} disable`)
           yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
           yield* host.commit(step(1, 1)).pipe(Effect.orDie)
-          // The log begins a new file, and a checkpoint gives up slots that keep older ones.
+          // The WAL begins a new file, and a checkpoint invalidates slots that retain older ones.
           yield* eventually(
             Effect.gen(function* () {
               const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
@@ -222,7 +222,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         Effect.gen(function* () {
           if (step === "published" && last === "copying") yield* sql(new_url, ...holdUpCopy)
           if (step !== last) return
-          // Every table but one is copied.
+          // All tables but one are copied.
           const left = "select srsubstate as state from pg_subscription_rel where srsubstate <> 'r'"
           const isHeldUp = Effect.map(sql(new_url, left), (found) => assert.deepStrictEqual(found, [{ state: "d" }]))
           if (last === "copying") yield* eventually(isHeldUp)

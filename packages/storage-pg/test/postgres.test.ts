@@ -53,7 +53,7 @@ describe("postgres", () => {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs().restoreAllMocks()))
       yield* Effect.promise(() => import("../../../examples/postgres.ts"))
-      // The service logs there, too.
+      // The service also logs there.
       assert.deepInclude(printed.mock.calls, [id, "Acme"])
     })
   )
@@ -63,7 +63,7 @@ describe("postgres", () => {
     "localhost:5432",
     "mysql://user:secret@localhost/quotes",
     undefined,
-    // Passwords whose special characters are not encoded: a part of them reads as host, port or path.
+    // Passwords with unencoded special characters: part of each parses as host, port or path.
     "postgres://user:12#secret@127.0.0.1:1/quotes",
     "postgres://user:12?secret@127.0.0.1:1/quotes",
     "postgres://user:my@secret/word@127.0.0.1:1/quotes",

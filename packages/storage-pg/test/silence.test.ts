@@ -7,7 +7,7 @@ import { Wire } from "./support/Wire.ts"
 
 const callSeconds = 1
 
-/** A host whose wire to the database can be cut. */
+/** A host whose connection to the database can be cut. */
 const behindWire = Effect.gen(function* () {
   const { url } = yield* scopedDatabase
   const address = new URL(url)
@@ -28,7 +28,7 @@ const behindWire = Effect.gen(function* () {
 const event = (place: number): Change.Change =>
   Change.make(workspace(1), { events: [{ id: `evt_${place}`, occurred_at: place, about: [], body: "{}" }] })
 
-/** Every call that storage has, with the name of what becomes of it. */
+/** Every storage call, with the name of its outcome. */
 const outcomes = (storage: Port) => {
   const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
     storage.ready,

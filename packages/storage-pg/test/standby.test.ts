@@ -14,10 +14,10 @@ const feedOf = (storage: Port, place: number) =>
     events.map(({ number, id }) => `${number} ${id}`)
   )
 
-/** More workspaces than a host has connections, so that each write can wait on one of its own. */
+/** More workspaces than a host has connections, so that each write can block its own connection. */
 const places = Array.from({ length: 12 }, (_, index) => index + 1)
 
-/** Writes to every workspace at once, or to as many others. Answers how many writes were refused. */
+/** Writes to every workspace at once, or to as many others. Returns the number of refused writes. */
 const writeAll = (storage: Port, round: string, others = 0) =>
   Effect.map(
     Effect.forEach(
@@ -72,14 +72,14 @@ describe("a host whose synchronous standby stalls", () => {
           const storage = yield* open({ ...optionsOf(primary), write_connections: 3 })
           assert.strictEqual(yield* writeAll(storage, "before"), 0)
           wire.silence()
-          // In workspaces that no write has locked yet, so that each write gets as far as its commit.
+          // In workspaces that no write has locked yet, so that each write reaches its commit.
           for (let round = 1; round <= 5; round++) {
             assert.strictEqual(yield* writeAll(storage, `round ${round}`, round), places.length)
             assert.isAtMost(yield* waiting(primary), 3)
             yield* feeds(storage)
           }
           wire.restore()
-          // The standby notices that its connection is dead when the primary ends it.
+          // The standby notices its dead connection when the primary closes it.
           yield* Effect.promise(() =>
             statements(primary.url("postgres"), "select pg_terminate_backend(pid) from pg_stat_replication")
           )

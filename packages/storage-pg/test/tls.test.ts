@@ -56,7 +56,10 @@ const plainServer = Effect.acquireRelease(
   (server) => Effect.promise(() => server.remove())
 )
 
-/** Migrates and opens a storage at an address, and asks the server which of its connections are encrypted; or says why not. */
+/**
+ * Migrates and opens a storage at an address. Returns which of its connections the server reports as encrypted, or
+ * why it failed.
+ */
 const open = (server: PostgresServer, user: string, host: string, params: string, tls?: PgStorage.Options["tls"]) => {
   const url = `${server.url("postgres", `${user}:secret`).replace("127.0.0.1", host)}${params}`
   const options = { url: Redacted.make(url), ...(tls && { tls }) }

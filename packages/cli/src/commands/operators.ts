@@ -35,7 +35,7 @@ const daysFlag = Flag.Int("expires-in-days").pipe(
   Flag.withDescription(`How many days it is valid; ${OperatorToken.defaultDays} by default`)
 )
 
-/** The printed form of a token: what is known about it, with times as RFC 3339. */
+/** The printed form of a token: its metadata, with times in RFC 3339. */
 const printed = (token: OperatorToken.OperatorToken) => ({
   token_id: token.id,
   name: token.name,

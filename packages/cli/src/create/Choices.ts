@@ -1,4 +1,4 @@
-/** Where the service of a new project runs: inside a program with this framework, or as a program of its own. */
+/** Where the service of a new project runs: in a program with this framework, or as a separate program. */
 export const places = ["fastify", "express", "hono", "next", "nest", "host"] as const
 export type Place = (typeof places)[number]
 
@@ -6,19 +6,19 @@ export type Place = (typeof places)[number]
 export const carriers = ["json", "xml", "rate-plan", "none"] as const
 export type CarrierChoice = (typeof carriers)[number]
 
-/** What somebody has chosen for a new project. */
+/** The choices for a new project. */
 export interface Choices {
   readonly place: Place
   readonly carrier: CarrierChoice
-  /** Whether it has a line of its own. */
+  /** Whether it has a custom line. */
   readonly line: boolean
-  /** Whether it has a receiver of webhooks. */
+  /** Whether it has a webhook receiver. */
   readonly receiver: boolean
-  /** Whether it has files for Docker, and PostgreSQL. */
+  /** Whether it has files for Docker and PostgreSQL. */
   readonly docker: boolean
 }
 
-/** The words that conditions in templates are made of. */
+/** The words that conditions in templates consist of. */
 export const wordsOf = ({ carrier, docker, line, place, receiver }: Choices): ReadonlySet<string> =>
   new Set([
     place,

@@ -8,7 +8,7 @@ export interface PlannedFile {
   readonly template: string
 }
 
-/** A file, and the condition under which a project has it. */
+/** A file, and the condition for including it in a project. */
 interface Rule extends PlannedFile {
   readonly when?: string
 }

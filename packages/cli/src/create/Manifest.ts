@@ -1,6 +1,6 @@
 import { type Choices, type Place, wordsOf } from "./Choices.ts"
 
-/** The exact versions that new projects get; a test keeps them equal to those that the repository is tested with. */
+/** The exact versions in new projects. A test keeps them equal to those that the repository is tested with. */
 export const versions = {
   effect: "4.1.0",
   "@hono/node-server": "2.1.8",
@@ -21,7 +21,7 @@ export const versions = {
   typescript: "7.0.2"
 } as const
 
-/** Nest needs the metadata of decorators, and Next the API of the compiler: both have been tested with this one. */
+/** Nest needs decorator metadata, and Next the compiler's API. Both were tested with this version. */
 export const olderTypescript = "5.9.3"
 
 type Package = keyof typeof versions
@@ -59,7 +59,7 @@ const starts: Readonly<Record<Place, Readonly<Record<string, string>>>> = {
   host: { dev: `${withSettings} ${command} dev`, start: "quotewire serve" }
 }
 
-/** The Quotewire packages of a project: what it runs with, and what only its tests need. */
+/** The Quotewire packages of a project: those needed at run time, and those that only its tests need. */
 const ownPackages = ({ docker, place, receiver }: Choices) => {
   const isHost = place === "host"
   const run = [
@@ -75,7 +75,7 @@ const ownPackages = ({ docker, place, receiver }: Choices) => {
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** The `package.json` of a new project. Versions are exact; those of Quotewire are this one. */
+/** The `package.json` of a new project. Versions are exact; Quotewire packages have the command's own version. */
 export const manifestOf = (name: string, choices: Choices, version: string) => {
   const { place } = choices
   const words = wordsOf(choices)

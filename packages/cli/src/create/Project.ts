@@ -9,7 +9,7 @@ export interface ProjectFile {
   readonly text: string
 }
 
-/** A project to make. */
+/** A project to create. */
 export interface Project {
   /** The name in its `package.json`. */
   readonly name: string
@@ -28,7 +28,7 @@ const mounts: Readonly<Record<Place, string>> = {
   host: ""
 }
 
-/** The address at which a project serves the API while it is developed. */
+/** The address at which a project serves the API during development. */
 export const addressOf = (place: Place): string =>
   place === "host" ? "http://127.0.0.1:8787" : `http://localhost:3000${mounts[place]}`
 
@@ -53,7 +53,7 @@ export const filesOf = (
   ]
 }
 
-/** A name for the `package.json` of a project in a folder of this name. */
+/** A valid `package.json` name for a project in a folder with this name. */
 export const packageNameOf = (folder: string): string => {
   const name = folder
     .toLowerCase()

@@ -7,7 +7,7 @@ const templatesFolder = Effect.flatMap(Path.Path, (path) =>
   Effect.orDie(path.fromFileUrl(new URL("../../templates/", import.meta.url)))
 )
 
-/** The files of a project, made from the templates of this package. */
+/** The files of a project, made from this package's templates. */
 export const read = Effect.fnUntraced(function* (project: Project) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path

@@ -3,12 +3,12 @@ import { holds } from "./Choices.ts"
 /*
  * A template is a file of the new project with two kinds of marks. `{{name}}` stands for a value. `//? json|xml` at the
  * end of a line keeps the line only if the condition holds; on a line of its own it begins a block, which ends at a mark
- * without a condition. A mark begins as comments of the file do: `//?`, `#?` or `<!--?`.
+ * without a condition. A mark begins like a comment in the file: `//?`, `#?` or `<!--?`.
  */
 
 const mark = /[ \t]*(?:\/\/|#|<!--)\?(.*?)(?:-->)?$/
 
-/** The text of a template with these values, for somebody who has chosen these words. */
+/** The text of a template with these values, for these chosen words. */
 export const render = (
   template: string,
   words: ReadonlySet<string>,

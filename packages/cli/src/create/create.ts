@@ -35,7 +35,7 @@ interface Given {
   readonly docker: Option.Option<boolean>
 }
 
-/** What the flags say. */
+/** The choices made with flags. */
 const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effect.Effect<Choices, WrongUsage> =>
   Option.isNone(place)
     ? Effect.fail(new WrongUsage({ message: `Say where the service runs: --in must be ${anyOf(places)}.` }))
@@ -47,7 +47,7 @@ const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effec
         docker: Option.getOrElse(docker, () => false)
       })
 
-/** Whether to ask, because no choice is made and somebody is there. */
+/** Whether to ask: no flag makes a choice, and the command runs at a terminal. */
 const asks = ({ carrier, docker, in: place, line, receiver }: Given) =>
   Effect.map(
     TerminalCapabilities.TerminalCapabilities,

@@ -16,7 +16,7 @@ export interface OperatorHost {
 /** The operations for operators, by name. */
 export type OperationName = (typeof operatorOperations)[number]["name"]
 
-/** How long a call may take: an erasure of many requests, or a test at a carrier, takes long. */
+/** How long a call may take: erasing many requests or testing a connection takes long. */
 const timeoutMs = 120_000
 /** The largest answer that is read: a timeline with the bodies of its exchanges. */
 const maxAnswerBytes = 64 * 1024 * 1024
@@ -103,7 +103,7 @@ const Envelope = Schema.Struct({
 })
 const readEnvelope = Schema.decodeUnknownOption(Envelope)
 
-/** The refusal in an envelope; null if the value is none. */
+/** The refusal in an envelope; null if the value is not an envelope. */
 const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => {
   const envelope = Option.getOrNull(readEnvelope(value))
   if (envelope === null) return null
@@ -120,5 +120,5 @@ const foreign = ({ base_url }: OperatorHost) =>
 
 const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(flag)})`
 
-/** Whether a failure is a refusal of the host. */
+/** Whether a failure is a refusal by the host. */
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")

@@ -12,7 +12,7 @@ import type { OperatorHost } from "./OperatorClient.ts"
 import * as RemoteServices from "./RemoteServices.ts"
 
 /*
- * Runs the programs of commands for operators: with a token on a host, otherwise on a database.
+ * Runs the programs of commands for operators: on a host if there is a token, otherwise on a database.
  */
 
 type Printing = Stdio.Stdio | Terminal.Terminal
@@ -110,6 +110,6 @@ export const withErasures =
         : remote(Effect.provideService(program, Erasures.Erasures, RemoteServices.erasures(host)))
     )
 
-/** A host has no storage that could be unavailable: it says so itself. */
+/** With a host, this cannot happen: the host itself reports an unavailable storage. */
 const remote = <A, R>(program: Effect.Effect<A, Failure, R>): Effect.Effect<A, CommandFailed, R> =>
   RemoteServices.withRemote(Effect.catchTag(program, "StorageUnavailable", () => Effect.fail(Database.unavailable)))

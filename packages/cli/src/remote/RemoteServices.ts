@@ -24,8 +24,8 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as OperatorClient from "./OperatorClient.ts"
 
 /*
- * The services that commands for operators use, as calls of a host. So a command is the same with a database and with a
- * token.
+ * The services that commands for operators use, implemented as calls to a host. So a command's code is the same with
+ * a database and with a token.
  *
  * These services cannot fail because a host is unreachable. Such a failure is a defect here, and `withRemote` turns it
  * into the failure of the command.
@@ -46,16 +46,16 @@ const told = <Answer>(
 const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
-/** Calls an operation that is never refused for what it names. */
+/** Calls an operation that names nothing that could be missing. */
 const asked = <Answer>(...call: Parameters<typeof told>) => Effect.catch(told<Answer>(...call), refused)
 
-/** Calls an operation that fails if there is no such thing. */
+/** Calls an operation that fails if what it names does not exist. */
 const askedAbout = <Answer>(...call: Parameters<typeof told>) =>
   Effect.catch(told<Answer>(...call), (error) =>
     error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
   )
 
-/** Calls an operation that fails if there is no such thing, or a field is wrong. */
+/** Calls an operation that fails if what it names does not exist, or a field is wrong. */
 const askedWith = <Answer>(
   ...call: Parameters<typeof told>
 ): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
@@ -69,11 +69,11 @@ const askedWith = <Answer>(
     }
   )
 
-/** Runs a program with services of a host. */
+/** Runs a program with the services of a host. */
 export const withRemote = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandFailed, R> =>
   Effect.catchDefect(program, (defect) => (defect instanceof CommandFailed ? Effect.fail(defect) : Effect.die(defect)))
 
-/** What no command for operators does. */
+/** A method that no command for operators calls. */
 const unused = Effect.die("A host is not asked for this")
 
 const organizationOf = ({ created_at, ...organization }: EmbeddedOrganization) => ({
@@ -87,11 +87,11 @@ const keyOf = ({ created_at, revoked_at, ...key }: EmbeddedKey) => ({
   revoked_at: revoked_at === null ? null : Timestamp.toMillis(revoked_at)
 })
 
-/** Creates a key on a host, which says what to know about it. */
+/** Creates a key on a host, which returns its warnings. */
 export const createKey = (host: Host, options: Parameters<Access.Access["Service"]["createKey"]>[0]) =>
   withRemote(askedAbout<Quotewire.CreatedKey>(host, "create_key", { ...options }))
 
-/** Organizations and keys of a host. */
+/** The organizations and keys of a host. */
 export const access = (host: Host): Access.Access["Service"] =>
   Access.Access.of({
     createOrganization: (name) =>
@@ -119,7 +119,7 @@ const connectionOf = ({ last_test, set_at, ...connection }: EmbeddedConnection) 
   last_test: last_test === null ? null : { ...last_test, at: Timestamp.toMillis(last_test.at) }
 })
 
-/** Connections of a host. */
+/** The connections of a host. */
 export const connections = (host: Host): Connections.Connections["Service"] =>
   Connections.Connections.of({
     set: (connection) =>
@@ -151,7 +151,7 @@ interface TimelinePage extends TimelineReport.WholeTimeline {
   readonly next: number | null
 }
 
-/** Reads what happened to a quote request to its end. With bodies, the host's audit log names the token. */
+/** Reads the whole timeline of a quote request. If bodies are read, the host's audit log names the token. */
 export const timeline = (
   host: Host,
   id: Ids.QuoteRequestId,

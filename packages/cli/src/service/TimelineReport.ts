@@ -34,7 +34,7 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
   return { ...timeline, entries }
 })
 
-/** A timeline that was read to its end. */
+/** A complete timeline. */
 export type WholeTimeline = Omit<Timeline.Timeline, "next" | "workspace_id">
 
 /** Reads what happened to a quote request from the database. */
@@ -127,7 +127,7 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       ]
     }
     default:
-      // Of a newer host.
+      // From a newer host.
       return [JSON.stringify(entry)]
   }
 }

@@ -6,7 +6,7 @@ import * as Settings from "./Settings.ts"
 import * as StorageSettings from "./StorageSettings.ts"
 
 /*
- * How commands for operators reach a service: through a host, with a token, or through its database.
+ * How commands for operators reach a service: through a host with a token, or through its database.
  */
 
 /** The token that a command calls a host with, instead of using its database. */
@@ -31,7 +31,7 @@ export const reach = {
 /** The same for a command that does not always need it. */
 export const optionalReach = { ...reach, database_url: Flag.optional(StorageSettings.databaseUrl) }
 
-/** The seal keys, which a host has itself. */
+/** The seal keys; not needed with a host, which has its own. */
 export const sealKeys = requiredUnless(StorageSettings.sealKeys, operatorToken)
 
 /** The values of these flags. */

@@ -81,7 +81,7 @@ describe("quotewire create", () => {
       const { err, how, out } = yield* runInProcess(
         ["create", folder],
         {},
-        // The third place, the second carrier, a line, no receiver, and no Docker.
+        // The third kind of program, the second carrier, a custom line, no receiver, and no Docker.
         { keys: ["down", "down", "enter", "down", "enter", "y", "n", "n"] }
       )
       assert.strictEqual(how, "done", err)

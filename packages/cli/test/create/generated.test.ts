@@ -18,18 +18,18 @@ import { allChoices, nameOf, projectsFolder, testFailures, typeErrors, writeProj
 const { folder, remove } = projectsFolder()
 afterAll(remove)
 
-/** A sample of all choices, decided by a seed. */
+/** A sample of all combinations, chosen by a seed. */
 const sampleOf = (seed: number, size: number): ReadonlyArray<Choices> =>
   Array.from({ length: size }, (_, index) => {
-    // Steps of a number without a common factor visit all of them.
+    // A step size that is coprime to the number of combinations visits all of them.
     const choices = allChoices[(seed + index * 55) % allChoices.length]
     return choices ?? assert.fail("there are no choices")
   })
 
-/** Another sample each day; the name of the test has the seed. */
+/** A different sample each day. The test name contains the seed. */
 const seed = Number(process.env.QUOTEWIRE_TEST_SEED ?? Math.floor(Date.now() / 86_400_000) % allChoices.length)
 
-/** Waits until a process has printed what a pattern matches, and returns the part in parentheses. */
+/** Waits until a process prints a match of the pattern, and returns its first group. */
 const printed = async (running: ReturnType<typeof launch>, pattern: RegExp): Promise<string> => {
   const ended = running.ended.then(({ stderr, stdout }) => assert.fail(stdout + stderr))
   ended.catch(() => {})
@@ -52,7 +52,7 @@ describe("a new project", () => {
   it("passes its own tests", () => {
     writeProject(project, complete)
     assert.strictEqual(testFailures(project), "")
-    // Verifies that they can fail.
+    // Verifies that these checks can fail.
     const file = join(project, "test/quotes.test.ts")
     writeFileSync(file, readFileSync(file, "utf8").replace("20_079", "1"))
     assert.include(testFailures(project), "20079")

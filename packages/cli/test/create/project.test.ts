@@ -41,7 +41,7 @@ describe("a new project", () => {
         assert.match(String(one), /^\d+\.\d+\.\d+$/, name)
       }
       for (const { path, text } of files.filter((file) => file.path.endsWith(".ts"))) {
-        // Tests and types may use what only development needs.
+        // Tests and types may use development dependencies.
         const known = new Set(Object.keys({ ...dependencies, ...(/^test\//.test(path) && devDependencies) }))
         for (const specifier of specifiersIn(text)) {
           const where = `${name}: ${path} imports ${specifier}`
@@ -63,7 +63,7 @@ describe("a new project", () => {
   })
 
   it("depends on nothing that it does not use", () => {
-    // Frameworks need these beside them, and the command is run, not imported.
+    // These are peers of the frameworks, or a command that is run and not imported.
     const unnamed = [
       "@nestjs/platform-express",
       "reflect-metadata",

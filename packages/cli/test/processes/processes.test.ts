@@ -8,7 +8,7 @@ import { freePort } from "../support/freePort.ts"
 import { runInProcess } from "../support/inProcess.ts"
 import { host, run } from "../support/program.ts"
 
-/** A database as the command is told of it. */
+/** The settings that name a database to the command. */
 const database = (make: typeof freshDatabase) =>
   Effect.map(
     Effect.acquireRelease(Effect.promise(make), ({ drop }) => Effect.promise(drop)),
@@ -32,7 +32,7 @@ const serving = Effect.fnUntraced(function* (env: Record<string, string>, ...arg
   return {
     ...started,
     base_url: String(JSON.parse(started.output()).base_url),
-    /** Waits until the log says something, and returns what it has said. */
+    /** Waits until the log contains a text, and returns the log. */
     logged: (text: string) =>
       Effect.promise(async () => {
         while (!log.includes(text)) await once(child.stderr, "data")
@@ -49,7 +49,7 @@ const serving = Effect.fnUntraced(function* (env: Record<string, string>, ...arg
 
 const live = 'quotewire_requests_total{operation="/health/live",status="200"}'
 
-/** Sends requests one after the other, over a connection that is kept if the host keeps it, until it is told to stop. */
+/** Sends requests one after the other until told to stop, over a connection that stays open if the host keeps it. */
 const streaming = (baseUrl: string, isOver: () => boolean) =>
   Effect.promise(async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })

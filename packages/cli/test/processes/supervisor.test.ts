@@ -15,13 +15,13 @@ const host: Ready = {
 
 /** How the processes of a test behave. */
 interface Behavior {
-  /** Whether the n-th process, from 1, listens by itself. */
+  /** Whether the n-th process, counted from 1, starts to listen by itself. */
   readonly isReady?: (n: number) => boolean
   /** Whether a process ends when it is told to drain. */
   readonly isDraining?: boolean
 }
 
-/** A supervisor of stand-ins for processes, and what happened to them in order. */
+/** A supervisor of simulated processes, and what happened to them, in order. */
 const supervised = Effect.fnUntraced(function* (
   count: number,
   { isDraining = true, isReady = () => true }: Behavior = {}
@@ -75,7 +75,7 @@ const supervised = Effect.fnUntraced(function* (
   return { ...Supervisor.make(count, workers), events, nth, close: Scope.close(scope, Exit.void) }
 })
 
-/** Lets everything run that is not waiting. */
+/** Runs everything that is not waiting. */
 const settle = TestClock.adjust(0)
 
 describe("a supervisor", () => {

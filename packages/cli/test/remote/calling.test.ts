@@ -67,7 +67,7 @@ describe("quotewire trigger", () => {
         ]
       )
       assert.notStrictEqual(answers[0].quote_request.id, answers[1].quote_request.id)
-      // Other facts, another price.
+      // Different facts give a different price.
       const prices = answers.map(({ quotes }) => quotes[0].price.premium.amount_minor)
       assert.notStrictEqual(prices[0], prices[1])
     })
@@ -206,7 +206,7 @@ describe("quotewire quotes", () => {
       const waiting = yield* Effect.forkScoped(
         runInProcess(["quotes", "wait", id], { ...env, QUOTEWIRE_BASE_URL: between })
       )
-      // It looks, finds the request in progress, and waits for a change of the version that it has seen.
+      // It reads the request, finds it in progress, and waits for a newer version.
       while (!(yield* Queue.take(reads)).includes("since_version"));
       yield* Effect.promise(() => client.advance_time({ seconds: 60 }))
       const waited = yield* Fiber.join(waiting)

@@ -12,7 +12,7 @@ const own = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 const verified = ({ body, headers }: Received, secret: string) =>
   Effect.promise(() => verifyWebhook({ secrets: [secret], headers, body }))
 
-/** The headers of a delivery whose values do not depend on the moment, the address and the connection. */
+/** The headers of a delivery whose values do not depend on the time, the address or the connection. */
 const lasting = ({ headers }: Received) =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) =>

@@ -6,7 +6,7 @@ import { runInProcess } from "../support/inProcess.ts"
 import { start, stopped } from "../support/program.ts"
 import { host, receiver } from "../support/servedHost.ts"
 
-/** The command as it is shipped, in a process of its own. */
+/** The shipped command, in a separate process. */
 const program = (args: ReadonlyArray<string>, env: Record<string, string>) =>
   Effect.acquireRelease(
     Effect.sync(() => start(args, env)),
@@ -46,7 +46,7 @@ describe("completions", () => {
   it.live("are a script for the shell, which knows commands and flags", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--completions", "bash"], {})
-      // Asks for what follows `quotewire li` and `quotewire listen --forw`, as the shell does.
+      // Requests the completions of `quotewire li` and `quotewire listen --forw`, as a shell does.
       const asked = (words: ReadonlyArray<string>) => `
         COMP_WORDS=(quotewire ${words.join(" ")}); COMP_CWORD=${words.length}; COMP_LINE="quotewire ${words.join(" ")}"
         COMP_WORDBREAKS=' '

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { CliOutput, Command, type HelpDoc } from "effect/cli"
 import { load } from "../../src/Program.ts"
 
-/** A command that does something, and what it takes. */
+/** A runnable command, and its parameters. */
 export interface Leaf {
   readonly path: ReadonlyArray<string>
   readonly flags: ReadonlyArray<HelpDoc.FlagDoc>
@@ -27,7 +27,7 @@ const helpOf = Effect.fnUntraced(function* (path: ReadonlyArray<string>) {
   return help ?? assert.fail(`no help for ${path.join(" ")}`)
 })
 
-/** The commands below a path that do something. */
+/** The runnable commands below a path. */
 export const leavesBelow = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Leaf>> =>
   Effect.gen(function* () {
     const help = yield* Effect.orDie(helpOf(path))

@@ -33,7 +33,7 @@ const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
 const recorder = (onOut: (text: unknown) => void, onErr: (text: unknown) => void): Console.Console =>
   Object.assign(Object.create(console), { log: onOut, error: onErr })
 
-/** What a command reads: standard input, or what a person types at a terminal: a text, or keys by their names. */
+/** The input of a command: standard input, or what a person types at a terminal, as text or as named keys. */
 type Input = string | { readonly typed: string } | { readonly keys: ReadonlyArray<string> }
 
 const keysOf = (input: Exclude<Input, string>): ReadonlyArray<string> =>
@@ -44,7 +44,7 @@ const keyNamed = (name: string): Terminal.UserInput => ({
   key: { name, ctrl: false, meta: false, shift: false }
 })
 
-/** A terminal at which these keys are pressed, once each, whichever prompts read them. */
+/** A terminal at which each of these keys is pressed once, whichever prompt reads it. */
 const terminal = (keys: ReadonlyArray<string>) =>
   Layer.effect(
     Terminal.Terminal,
@@ -90,7 +90,7 @@ const played = (
     Effect.provide(Layer.merge(NodeServices.layer, inputOf(input)))
   )
 
-/** Starts a command that prints until it is stopped. It is stopped at the end of the test. */
+/** Starts a command that prints until stopped. It stops at the end of the test. */
 export const startInProcess = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Record<string, string>) {
   const out = yield* Queue.unbounded<string>()
   const err: Array<string> = []
@@ -99,7 +99,7 @@ export const startInProcess = Effect.fnUntraced(function* (args: ReadonlyArray<s
     (text) => void err.push(String(text))
   )
   const fiber = yield* Effect.forkScoped(played(args, env, console))
-  /** The next line on standard output. Fails with the command, if that ends first. */
+  /** The next line of standard output. Fails if the command ends first. */
   const next = Effect.raceFirst(Queue.take(out), Effect.andThen(Fiber.join(fiber), Effect.never))
   return { next, err, stop: Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber)) }
 })

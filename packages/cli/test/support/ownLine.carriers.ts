@@ -1,6 +1,6 @@
 import { defineCarrier, Reply } from "@quotewire/core"
 
-/** A carrier of a line that no configuration lists. */
+/** A carrier for a line that no configuration lists. */
 export const fiddle = defineCarrier({
   id: "mga:fiddle",
   name: "Fiddle",

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 
-// The command is tested as it is shipped: the built program, started as a process of its own.
+// Tests run the shipped command: the built program, in a separate process.
 /** The built program. */
 export const program = fileURLToPath(new URL("../../bin/quotewire.js", import.meta.url))
 
@@ -18,7 +18,7 @@ export interface Ended {
 export const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}, cwd?: string) =>
   launch([program, ...args], env, cwd)
 
-/** Variables of every process: a person who runs the tests may keep keys, which are theirs alone. */
+/** Variables of every process. They hide the saved keys of whoever runs the tests. */
 const ownVariables = { XDG_CONFIG_HOME: "/nonexistent" }
 
 /** Starts Node. */
@@ -40,7 +40,7 @@ export const launch = (args: ReadonlyArray<string>, env: Record<string, string> 
 export const run = (args: ReadonlyArray<string>, env?: Record<string, string>, cwd?: string) =>
   Effect.promise(() => start(args, env, cwd).ended)
 
-/** A host that is ready, and stopped when the test ends. */
+/** A ready host, which is stopped when the test ends. */
 export const host = (args: ReadonlyArray<string>, env?: Record<string, string>, cwd?: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

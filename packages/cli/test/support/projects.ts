@@ -24,7 +24,7 @@ export const allChoices: ReadonlyArray<Choices> = places.flatMap((place) =>
   )
 )
 
-/** A name of choices for a folder, such as `fastify-json-line`. */
+/** A folder name for these choices, such as `fastify-json-line`. */
 export const nameOf = ({ carrier, docker, line, place, receiver }: Choices): string =>
   [place, carrier, ...(line ? ["line"] : []), ...(receiver ? ["receiver"] : []), ...(docker ? ["docker"] : [])].join(
     "-"
@@ -58,7 +58,7 @@ const groupOf = ({ line, place }: Choices): string => {
   return place === "nest" ? "nest" : "others"
 }
 
-/** Type-checks projects with their own options. Returns what the compiler says, which is nothing if all is well. */
+/** Type-checks projects with their own options. Returns the compiler's output, which is empty on success. */
 export const typeErrors = (all: ReadonlyArray<Choices>): string => {
   const { folder, remove } = projectsFolder()
   try {
@@ -85,7 +85,7 @@ const errorsOf = (folder: string, all: ReadonlyArray<Choices>): string => {
   return stdout + stderr
 }
 
-/** Runs the tests of a project that was written. Returns what failed, which is nothing if all is well. */
+/** Runs the tests of a generated project. Returns what failed; empty on success. */
 export const testFailures = (folder: string): string => {
   const { status, stderr, stdout } = spawnSync(process.execPath, ["--test", "test/**/*.test.ts"], {
     cwd: folder,

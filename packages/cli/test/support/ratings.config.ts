@@ -1,5 +1,5 @@
 import { defineConfig, standardLines } from "@quotewire/core"
 import { bicycle, rating } from "../../../../examples/line.ts"
 
-/** What the check of a rate plan for bicycles needs. */
+/** The configuration needed to check a rate plan for bicycles. */
 export default defineConfig({ lines: [...standardLines, bicycle], ratings: [rating] })

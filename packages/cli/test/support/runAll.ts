@@ -3,7 +3,7 @@ import { ConfigProvider, Effect } from "effect"
 import { run } from "../../dist/Program.js"
 
 /*
- * Runs commands that fail at their start one after another in this process, and prints what each of them said. A test
+ * Runs commands that fail at startup, one after another in this process, and prints the output of each. A test
  * starts this once, outside Vitest, because only Node itself loads TypeScript as the command does.
  */
 

@@ -19,7 +19,7 @@ import { Effect, Queue } from "effect"
 export const unknownKey = (environment: Caller.Environment) =>
   ApiKey.write(environment, "server", new Uint8Array(ApiKey.randomBytes).fill(7))
 
-/** A server on a port of this machine, which is closed at the end of the test. */
+/** A server on a local port, which is closed at the end of the test. */
 export const server = (listener: RequestListener, port = 0) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -35,7 +35,7 @@ export const server = (listener: RequestListener, port = 0) =>
 
 const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
 
-/** A host in memory with these options, and a key of each kind. Its webhooks reach this machine. */
+/** An in-memory host with these options, and a key of each kind. Its webhooks can reach this machine. */
 export const hostWith = Effect.fnUntraced(function* (options: Pick<EmbedOptions<Line.Line>, "lines" | "carriers">) {
   const quotewire = yield* Effect.acquireRelease(
     Effect.sync(() =>
@@ -71,7 +71,7 @@ export const hostWith = Effect.fnUntraced(function* (options: Pick<EmbedOptions<
   return { address, client, env, keys, startOne }
 })
 
-/** A host with nothing of its own. */
+/** A host without custom options. */
 export const host = hostWith({})
 
 /** A webhook, as a receiver gets it. */
@@ -80,7 +80,7 @@ export interface Received {
   readonly body: string
 }
 
-/** A receiver that answers with this status, and what it gets. */
+/** A receiver that answers with this status, and the webhooks that it got. */
 export const receiver = Effect.fnUntraced(function* (status: number, port?: number) {
   const received = yield* Queue.unbounded<Received>()
   const { address, close } = yield* server(async (request, response) => {

@@ -21,7 +21,7 @@ export const acme = defineCarrier({
   }
 })
 
-/** A carrier that is sent another number each time, so that no recording of it can be played. */
+/** A carrier that is sent a different number each time, so that no recording of it can be played back. */
 export const fickle = defineCarrier({
   id: "naic:88888",
   name: "Fickle",

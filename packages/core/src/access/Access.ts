@@ -57,7 +57,10 @@ export class Access extends Context.Service<
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Lists every organization, oldest first. */
     readonly listOrganizations: Effect.Effect<ReadonlyArray<Directory.Organization>, StorageUnavailable>
-    /** Lists the keys of an organization, oldest first, revoked ones too: their metadata, never the keys themselves. */
+    /**
+     * Lists the keys of an organization, oldest first, including revoked ones: their metadata, never the keys
+     * themselves.
+     */
     readonly listKeys: (
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<Directory.ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>

@@ -239,8 +239,9 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * A body is sealed when it is first read: sealed at once, a start takes 1.2 times the CPU time (`start` in bench/README.md).
- * It is made of as few objects as possible, because a storage in memory keeps it. With two closures in their place, a
+ * A body is sealed when it is first read. If it were sealed immediately, a start would take 1.2 times the CPU time
+ * (`start` in bench/README.md).
+ * It consists of as few objects as possible, because a storage in memory keeps it: with two closures instead, a
  * start took 10 % more CPU time.
  */
 class SealedRecord extends LateRecord {

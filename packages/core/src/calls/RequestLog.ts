@@ -151,7 +151,7 @@ const storeBatch = (
     commit(storage, Change.make(workspace_id, { writes: records }))
   const storeOne = (record: Change.StoredRecord) =>
     store([record]).pipe(
-      // An earlier commit, whose outcome was unknown, has stored it.
+      // Already stored by an earlier commit whose outcome was unknown.
       Effect.catchTag("VersionConflict", () => Effect.void),
       // Storage will never accept this call, so drop it: others wait behind it.
       Effect.catchDefect((defect) => Effect.logError("Could not log a call", defect))

@@ -1,6 +1,6 @@
 import { Deferred, Effect, Semaphore } from "effect"
 
-/** When handlers of this process run: together, or alone to find out which of them kills the process. */
+/** Decides when handlers of this process run: together, or alone, to find out which one kills the process. */
 export interface Turns {
   /** Runs while no handler runs alone. */
   readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

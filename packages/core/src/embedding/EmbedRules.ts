@@ -22,7 +22,7 @@ const isLogger = (value: unknown): value is ProgramLogger =>
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   storage: layer("MemoryStorage.layer, or what postgres() of @quotewire/storage-pg returns"),
-  // Their own module checks them.
+  // Checked by their own module.
   seal_keys: () => [],
   ...configRules,
   carriers: (value, options) =>

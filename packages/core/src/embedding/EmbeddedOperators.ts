@@ -20,7 +20,7 @@ export type OperatorMethods = {
   ) => Promise<OutputOf<Operation>>
 }
 
-/** What is known about a token, never the token itself. */
+/** The metadata of a token, never the token itself. */
 export interface EmbeddedOperatorToken extends Omit<OperatorToken, "created_at" | "expires_at" | "revoked_at"> {
   readonly created_at: Timestamp
   readonly expires_at: Timestamp
@@ -38,7 +38,7 @@ export interface OperatorTokenOptions {
   readonly expires_in_days?: number
 }
 
-/** Who acts, for the audit log and for what they may do. */
+/** Who acts, as the audit log shows it, and what they may do. */
 export interface ActingOperator {
   /** The person or program: 1 to 100 characters. */
   readonly name: string
@@ -54,10 +54,10 @@ export interface Operators {
   readonly createToken: (
     options: OperatorTokenOptions
   ) => Promise<{ readonly token: string; readonly details: EmbeddedOperatorToken }>
-  /** Lists the tokens, oldest first, ended ones too. */
+  /** Lists the tokens, oldest first, including expired and revoked ones. */
   readonly listTokens: () => Promise<ReadonlyArray<EmbeddedOperatorToken>>
   /** Revokes a token. Every host refuses its next call. */
   readonly revokeToken: (token_id: string) => Promise<EmbeddedOperatorToken>
-  /** Every operation for operators, done by this person or program of yours. Each call is in the audit log. */
+  /** Every operation for operators, on behalf of this person or program of yours. Each call is in the audit log. */
   readonly as: (operator: ActingOperator) => OperatorMethods
 }

@@ -130,7 +130,7 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
 }
 
 /**
- * The needs of a carrier that an application does not meet, as paths with numbers: `application.vehicles.0.vin`.
+ * The facts that a carrier needs and an application lacks, as paths with indexes: `application.vehicles.0.vin`.
  *
  * A need is a path below `application`, with `*` for every item of a list: `vehicles.*.vin`.
  */

@@ -34,7 +34,7 @@ const narrowing = oncePerLines((lines) => {
   return narrow
 })
 
-/** A schema to replace another: it is optional where that one is. */
+/** A replacement for a schema, optional wherever the original is. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 

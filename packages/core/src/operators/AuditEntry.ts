@@ -38,7 +38,7 @@ export type AuditEntry = typeof AuditEntry.Type
 /** What a call is about. */
 export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_id" | "resource">
 
-/** A call about nothing in particular. */
+/** The subject of a call that is about nothing in particular. */
 export const noSubject: AuditSubject = { organization_id: null, quote_request_id: null, resource: null }
 
 /** Entries in the directory, by id. They are kept as long as quote requests, and then erased. */
@@ -50,7 +50,7 @@ export const kind = Kind.make({
   listing: (entry) => ({ labels: labelsOf(entry), about: aboutOf(entry) })
 })
 
-/** The filters of the list that match labels. */
+/** The filters of a list that match labels. */
 interface Labelled {
   readonly operation?: string
   readonly token_id?: string
@@ -64,13 +64,13 @@ export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyAr
   ...(outcome === undefined ? [] : [`outcome:${outcome}`])
 ]
 
-/** What an entry, or a filter, is about; the most specific first. */
+/** The ids that an entry or a filter is about, the most specific first. */
 export const aboutOf = (of: {
   readonly organization_id?: string | null
   readonly quote_request_id?: string | null
 }): ReadonlyArray<string> => [of.quote_request_id, of.organization_id].filter((id) => id !== undefined && id !== null)
 
-/** The stored record of an entry: version 1 when it is written, version 2 when the end of a begun call is known. */
+/** The stored record of an entry: version 1 when it is first written, version 2 when a begun call has ended. */
 export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {
   const at = toMillis(entry.at)
   return kind.record(entry, { id: entry.id, version, created_at: at, updated_at: at })

@@ -9,7 +9,10 @@ import { defaultLimit } from "../wire/Pagination.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as AuditEntry from "./AuditEntry.ts"
 
-/** Records what operators do. Entries are added, and the end of a begun call; nothing else changes or removes them. */
+/**
+ * Records what operators do. An entry is added once, and completed when its call ends; nothing else changes or
+ * removes it.
+ */
 export class AuditLog extends Context.Service<
   AuditLog,
   {

@@ -146,7 +146,7 @@ export const listConnections = OperatorOperation.make({
     )
 })
 
-/** What a call about a connection is about. The carrier is named only if the connection exists. */
+/** The subject of a call about a connection. It names the carrier only if the connection exists. */
 const aboutConnection = ({ carrier_id, environment }: ConnectionPlace, answer: unknown) => ({
   resource: answer === null ? null : `${environment} ${carrier_id}`
 })

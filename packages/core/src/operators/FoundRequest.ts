@@ -9,7 +9,7 @@ import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 const outcomes = ["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"] as const
 
-/** What carriers did with a request, without their own words, which can hold facts. */
+/** The carriers' results of a request, without their own text, which can contain facts. */
 const FoundCarrier = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals(outcomes).annotateKey({ description: "The outcome of the ask" }),
@@ -65,7 +65,7 @@ export type SearchInput = typeof SearchInput.Type
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Whether a filter needs the body of a record, so that storage cannot apply it. */
+/** Whether a filter needs a record's body, so that storage cannot apply it. */
 export const isInBody = ({ carrier_id, carrier_outcome, ended, id, reason }: Filters): boolean =>
   [carrier_id, carrier_outcome, ended, id, reason].some((filter) => filter !== undefined)
 

@@ -19,7 +19,7 @@ export type OperatorCredentials =
   | { readonly token: string | null; readonly address: string }
   | { readonly operator: Operator }
 
-/** A call of an operator that a host passes on. */
+/** An operator's call that a host passes on. */
 export interface OperatorRequest {
   readonly request_id: RequestId
   readonly credentials: OperatorCredentials
@@ -98,7 +98,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   const entry = Exit.isSuccess(exit)
     ? { ...begun, ...exit.value.subject, outcome: "succeeded" as const }
     : ended(begun, subject, exit.cause)
-  // The call has happened, and the log says that it began.
+  // A failure to log the end is ignored, because the call has already run, and the log has its beginning.
   yield* isLoggedFirst ? Effect.ignore(audit.end(entry)) : audit.add(entry)
   return yield* Effect.map(exit, ({ json }) => json)
 })
@@ -125,7 +125,7 @@ const newEntry = Effect.fnUntraced(function* (
   return entry
 })
 
-/** Only a call that succeeded names something that exists. Before that, its input may hold anything. */
+/** Only after a success is it certain that the named things exist. Until then, the input may contain anything. */
 const withoutResource = (subject: AuditSubject): AuditSubject => ({ ...subject, resource: null })
 
 const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refusal>): AuditEntry => ({

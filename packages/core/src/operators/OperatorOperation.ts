@@ -9,7 +9,7 @@ import type { AuditSubject } from "./AuditEntry.ts"
 import type { Operator } from "./Operator.ts"
 import type { OperatorScope } from "./OperatorToken.ts"
 
-/** What a call is about, as its operation says. Texts that are not ids of that kind are not recorded. */
+/** The subject of a call, as its operation states it. Texts that are not valid ids are not recorded. */
 export type About = { readonly [K in keyof AuditSubject]?: string | null }
 
 /** The definition of an operation for operators. */
@@ -20,7 +20,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly description: string
   readonly tag: string
   readonly route: Route
-  /** The scope that a token needs. Another one does not replace it. */
+  /** The scope that a token needs. No other scope includes it. */
   readonly scope: OperatorScope
   /**
    * `organization`: also for tokens of one organization, and `run` shows and changes nothing outside
@@ -31,7 +31,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly output: Schema.Encoder<Output>
   /** The error codes besides those of every operation. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
-  /** What a call is about, for the audit log. `answer` is null if the call was refused, or has only begun. */
+  /** The subject of a call, for the audit log. `answer` is null if the call was refused or has not ended. */
   readonly about?: (input: Input, answer: Output | null) => About
   readonly run: (
     operator: Operator,
@@ -39,13 +39,13 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** An answer, and what the call was about. */
+/** An answer, and the subject of the call. */
 export interface Answered<out Output> {
   readonly json: Json.Json<Output>
   readonly subject: AuditSubject
 }
 
-/** A call whose input is read: what it is about as far as that is known, and the work. */
+/** A call with decoded input: its subject as far as it is known, and the work to do. */
 export interface Prepared<out Output, out R> {
   /** The organization that the input names; null if it names none. */
   readonly organization_id: OrganizationId | null

@@ -59,14 +59,14 @@ export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(pre
 
 /** The longest name of a token, in characters. */
 export const maxName = 100
-/** How long a token is valid if nothing else is said, in days. */
+/** The default lifetime of a token, in days. */
 export const defaultDays = 90
-/** The longest time that a token can be valid, in days. */
+/** The longest lifetime of a token, in days. */
 export const maxDays = 365
 
-/** When a token that is made now ends. */
+/** When a token that is created now expires. */
 export const expiryOf = (now: number, days: number = defaultDays): number => now + days * dayMs
 
-/** Whether the token works at a moment of real time. */
+/** Whether the token is valid at a moment of real time. */
 export const isValid = ({ expires_at, revoked_at }: OperatorToken, now: number): boolean =>
   revoked_at === null && now < expires_at

@@ -35,7 +35,9 @@ export interface TokenOptions {
   readonly expires_in_days?: number | undefined
 }
 
-/** What an operator may do who has no token of ours: the program itself, or a token of an OAuth issuer. */
+/**
+ * What an operator without one of our tokens may do: the embedding program, or the holder of an OAuth issuer's token.
+ */
 export interface OperatorGrant extends Omit<Operator, "token_id"> {
   /** Identifies the person or program. Only a hash of it is stored. */
   readonly subject: string
@@ -55,18 +57,22 @@ export class OperatorTokens extends Context.Service<
       IssuedToken,
       ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
     >
-    /** Lists all tokens, oldest first, ended ones too: what is known about them, never the tokens. */
+    /**
+     * Lists all tokens, oldest first, including expired and revoked ones: their metadata, never the tokens
+     * themselves.
+     */
     readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
     /** Revokes a token: the next call with it is refused, on every host. A second call returns the same answer. */
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The operator with a grant that the host has verified. Its id is a hash of the subject, in the form of a token's id,
+     * The operator of a grant that the host has verified. Its id is a hash of the subject, in the form of a token's
+     * id,
      * so that the audit log finds all its calls.
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
-    /** The operator with this token; `authentication_failed` if it is mistyped, unknown, ended or revoked. */
+    /** The operator with this token; `authentication_failed` if it is mistyped, unknown, expired or revoked. */
     readonly authenticate: (
       token: string
     ) => Effect.Effect<Operator, ApiError.ApiError<"authentication_failed"> | StorageUnavailable>

@@ -136,7 +136,7 @@ export const createKey = OperatorOperation.make({
   })
 })
 
-/** The warnings for whoever makes a key: a program without carriers in its environment gets no quotes. */
+/** The warnings for whoever creates a key: without carriers in its environment, it gets no quotes. */
 export const keyWarnings = (
   environment: Environment,
   environments: ReadonlyArray<Environment>

@@ -70,16 +70,22 @@ const readAtOnce = 8
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Where a page begins: after which workspace its hundred come, and before which request, in the order newest first. */
+/**
+ * Where a page begins: the workspace after which its hundred workspaces come, and the request before which it
+ * continues, newest first.
+ */
 const Position = Schema.Struct({ after: Schema.NullOr(WorkspaceId), before: Schema.NullOr(QuoteRequestId) })
 type Position = typeof Position.Type
 
 const beginning: Position = { after: null, before: null }
 
-/** Our own text: the signature of the cursor was checked. */
+/** Text that this service wrote: the cursor's signature was verified. */
 const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
 
-/** The records of one workspace that match, newest first, and the id up to which it was searched; null if to its end. */
+/**
+ * The matching records of one workspace, newest first, and the id down to which it was searched; null if it was
+ * searched to its end.
+ */
 interface Scan {
   readonly found: ReadonlyArray<FoundRequest>
   readonly reached: string | null
@@ -108,7 +114,7 @@ const makeCandidates = Effect.gen(function* () {
   })
 })
 
-/** Reads what matches in one workspace. */
+/** Reads the matching requests of one workspace. */
 const makeScan = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -155,8 +161,8 @@ const foundIn = (record: StoredRecord, workspace: Workspace, filters: Filters): 
 }
 
 /**
- * Merges what was found, newest first. A request is shown only if every workspace was searched as far back as it:
- * otherwise a newer one could still come. `before` is where the next page of the same workspaces begins.
+ * Merges the results, newest first. A request is shown only if every workspace was searched back to its time:
+ * otherwise a later page could contain a newer one. `before` is where the next page of the same workspaces begins.
  */
 const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
   const horizon =

@@ -31,7 +31,7 @@ const Report = Schema.Struct({
   ).annotateKey({ description: "The cells of the storage; empty if it has none" })
 }).annotate({ identifier: "WorkReport" })
 
-/** Shows whether work gets done. */
+/** Shows whether due work gets done. */
 export const getWork = OperatorOperation.make({
   name: "get_work",
   summary: "Read whether work gets done",

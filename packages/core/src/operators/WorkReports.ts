@@ -3,9 +3,9 @@ import { type Periods, RetentionPeriods } from "../runner/RetentionPeriods.ts"
 import * as CellReadiness from "../storage/CellReadiness.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 
-/** Whether the work of a service gets done, and how long it keeps data. */
+/** Whether a service's due work gets done, and how long it keeps data. */
 export interface WorkReport {
-  /** When the oldest job that nobody has claimed was due, in milliseconds of real time; null if none waits. */
+  /** When the oldest unclaimed job was due, in milliseconds of real time; null if none is waiting. */
   readonly next_due_at: number | null
   /** How long it has waited, in milliseconds; 0 if it is not due yet. */
   readonly waits_ms: number
@@ -18,7 +18,7 @@ export interface WorkReport {
 export class WorkReports extends Context.Service<
   WorkReports,
   {
-    /** The state now. It only reads. */
+    /** The current state. It changes nothing. */
     readonly read: Effect.Effect<WorkReport, StorageUnavailable>
   }
 >()("@quotewire/core/WorkReports") {

@@ -185,7 +185,7 @@ export const cancel = (request: QuoteRequest, at: number): Step | null =>
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Fails a request. Carriers that have not answered yet are no longer awaited. */
+/** Fails a request. It no longer waits for carriers that have not answered. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",

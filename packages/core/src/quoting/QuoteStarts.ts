@@ -51,7 +51,7 @@ export class QuoteStarts extends Context.Service<
         const workspaces = yield* Workspaces
         const decide = yield* makeDecide
 
-        /** Decides with what is stored: the current workspace, and the record of the key. */
+        /** Decides with stored data: the current workspace, and the record of the key. */
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
           const workspaceId = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspaceId) }

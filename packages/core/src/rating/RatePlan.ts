@@ -18,7 +18,7 @@ export type Fault = BrokenRule
 
 /** What a check may depend on. */
 export interface CheckOptions {
-  /** The day after which `reviewed_on` is in the future, `YYYY-MM-DD`. Without it, no day is. */
+  /** Today, `YYYY-MM-DD`: a later `reviewed_on` is in the future. Without it, any day is accepted. */
   readonly today?: string
   /** How rate plans see lines of your own. The standard lines are known. */
   readonly ratings?: ReadonlyArray<Rating>
@@ -52,7 +52,7 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   if (rating !== undefined) {
     const context = { plan, rating, faults }
     checkPlan(context, options.today)
-    // Examples of a plan with holes would only repeat its faults.
+    // The examples of a plan with other faults would only repeat those faults.
     if (faults.all().length === 0) checkExamples(context)
   }
   const all = faults.all()

@@ -5,7 +5,8 @@ import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"
 
 /**
- * Why the underwriting rules of a plan decline a risk; null if they accept it. `today` is the day of the quote request.
+ * The reason for which a plan's underwriting rules decline a risk; null if they accept it. `today` is the day of the
+ * quote request.
  */
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")

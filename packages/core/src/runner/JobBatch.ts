@@ -66,13 +66,13 @@ export interface Entry extends Omit<Turn, "prepared"> {
   readonly change: Change.Change
 }
 
-/** The jobs that a batch creates and does not run itself. */
+/** The jobs that a batch creates but does not run itself. */
 export const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
   const ran = new Set(batch.map(({ created }) => created))
   return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
 }
 
-/** When the first ordered job is due that a batch creates and does not run itself. */
+/** When the first ordered job is due among those that a batch creates but does not run itself. */
 export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
     (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),

@@ -57,7 +57,7 @@ const OfDelivery = Schema.Struct({
   postponed: Schema.optionalKey(Schema.Int)
 })
 
-/** The payload of each kind of job: ids and counts, never facts about a person, nor words of a carrier in clear. */
+/** The payload of each kind of job: ids and counts, never facts about a person, nor unsealed text from a carrier. */
 const payloads = {
   collect: OfRequest,
   ask_carrier: OfAsk,
@@ -73,7 +73,7 @@ const payloads = {
   recover_deliveries: OfRecovery
 } satisfies Record<JobKind, Schema.Schema<object>>
 
-/** A job as far as its payload is read. */
+/** The parts of a job that are needed to read its payload. */
 type PayloadJob = Pick<NewJob, "kind" | "payload">
 
 /** The types of the payloads, which are JSON in `NewJob.payload`. */

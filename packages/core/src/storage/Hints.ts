@@ -6,8 +6,8 @@ import type { Kinds } from "./Kind.ts"
 import { Storage } from "./Storage.ts"
 
 /*
- * Hints say that something has changed, so that nobody has to poll. This module has how every storage hands them out,
- * and how calls wait for one. A hint is never a guarantee.
+ * Hints say that something has changed, so that nobody has to poll. This module distributes hints for every storage,
+ * and lets calls wait for one. A hint is never a guarantee.
  */
 
 /** The listeners of a storage: an implementation of `watch` for every storage. */

@@ -202,8 +202,8 @@ export abstract class LateRecord implements StoredRecord {
 /**
  * A record whose value is encoded when its body is first read.
  *
- * In memory most are never encoded, and an answer has its value at hand (`Json.read`). With bodies that are text from the
- * beginning, a tool call takes 1.2 times the CPU time (`mcp` in bench/README.md). The value must not change.
+ * In memory most are never encoded, and an answer has its value at hand (`Json.read`). If bodies were encoded
+ * immediately, a tool call would take 1.2 times the CPU time (`mcp` in bench/README.md). The value must not change.
  */
 class LazyRecord<A> extends LateRecord {
   readonly value: A

@@ -8,7 +8,7 @@ import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 /** The workspace of organizations and keys, which must be found before a caller's workspace is known. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
-/** A write does not follow the stored version, or an expected record has changed. Read again and decide again. */
+/** A write does not follow the stored version, or an expected record has changed. Reread and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: string
   readonly id: string

@@ -53,7 +53,7 @@ export const specialIpv4 = networksOf(
   "240.0.0.0/4"
 )
 
-/** The whole range of global unicast. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses lie outside it. */
+/** The whole global unicast range. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses lie outside it. */
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
 /** Special ranges inside it: protocol assignments with Teredo, documentation, 6to4. */
 export const specialIpv6 = networksOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")

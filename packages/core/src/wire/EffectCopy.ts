@@ -2,8 +2,8 @@ import { Effect, Layer, Schema } from "effect"
 import manifest from "effect/package.json" with { type: "json" }
 
 /*
- * Values of Effect work only with the copy of the package that made them: a schema of another copy silently checks
- * something else. So a program, Quotewire and its storages must share one copy.
+ * Effect values work only with the copy of the package that made them: a schema from another copy silently
+ * misbehaves. So a program, Quotewire and its storages must share one copy.
  */
 
 /** The releases of Effect that this release is tested with: the range of `effect` in `peerDependencies`. */

@@ -58,7 +58,7 @@ export const finder = (
 /** Whether the lists and plain objects of a value have more than fifty thousand items and members in all. */
 export const isLarge = (value: unknown): boolean => {
   const found = [value]
-  // Grows while it is read.
+  // This list grows while it is read.
   for (const one of found) {
     if (!isListOrRecord(one)) continue
     // The members of a large object are counted before they are read, which takes longer.

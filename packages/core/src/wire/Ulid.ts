@@ -21,7 +21,7 @@ const maxTime = 2 ** 48 - 1
 const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const draw = inBlocks(yield* SecureRandom.SecureRandom)
-  /** The characters, each as its place in the alphabet and as its code. */
+  /** The characters, each with its index in the alphabet and its code. */
   const digits = new Uint8Array(timeDigits + randomDigits)
   const codes = Array.from(digits, () => 0)
   let last = -1

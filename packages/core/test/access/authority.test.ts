@@ -25,7 +25,10 @@ import {
 } from "../quoting/support.ts"
 import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
 
-/** What the calls name: a request with a quote, a subscription with an event, and another one that may go. */
+/**
+ * The resources that calls name: a request with a quote, a subscription with an event, and a subscription that may
+ * be deleted.
+ */
 interface Named {
   readonly id: string
   readonly quote: string
@@ -46,7 +49,7 @@ const nothing: Named = {
   report: "fb_x"
 }
 
-/** Every operation with an input that is right in form; names in braces stand for what there is. */
+/** A well-formed input for every operation. Names in braces stand for existing resources. */
 const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: object } = {
   get_capabilities: { line: "pet" },
   start_quote_request: {},
@@ -111,7 +114,7 @@ const sandboxOnly = [
   "reset_sandbox"
 ]
 
-/** What becomes of a call: `yes`, or the code of its refusal. */
+/** The outcome of a call: `yes`, or the code of its refusal. */
 const verdict = <R>(operation: Operation<string, unknown, unknown, R>, input: object, options: CallOptions) =>
   Effect.flatMap(World, ({ call }) =>
     call(operation, input, options).pipe(
@@ -142,7 +145,7 @@ const rowOf = Effect.fnUntraced(function* (options: CallOptions, of: Named) {
 const expected = (byCall: (name: string) => string) =>
   Object.fromEntries(operations.operations.map(({ name }) => [name, byCall(name)]))
 
-/** Subscriptions that a server key has made, and a request that it has started after them. */
+/** Subscriptions that a server key created, and a request that it started afterwards. */
 const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
   const { id: subscription } = yield* create({}, options)
   const { id: other } = yield* create({}, options)
@@ -155,7 +158,7 @@ const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
   return { ...nothing, id, subscription, other, event, request, report }
 })
 
-/** The same of the sandbox, with a quote. */
+/** The same in the sandbox, with a quote. */
 const another = Effect.gen(function* () {
   const named = yield* subscribed({})
   yield* advance(60)

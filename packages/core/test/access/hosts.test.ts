@@ -5,7 +5,7 @@ import type { Cost } from "../../src/access/Limits.ts"
 import { caller, host, shared } from "./support.ts"
 
 /*
- * Several hosts on one storage, each an allowance of its own.
+ * Several hosts on one storage, each with its own `Allowance`.
  */
 
 const start: Cost = { start: 1 }
@@ -71,11 +71,11 @@ describe("hosts on one storage", () => {
       for (const digit of [1, 2, 3]) {
         for (let i = 0; i < 200; i++) yield* a.spend({ read: 1 }, caller(digit))
       }
-      // One question for each key when it is met, and nothing else before time passes.
+      // One read for each key when it is first seen, and nothing else until time passes.
       assert.strictEqual(state.tallied.length, 3)
       yield* reconciled
       assert.strictEqual(state.tallied.length, 4)
-      // Each call is tallied once, for its key and for the organization.
+      // Each call is counted once, for its key and for the organization.
       assert.strictEqual(
         state.tallied.flat().reduce((sum, { added }) => sum + added, 0),
         2 * 600
@@ -135,12 +135,12 @@ describe("hosts on one storage", () => {
       const { service } = yield* shared
       const [a, fast] = [yield* host(service), yield* host(service, { ahead_ms: 30_000 })]
       yield* TestClock.adjust(40_000)
-      // The fast host is in the next minute already.
+      // The fast host is already in the next minute.
       assert.strictEqual(yield* fast.exhaust(start), 60)
       assert.strictEqual(yield* a.exhaust(start), 60)
       yield* reconciled
       assert.strictEqual((yield* Effect.flip(a.spend(start)))._tag, "rate_limited")
-      // The minute comes for the other one: the fast host's calls are in it.
+      // The minute begins for the other host, and already contains the fast host's calls.
       yield* TestClock.adjust(20_000)
       assert.strictEqual((yield* Effect.flip(a.spend(start)))._tag, "rate_limited")
       yield* TestClock.adjust(30_000)

@@ -11,14 +11,14 @@ import { cancel, list, live, pass, refusal, testInWorld } from "../quoting/suppo
 
 const standard = { limits: standardLimits }
 
-/** How a request comes that fits no operation. */
+/** A request that matches no operation. */
 const unknownPath: FinishedCall.Transport = {
   ...{ method: "GET", route: "*", status: null },
   ...{ user_agent: null, client_name: null, client_version: null }
 }
 const requestId = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 
-/** A key that is well formed and nobody's. */
+/** A well-formed key that does not exist. */
 const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(randomBytes).fill(nth))
 
 let lookUps = 0
@@ -95,7 +95,7 @@ describe("the allowance", () => {
         ]
       )
       assert.strictEqual(refused.status, 429)
-      // Who sends no key, or a wrong one, is told no more than before.
+      // Callers with no key or a wrong one learn no more than before.
       for (const key of [null, "wrong"]) {
         const error = yield* Effect.flip(
           Pipeline.refuseUnrouted({

@@ -25,7 +25,7 @@ describe("an API key", () => {
   it("ends with the CRC-32 of the text before it", () => {
     const key = write("sandbox", "server", new Uint8Array(randomBytes))
     assert.strictEqual(key.slice(0, -6), `sandbox_server_${"0".repeat(32)}`)
-    // Of another implementation (zlib's crc32 of the same text), in base 62 with digits, capitals, small letters.
+    // From another implementation (zlib's crc32 of the same text), in base 62: digits, capitals, lower-case letters.
     let crc = crc32(key.slice(0, -6))
     let written = ""
     for (let i = 0; i < 6; i++) {

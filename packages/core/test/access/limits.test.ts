@@ -23,7 +23,7 @@ import {
 
 const standard = { limits: standardLimits }
 
-/** Calls until a call is refused; how often it went well, and the refusal. */
+/** Calls until one is refused. Returns the number of successes and the refusal. */
 const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
   Effect.gen(function* () {
     for (let passed = 0; passed <= atMost; passed++) {
@@ -92,7 +92,7 @@ describe("the allowance", () => {
         ),
         ["429 wait 59", "429 wait 59", "429 wait 59"]
       )
-      // Retry-After is true: a second earlier the call is refused, then it passes.
+      // Retry-After is exact: a second earlier the call is still refused, then it passes.
       yield* pass(58_000)
       assert.strictEqual((yield* refusal(list({}, live))).retry_after_seconds, 1)
       yield* pass(1_000)
@@ -192,7 +192,7 @@ describe("the allowance", () => {
       assert.strictEqual(yield* passes(Webhooks.getEventSubscriptionHealth, { id: "sub_x" }), 6)
       assert.strictEqual(yield* passes(Webhooks.getEventDelivery, unknown), 6)
       assert.strictEqual(yield* passes(Webhooks.listEventDeliveries, { id: "sub_x" }), 12)
-      // The checks before a test and a replay; neither takes anything of the starts.
+      // The checks before a test and a replay. Neither counts against the limit of starts.
       assert.strictEqual(yield* passes(Webhooks.sendTestEvent, { id: "sub_x" }), 12)
       assert.strictEqual(yield* passes(Webhooks.replayEventDelivery, unknown), 6)
       yield* exhaust(
@@ -224,7 +224,7 @@ describe("the allowance", () => {
       assert.strictEqual(refused.message, "The limit of 60 failed authentications of an address a minute was reached.")
       assert.strictEqual((yield* refusal(list({}, { key: null })))._tag, "rate_limited")
       yield* list()
-      // A key that this host has not met may be a guess like every other.
+      // A key that this host has not seen may be a guess, like any other.
       assert.strictEqual((yield* refusal(list({}, { as: "platform" })))._tag, "rate_limited")
       yield* pass(2_000)
       yield* list()

@@ -33,7 +33,7 @@ const id = Schema.Literals(requestIds)
 const times = { created_at: 0, updated_at: 0 }
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** A storage that answers every read with the row that was written last, as if it had been copied there. */
+/** A storage that answers every read with the last written row, as if it had been copied there. */
 const copying = (storage: Storage["Service"]): Storage["Service"] => {
   let copied = ""
   return {
@@ -96,7 +96,7 @@ describe("a row copied to another place", () => {
   )
 })
 
-/** A storage that keeps texts, as a database does, rather than the records themselves. */
+/** A storage that keeps texts, as a database does, instead of the records themselves. */
 const keepingTexts = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>
@@ -106,7 +106,7 @@ const keepingTexts = (storage: Storage["Service"]): Storage["Service"] => ({
     })
 })
 
-/** Copies every row of a workspace to another one, except where that has such a row. */
+/** Copies every row of a workspace to another, except those that exist there. */
 const copyRows = Effect.fnUntraced(function* (from: WorkspaceId, to: WorkspaceId) {
   const storage = yield* Storage
   const copy = Effect.fnUntraced(

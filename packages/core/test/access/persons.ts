@@ -4,7 +4,7 @@ import type { StandardLineName } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 
-/* A person who can be found wherever a fact of theirs is: applications with words that occur nowhere else. */
+/* A person whose facts can be found anywhere: applications with words that occur nowhere else. */
 
 const lines: ReadonlyArray<StandardLineName> = ["personal_auto", "renters", "pet"]
 
@@ -50,7 +50,7 @@ const personal: { readonly [L in StandardLineName]: object } = {
   }
 }
 
-/** Words of the person and of what is theirs, and of what the service derives from such facts. */
+/** Words from the person's facts and property, and words that the service derives from them. */
 export const personalTexts: ReadonlyArray<string> = [
   ...["Adalynda", "Lovelacey", "1985-12-10", "lovelace.example", "+12125550147"],
   ...["Analytical", "Apt Seven", "Analyticville", "Babbageburgh", "Enginetown"],
@@ -59,7 +59,10 @@ export const personalTexts: ReadonlyArray<string> = [
   ...["domestic shorthair", "domestic_shorthair", "2024-05", "from the VIN", "License from", "years_licensed"]
 ]
 
-/** Starts requests of each line for such a person and plays them to the end; the keys and handles that came out, and the quotes. */
+/**
+ * Starts a request of each line for such a person and plays it to the end. Returns the keys and handles, and the
+ * quotes.
+ */
 export const everyLine = Effect.gen(function* () {
   const { call, keys } = yield* World
   const secrets: Array<string> = [...Object.values(keys.sandbox), ...Object.values(keys.live)]
@@ -79,7 +82,7 @@ export const everyLine = Effect.gen(function* () {
       )
       if (started.read_handle !== undefined) secrets.push(started.read_handle)
     }
-    // An offer that a carrier looks at again: its quote has more than one version.
+    // An offer that is refreshed, so its quote has more than one version.
     const refreshed = yield* call(operations.startQuoteRequest, {
       line,
       request_key: `${line}-refreshed`,
@@ -89,7 +92,7 @@ export const everyLine = Effect.gen(function* () {
     })
     secrets.push(...(refreshed.read_handle === undefined ? [] : [refreshed.read_handle]))
   }
-  // A report that should not have named anybody.
+  // A report that names a person, although it should not.
   const words = {
     summary: "No quote for Wuschelbart",
     expected: "A quote in Babbageburgh",

@@ -12,7 +12,7 @@ import { anotherHost, events, getQuote, type InWorld, list, read, runDue } from 
 import { create, endpoints, list as listSubscriptions, rotate as rotateSecret } from "../webhooks/support.ts"
 import { everyLine } from "./persons.ts"
 
-/* Rotations of the seal keys in tests, and what they leave in storage. */
+/* Rotates seal keys in tests, and inspects what is stored afterwards. */
 
 export const oldKeys = sealKeys(1)
 export const bothKeys = sealKeys(2, 1)
@@ -24,7 +24,7 @@ export const namesOf = (settings: typeof oldKeys) =>
     Effect.provide(Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh))
   )
 
-/** A storage that keeps the texts that it is given, as a database does, rather than the records themselves. */
+/** A storage that keeps texts, as a database does, instead of the records themselves. */
 export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>
@@ -37,7 +37,7 @@ export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
 /** Rotates the seal keys. */
 export const rotate: Effect.Effect<SealRotation, unknown, SealedRows> = SealedRows.use(({ rotate }) => rotate())
 
-/** A record without what memory keeps beside it. */
+/** A record without what only memory keeps with it. */
 const plain = (record: Change.StoredRecord): Change.StoredRecord => ({
   kind: record.kind,
   id: record.id,
@@ -78,13 +78,13 @@ export const stored = Effect.gen(function* () {
   return found
 })
 
-/** The bodies that hold text which a key has sealed. Texts are in base64, hashes in base64url of a fixed length. */
+/** The bodies with text sealed by a key. Texts are in base64, hashes in base64url of a fixed length. */
 export const sealedBy = (records: ReadonlyMap<string, Change.StoredRecord>, keyName: string) =>
   [...records].flatMap(([place, { body }]) =>
     body.startsWith(`${keyName}.`) || new RegExp(`"sealed":"${keyName}\\.`).test(body) ? [place] : []
   )
 
-/** Something of everything that is sealed, in a sandbox: quotes with several versions, a rotated signing secret, a report. */
+/** A sandbox with everything that is sealed: quotes with several versions, a rotated signing secret, a report. */
 export const furnish = Effect.gen(function* () {
   yield* everyLine
   const { id } = yield* create()
@@ -94,7 +94,7 @@ export const furnish = Effect.gen(function* () {
 
 const atOnce = { concurrency: 20 }
 
-/** All that a caller can see of it. */
+/** Everything that a caller can see of it. */
 export const visible = Effect.gen(function* () {
   const { call } = yield* World
   const { quote_requests } = yield* list({ limit: 100 })
@@ -115,8 +115,8 @@ export const visible = Effect.gen(function* () {
 })
 
 /**
- * A rotation on a storage that stays: nothing that anybody sees changes, and the newest key alone opens everything. The world has
- * the old key.
+ * A rotation changes nothing visible, and afterwards the newest key alone opens everything. The world has the old
+ * key.
  */
 export const rotationStory: InWorld<void> = Effect.gen(function* () {
   const [oldName = ""] = yield* namesOf(oldKeys)
@@ -135,7 +135,7 @@ export const rotationStory: InWorld<void> = Effect.gen(function* () {
   assert.isAbove(old.hashed, 0)
   const rotation = yield* rotating(rotate)
   assert.deepInclude(rotation, { key_name: newName, complete: true, left: [], removable: [oldName] })
-  // The secret of a subscription has an older one beside it; all others are one text in one version.
+  // A subscription has an older secret as well; everything else is one text in one version.
   assert.strictEqual(rotation.resealed, old.sealed)
 
   const after = yield* stored

@@ -24,7 +24,7 @@ const cost: fc.Arbitrary<Cost> = fc.oneof(
   fc.record({ read: fc.integer({ min: 1, max: 3 }), other: fc.constant(1) })
 )
 
-/** A call, and how long it comes after the one before. */
+/** A call, and the time since the previous one. */
 const step = fc.record({
   cost,
   key: fc.integer({ min: 1, max: 2 }),

@@ -13,7 +13,7 @@ const newKey = Effect.gen(function* () {
   return yield* access.createKey({ organization_id: organization.id, environment: "sandbox", kind: "server" })
 })
 
-/** What another host on the same storage makes of a key. */
+/** How another host on the same storage treats a key. */
 const otherHost = Effect.map(
   Layer.build(Layer.fresh(Access.layer).pipe(Layer.provide(NodeCrypto.layer))),
   (context) => (key: string) =>

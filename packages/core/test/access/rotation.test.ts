@@ -41,7 +41,7 @@ describe("a seal", () => {
       assert.notStrictEqual(yield* seal.seal("facts", "Ada Lovelace"), sealed)
       for (let i = 0; i < sealed.length - 1; i++) {
         const altered = sealed.slice(0, i) + (sealed.charAt(i) === "A" ? "B" : "A") + sealed.slice(i + 1)
-        // Where the name of the key is altered, it is that of a key which is not here.
+        // An altered key name is that of a key that this host does not have.
         const opened = yield* Effect.catch(seal.open("facts", altered), () => Effect.succeed(null))
         assert.isNull(opened, `altered at ${i}`)
       }
@@ -83,7 +83,7 @@ describe("a seal", () => {
   )
 })
 
-/** The service on a storage that outlives it, with the seal keys of the day. */
+/** The service with these seal keys, on a storage that outlives it. */
 const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>, webhooks = WebhookSender.layerOff) =>
   layer.pipe(
     Layer.provideMerge(Layer.succeed(Storage, writing(storage))),
@@ -194,7 +194,7 @@ describe("a rotation of the seal keys", () => {
             assert.strictEqual(cursor._tag, "invalid_cursor")
             const repeat = yield* Effect.flip(call(operations.startQuoteRequest, platform, input))
             assert.strictEqual(repeat._tag, "conflict")
-            // It was sealed again with the new key when it changed.
+            // It was resealed with the new key when it changed.
             const read = yield* call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 })
             assert.strictEqual(read.quote_request.status, "completed")
           }),
@@ -291,9 +291,9 @@ describe("a service whose seal keys do not match its storage", () => {
       )
       yield* starting(storage, sealKeys(oldKey))
       yield* starting(storage, sealKeys(newKey, oldKey))
-      // The new key has sealed since: whoever has the old one alone could not open that.
+      // The new key has sealed something since, which a host with only the old one could not open.
       assert.strictEqual((yield* Effect.flip(starting(storage, sealKeys(oldKey))))._tag, "SealKeysRefused")
-      // The old one may have sealed something that is still there.
+      // The old key may have sealed something that still exists.
       const removed = yield* Effect.flip(starting(storage, sealKeys(newKey)))
       assert.include(removed.message, yield* nameOf(oldKey))
       assert.notInclude(removed.message, "test worlds")
@@ -329,7 +329,7 @@ describe("a service whose seal keys do not match its storage", () => {
         })
       ])
       yield* Effect.gen(function* () {
-        // A host that still runs with the old key after another host has begun to seal with a new one.
+        // A host that still runs with the old key after another host began to seal with a new one.
         const old = yield* Layer.build(service(storage, sealKeys(oldKey)))
         const both = yield* Layer.build(service(storage, sealKeys(newKey, oldKey)))
         assert.strictEqual(yield* Effect.provide(ready, old), true)

@@ -59,7 +59,7 @@ describe("resealing with the newest key", () => {
       yield* Effect.provide(furnish, Layer.fresh(World.layer(textsOf(memory.layer), options)))
       const [oldName = ""] = yield* namesOf(oldKeys)
       let steps = 0
-      /** Lets the process die before or after its next step: nothing that comes later happens. */
+      /** Kills the process before or after its next step, so that nothing later happens. */
       const dying = (storage: Storage["Service"], last: number, how: "before" | "after"): Storage["Service"] => {
         let taken = 0
         const step = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -170,7 +170,7 @@ describe("a rotation of seal keys", () => {
       assert.strictEqual((yield* stored).get(place)?.body, altered.body)
       const refused = yield* Effect.flip(Effect.provide(Effect.void, hostOn(Layer.succeed(Storage, storage), newKeys)))
       assert.include(`${refused}`, oldName)
-      // Given up, it stops no host, and reads as if it were lost.
+      // A key that was given up stops no host, and what it sealed reads as lost.
       yield* rotating(SealedRows.use(({ giveUp }) => giveUp(oldName)))
       const alone = yield* anotherHost({ ...options, seal_keys: newKeys })
       assert.strictEqual((yield* alone(read(id))).quote_request.id, id)
@@ -200,7 +200,7 @@ describe("a rotation of seal keys", () => {
       }
       const fiber = yield* Effect.forkChild(Effect.provide(rotate, rowsOn(Layer.succeed(Storage, waiting))))
       yield* Deferred.await(begun)
-      // One host with the older key first, then one with the newer: both know both.
+      // One host has the older key first, the other the newer one; both have both keys.
       const late = yield* anotherHost({ ...options, seal_keys: sealKeys(1, 2) })
       yield* anotherHost({ ...options, seal_keys: bothKeys })
       yield* Deferred.succeed(goOn, undefined)

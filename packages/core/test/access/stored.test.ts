@@ -10,7 +10,7 @@ import { World } from "../../src/testing/World.ts"
 import { beginning } from "../quoting/support.ts"
 import { everyLine, personalTexts } from "./persons.ts"
 
-/** What a storage outside this process would keep of a record: the fields of the port, and nothing else. */
+/** The part of a record that an external storage would keep: the fields of the port, and nothing else. */
 const textOf = ({ kind, id, body, parent, status, line, labels }: StoredRecord): string =>
   JSON.stringify({ kind, id, body, parent, status, line, labels })
 
@@ -21,7 +21,7 @@ const textsOf = ({ writes, events, jobs }: Change): ReadonlyArray<string> => [
   ...jobs.map((job) => JSON.stringify(job))
 ]
 
-/** Memory that notes what it is given to keep. */
+/** An in-memory storage that records what it is given. */
 const recording = (texts: Array<string>) =>
   Layer.effect(
     Storage,

@@ -18,7 +18,7 @@ export const caller = (digit: number, workspace = 0): Caller => ({
   read_handle: null
 })
 
-/** The storage that the hosts share, which can be away, slow, and tells how often it was asked. */
+/** The storage that the hosts share. It can be unavailable or slow, and counts its calls. */
 export const shared = Effect.gen(function* () {
   const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage)
   const state = { isAway: false, delay_ms: 0, tallied: [] as ReadonlyArray<Tally>[] }
@@ -37,7 +37,7 @@ export const shared = Effect.gen(function* () {
 
 interface HostOptions {
   readonly limits?: Limits
-  /** How far this host's clock is ahead. */
+  /** How far ahead this host's clock is. */
   readonly ahead_ms?: number
 }
 
@@ -60,7 +60,7 @@ export const host = Effect.fnUntraced(function* (storage: Storage["Service"], op
   const spend = (cost: Cost, as = caller(1)) => skewed(allowance.spend(as, cost, "192.0.2.1"))
   return {
     spend,
-    /** Calls until one is refused: how many went well. */
+    /** Calls until one is refused. Returns the number of successes. */
     exhaust: (cost: Cost, as = caller(1)) =>
       Effect.gen(function* () {
         for (let passed = 0; passed < 10_000; passed++) {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import * as Json from "../../src/wire/Json.ts"
 
-/** The same value, with the members of every object the other way round. */
+/** The same value, with the members of every object in reverse order. */
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== "object" || value === null) return value

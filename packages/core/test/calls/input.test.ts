@@ -18,7 +18,7 @@ const errorsOf = (input: unknown) => {
 }
 const pathsOf = (input: unknown) => errorsOf(input).map(({ path }) => path)
 
-/** Lists in lists, or objects in objects, so many levels deep. */
+/** Nested lists or objects, this many levels deep. */
 const nested = (levels: number, wrap: (inner: unknown) => unknown) => {
   let value: unknown = 1
   for (let i = 0; i < levels; i++) value = wrap(value)

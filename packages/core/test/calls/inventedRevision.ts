@@ -8,7 +8,7 @@ const withQuotes = (answer: Fields): Fields => ({
   quotes: Array.isArray(answer.quotes) ? answer.quotes.map(olderQuote) : answer.quotes
 })
 
-/** What an invented revision has changed: fields of quotes, of subscriptions, of an input, and of events. */
+/** The changes in an invented revision: fields of quotes, of subscriptions, of an input, and of events. */
 export const invented: Difference = {
   summary:
     "A quote's evidence was its proof, a signing secret a secret, a consent's receipt a paper, an event's line its product.",
@@ -23,11 +23,11 @@ export const invented: Difference = {
 
 /** The first revision as the older of two. */
 export const older = "2026-09-26"
-/** A newer revision, which is invented. */
+/** An invented, newer revision. */
 export const newer = "2027-01-15"
 
-/** The older one, as a release tells it that knows the newer form. */
+/** The older revision, as described by a release that knows the newer form. */
 export const olderRevision: Revision = { date: older, differences: [invented] }
 
-/** Two revisions that are served at once: the form of this release, under a newer date, and an older one. */
+/** Two served revisions: the form of this release under a newer date, and an older one. */
 export const two: Served = [{ date: newer, differences: [] }, olderRevision]

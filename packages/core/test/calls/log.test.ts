@@ -43,7 +43,7 @@ const pages = Effect.fnUntraced(function* (filters: object, limit: number) {
   return ids
 })
 
-/** Operation, status and code of what a list of the log gives. */
+/** Operation, status and code of the listed calls. */
 const logged = (filters: object = {}) =>
   Effect.map(requests(filters), (page) =>
     page.requests.map(({ error_code, operation, status }) => [operation, status, error_code])

@@ -15,12 +15,12 @@ import { pass, testInWorld } from "../quoting/support.ts"
 const mailbox = (name: string): Effect.Effect<Mailbox, never, World> =>
   Effect.map(World, ({ organization }) => ({ workspace_id: organization.workspaces.sandbox, name }))
 
-/** The storage as a service sees it: what it reads is opened. */
+/** The storage as a service sees it: reads are unsealed. */
 const opened = Effect.gen(function* () {
   return withSealing(yield* Storage, yield* Seal, kinds)
 })
 
-/** What storage holds of a mailbox; null if it does not hold the mailbox. */
+/** The stored mailbox; null if there is none. */
 const held = Effect.fnUntraced(function* ({ name, workspace_id }: Mailbox) {
   const stored = yield* (yield* opened).get({ workspace_id, kind: kind.name, id: name })
   return Option.match(stored, { onNone: () => null, onSome: kind.value })
@@ -39,7 +39,7 @@ const anotherHost = Effect.map(
 
 const minutesMs = 10 * 60_000
 
-/** Waits until somebody waits for a message. */
+/** Waits until a call waits for a message. */
 const isListening = Effect.gen(function* () {
   const longPolls = yield* LongPolls
   while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
@@ -160,7 +160,7 @@ describe("a mailbox", () => {
       const { forever } = yield* Retention
       yield* Effect.forkScoped(forever)
       const { receive, send } = yield* Mailboxes
-      // At every moment of the hour, because workspaces are swept at different ones.
+      // In every minute of the hour, because workspaces are swept in different ones.
       for (let minutes = 0; minutes < 60; minutes += 7) {
         const [orphan, left] = [yield* mailbox(`orphan ${minutes}`), yield* mailbox(`left ${minutes}`)]
         yield* send(orphan, "a fact")
@@ -180,7 +180,7 @@ describe("a mailbox", () => {
 
 const state = { isDown: false }
 
-/** A storage that cannot be reached while it is said to be down. */
+/** A storage that is unreachable while `isDown` is set. */
 const unlessDown = (storage: Storage["Service"]): Storage["Service"] => {
   const gone = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
   const isOfMailbox = (record: { readonly kind: string }) => record.kind === kind.name

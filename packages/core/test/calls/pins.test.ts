@@ -15,7 +15,7 @@ import { newer, older, two } from "./inventedRevision.ts"
 import { release } from "./release.ts"
 
 interface Asking {
-  /** The `Service-Version`; none by default. */
+  /** The `Service-Version` to send; none by default. */
   readonly revision?: AskedRevision
   readonly environment?: Environment
   readonly as?: KeyKind
@@ -23,7 +23,7 @@ interface Asking {
   readonly body?: Effect.Effect<unknown, ApiError.ApiError>
 }
 
-/** Lists requests, and tells what came of it: `ok` or the refusal's code, and the revision that it was told in. */
+/** Lists requests, and returns the outcome, `ok` or the refusal's code, and the revision of the answer. */
 const ask = Effect.fnUntraced(function* (asking: Asking = {}) {
   const { keys } = yield* World
   return yield* Pipeline.call(operations.listQuoteRequests, {
@@ -45,7 +45,7 @@ const ask = Effect.fnUntraced(function* (asking: Asking = {}) {
   )
 })
 
-/** The pin as storage holds it; null where there is none. */
+/** The stored pin; null if there is none. */
 const stored = (environment: Environment = "sandbox") =>
   Effect.gen(function* () {
     const { organization } = yield* World
@@ -54,7 +54,7 @@ const stored = (environment: Environment = "sandbox") =>
     return Option.match(record, { onNone: () => null, onSome: ({ body }) => JSON.parse(body).revision })
   })
 
-/** The next release: the form of this one has a newer date there. */
+/** The next release, in which the current form has a newer date. */
 const next = release(two)
 
 const tooLarge = Effect.fail(ApiError.make("request_too_large"))
@@ -202,7 +202,7 @@ describe("while storage fails", () => {
       outage.writes = false
       assert.strictEqual(yield* ask(), `ok ${newer}`)
       assert.strictEqual(yield* stored(), newer)
-      // It is known now: whatever storage does.
+      // The pin is cached now, so storage does not matter.
       outage.reads = true
       assert.strictEqual(yield* ask(), `ok ${newer}`)
     }),

@@ -8,7 +8,7 @@ import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
 import { advance, events, list, pass, read, refusal, select, start, testInWorld, work } from "../quoting/support.ts"
 
-/** Runs a body, and gives back what was noted of its calls. */
+/** Runs a body, and returns its recorded calls. */
 const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
   const notes: Array<FinishedCall> = []
   return Effect.as(
@@ -202,7 +202,7 @@ describe("a call", () => {
       assert.strictEqual((yield* advance(1)).workspace.active_scenario, "zero_quotes")
     }),
     {
-      // A host that has died says nothing more to its storage: neither how the call went nor that it is free.
+      // A dead host writes nothing more: neither the result of the call nor that its key is free again.
       around: (storage) => ({
         ...storage,
         commit: (change) =>

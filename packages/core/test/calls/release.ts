@@ -7,10 +7,10 @@ import { Storage } from "../../src/storage/Storage.ts"
 import { sealKeys } from "../../src/testing/World.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 
-// That of a world, whose storage it shares.
+// The same seal keys as those of a world, whose storage it shares.
 const sharedKeys = sealKeys(0)
 
-/** Runs a body on a release of the core that serves these revisions, from the storage that all releases share. */
+/** Runs a body on a release of the core that serves these revisions, on the storage that all releases share. */
 export const release = (served: Served) => {
   const core = layer.pipe(
     Layer.provide(WebhookSender.layerOff),

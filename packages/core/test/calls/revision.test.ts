@@ -5,7 +5,7 @@ import * as ApiError from "../../src/wire/ApiError.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { invented, newer, older, two } from "./inventedRevision.ts"
 
-/** Three revisions: the oldest knows what the older one has changed, and what the newest has. */
+/** Three revisions. The oldest differs from the newest by the changes of both later ones. */
 const oldest = "2026-01-01"
 const three: Revision.Served = [
   ...two,

@@ -23,7 +23,7 @@ interface Asking {
   readonly body?: object
 }
 
-/** Calls an operation in a revision, without another word about it by default, and reads what a host would send. */
+/** Calls an operation in a revision, and reads what a host would send. */
 const ask = Effect.fnUntraced(function* <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   revision: AskedRevision,
@@ -177,7 +177,7 @@ describe("a repeat after the release of a newer revision", () => {
 })
 
 describe("webhook bodies", () => {
-  /** The pin of the sandbox as an earlier release has left it. */
+  /** The pin of the sandbox as an earlier release stored it. */
   const pinned = Effect.gen(function* () {
     const { organization } = yield* World
     const id = organization.workspaces.sandbox
@@ -198,7 +198,7 @@ describe("webhook bodies", () => {
         const delivered = bodyOf(sent[0] ?? assert.fail("nothing came"))
         const { product, schema_version, ...rest } = delivered
         assert.strictEqual(schema_version, older)
-        // The feed answers in the revision of its reader, not in the pin.
+        // The feed answers in the revision of its reader, not in the pinned one.
         const [event] = (yield* ask(operations.listEvents, inNewer)).body.events
         assert.deepStrictEqual(event, { ...rest, line: product })
 

@@ -11,7 +11,7 @@ export const requests = (filters: object = {}, options?: CallOptions) =>
 export const request = (id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(Requests.getApiRequest, { id }, options))
 
-/** A call as the agent endpoint hands it over. */
+/** A call as the agent endpoint passes it on. */
 export const agentTransport: Transport = {
   method: "POST",
   route: "/v1/mcp",

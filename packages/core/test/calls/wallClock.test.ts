@@ -10,7 +10,7 @@ import { carriers, slow } from "../quoting/carriers.ts"
 import { beginning, type InWorld, live, pass, read, start, startOf, work, world } from "../quoting/support.ts"
 import { requests } from "./support.ts"
 
-/** A test in a world whose wall clock is set: `jump` sets it, and neither monotonic time nor what sleeps notices. */
+/** A test in a world whose wall clock can be set with `jump`, which affects neither monotonic time nor sleeps. */
 const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>) =>
   it.effect.each([-20, 20])(`${name}: by %i s`, (seconds) =>
     Effect.gen(function* () {

@@ -11,14 +11,14 @@ import { request, requests } from "./support.ts"
 
 const second = 1_000
 
-/** Which operations a workspace's log names. */
+/** The operations in a workspace's log. */
 const logged = Effect.map(requests({ limit: 100 }), (page) => page.requests.map(({ operation }) => operation))
 
-/** What of a change is about the request log. */
+/** The parts of a change that belong to the request log. */
 const callsIn = (change: { readonly writes: ReadonlyArray<{ readonly kind: string }> }): number =>
   change.writes.filter(({ kind }) => kind === "api_request").length
 
-/** Lets everything run that needs no time to pass. */
+/** Runs everything that does not wait for time to pass. */
 const settled = pass(0)
 
 describe("a call's log entry", () => {

@@ -16,7 +16,7 @@ const acme = defineCarrier({
   ask
 })
 
-/** The adapter with other values at some places, as a program without types could make it. */
+/** The adapter with some values replaced, as an untyped program could make it. */
 const withOther = (changes: object): CarrierAdapter => Object.assign({}, acme, changes)
 const withTerms = (terms: object): CarrierAdapter =>
   withOther({ lines: { renters: Object.assign({}, acme.lines.renters, terms) } })
@@ -119,7 +119,7 @@ describe("a wrong definition", () => {
     defineCarrier({
       id: "acme",
       name: "Acme Mutual",
-      // As a program in JavaScript writes it: with types, two of these do not compile.
+      // As a JavaScript program writes it: in TypeScript, two of these would not compile.
       lines: JSON.parse('{ "renters": { "states": ["NY", "ZZ"], "needs": ["e_mail"], "max_concurrent": 0 } }'),
       handoff_hosts: ["https://acme.example"],
       http: { base_url: "http://api.acme.example" },

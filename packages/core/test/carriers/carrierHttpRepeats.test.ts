@@ -5,7 +5,10 @@ import type { CarrierHttp } from "../../src/carriers/http/CarrierHttp.ts"
 import type { CarrierRequestOptions } from "../../src/carriers/http/CarrierRequest.ts"
 import { json, type Script, status, withClient } from "./fakeCarrier.ts"
 
-/** Sends one request and lets time pass until it ends: its status or reason, the number of requests, and the time. */
+/**
+ * Sends one request and lets time pass until it ends. Returns its status or reason, the number of requests, and the
+ * time.
+ */
 const outcome = (
   script: Script,
   options: CarrierRequestOptions = {},

@@ -12,7 +12,7 @@ const tokenRequests = (requests: ReadonlyArray<Got>) => requests.filter(isToken)
 const bearers = (requests: ReadonlyArray<Got>) =>
   requests.filter((got) => !isToken(got)).map(({ headers }) => headers.get("authorization"))
 
-/** A carrier that gives tokens t1, t2, … and accepts the latest one. */
+/** A carrier that issues tokens t1, t2, … and accepts only the latest one. */
 const issuing = (
   token: (number: number) => unknown = (n) => ({ access_token: `t${n}`, expires_in: 3_600 })
 ): Script => {
@@ -131,7 +131,7 @@ describe("a token", () => {
 })
 
 describe("a token that the carrier refuses", () => {
-  /** Tokens that end long before they say so. */
+  /** Tokens that stop working long before they expire. */
   const ending = (): Script => {
     const carrier = issuing()
     let calls = 0

@@ -22,7 +22,7 @@ const startMany = (count: number) =>
     return id
   })
 
-/** Fails 20 asks, then one more; from then on it answers. */
+/** Fails 20 asks and one more, and then answers. */
 const ailing = () =>
   carrier(
     "ailing",

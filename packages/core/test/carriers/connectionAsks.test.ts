@@ -4,7 +4,7 @@ import { carriers, offer, offers, polled, prompt, unavailable } from "../quoting
 import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 import { appointing, carrierId, fields, given, remove, set } from "./support.ts"
 
-/** Starts a live request, lets its carriers answer, and tells what became of them. */
+/** Starts a live request, lets its carriers answer, and returns their outcomes. */
 const ask = Effect.gen(function* () {
   const { id } = yield* start({}, live)
   yield* pass(10)

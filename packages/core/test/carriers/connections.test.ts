@@ -160,7 +160,7 @@ describe("testing a connection", () => {
   )
 
   trying(
-    // What a program without types may answer.
+    // What an untyped program may answer.
     () => Effect.succeed(JSON.parse('"Zq7xSecretZq7x"')),
     "logs what is wrong with an answer that is none",
     Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { outcomes } from "../quoting/support.ts"
 import { ask, onRecord, send, testRecorded } from "./onRecord.ts"
 
 /*
- * `JSON.parse` reads nesting that is too deep to walk or serialize. Such a body must not stop the call that it belongs to.
+ * `JSON.parse` reads nesting that is too deep to walk or serialize. Such a body must not break its call.
  */
 
 const levels = 60_000

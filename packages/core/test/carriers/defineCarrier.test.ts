@@ -16,7 +16,7 @@ const renters = { renters: { states: ["NY"] } } as const
 const Accepted = Schema.Struct({ number: Schema.String })
 const Answered = Schema.Struct({ status: Schema.String, premium_usd: Schema.optionalKey(Schema.Finite) })
 
-/** A whole integration: an accepted ask, polls, refreshes, and links at the click. */
+/** A complete integration: an accepted ask, polls, refreshes, and links at the click. */
 const acme = defineCarrier({
   id: "naic:12345",
   name: "Acme Mutual",

@@ -53,7 +53,7 @@ const holdsNone = (kept: unknown) => {
   for (const form of forms) assert.notInclude(JSON.stringify(kept), form)
 }
 
-/** Sends one request with each credential, and tells the person what the carrier said. */
+/** Sends one request with each credential, and passes the carrier's text on to the person. */
 const repeating = carrier(
   "acme",
   () =>

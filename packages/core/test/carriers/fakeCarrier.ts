@@ -13,7 +13,9 @@ export interface Got {
   readonly body: string
 }
 
-/** What the carrier does with a request: it answers, now or later, breaks the connection with a code, or says nothing. */
+/**
+ * What the carrier does with a request: it answers now or later, breaks the connection with a code, or never answers.
+ */
 export type Script = (
   got: Got,
   count: number
@@ -55,7 +57,7 @@ export const make = (script: Script) => {
   return { client, requests }
 }
 
-/** What the carrier says without a body, so that it is read at once. */
+/** An answer without a body, which is read at once. */
 export const status = (status: number, headers: Readonly<Record<string, string>> = {}) =>
   new Response(null, { status, headers })
 
@@ -74,7 +76,7 @@ export const connection = {
   password: "pässword"
 }
 
-/** Runs a test with a client of a carrier that follows a script, and with no token at hand. */
+/** Runs a test with a client of a scripted carrier, and without cached tokens. */
 export const withClient = <A, E>(
   script: Script,
   use: (http: CarrierHttp.CarrierHttp, requests: ReadonlyArray<Got>) => Effect.Effect<A, E>,

@@ -12,10 +12,10 @@ import * as FakeCarrier from "./fakeCarrier.ts"
 import { onRecord } from "./onRecord.ts"
 
 /*
- * A host with one connection to the carrier, which somebody else holds for a while.
+ * A host with a single connection to the carrier, which another request holds for a while.
  */
 
-/** Connections of which the only one is taken for so long. */
+/** A single connection, which is busy for this long. */
 const takenFor = (millis: number) => {
   const semaphore = Semaphore.makeUnsafe(1)
   return {
@@ -24,7 +24,7 @@ const takenFor = (millis: number) => {
   }
 }
 
-/** Sends requests side by side while the connection is taken, with a carrier that takes so long to answer each. */
+/** Sends concurrent requests while the connection is busy. The carrier takes this long for each answer. */
 const sent = (takenMs: number, answerMs: number, { count = 1, timeout_ms = 1_000 } = {}) =>
   FakeCarrier.withClient(
     () => Effect.as(Effect.sleep(answerMs), FakeCarrier.status(204)),
@@ -108,8 +108,8 @@ const acme = defineCarrier({
 })
 
 /**
- * A service whose only connection to the carrier is taken for so long, and a carrier that takes so long for each answer: what became
- * of an ask after so many seconds, and what was logged.
+ * A service whose only connection to the carrier is busy for a time, and a carrier that takes a time for each
+ * answer. Returns the outcome of an ask after some seconds, and what was logged.
  */
 const inWorld = (
   name: string,

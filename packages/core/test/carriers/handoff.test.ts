@@ -9,7 +9,7 @@ import { beginning, live, pass, read, start, testInWorld, work } from "../quotin
 
 const own = "https://carrier.example/offers/1"
 
-/** A carrier whose offer has a page of its own, or none. */
+/** A carrier whose offer has its own page, or none. */
 const giving = (handoff: NonNullable<CarrierAdapter["handoff"]>, handoff_url: string | null = own, more?: Character) =>
   prompt("gives", offers(offer({ handoff_url, expires_at: null })), { ...more, rest: { handoff } })
 
@@ -18,7 +18,7 @@ const quoted = Effect.gen(function* () {
   const { id } = yield* start({}, live)
   yield* pass(10)
   const [quote] = (yield* read(id, live)).quotes
-  // A click needs no runner, which would look for work every second of the day that passes.
+  // No runner: a click does not need one, and it would look for work every second of a simulated day.
   yield* stop
   const action = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")
   return { id, token: action === undefined ? null : String(action.redirect_path).replace("/go/", "") }

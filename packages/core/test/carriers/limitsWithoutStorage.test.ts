@@ -4,7 +4,7 @@ import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { carriers, prompt } from "../quoting/carriers.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
 
-/** Loses the changes of a carrier's health, from one of them on, until it is mended. */
+/** Loses the changes to a carrier's health, starting with a given one, until it is repaired. */
 const losing = (first: number) => {
   let count = 0
   let isMended = false

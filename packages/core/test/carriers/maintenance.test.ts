@@ -5,7 +5,7 @@ import { fromMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { beginning, getQuote, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
-/** A window, in seconds after the beginning of the test. */
+/** A maintenance window, in seconds after the beginning of the test. */
 const window = (from: number, until: number): MaintenanceWindow => ({
   from: fromMillis(beginning + from * 1_000),
   until: fromMillis(beginning + until * 1_000)

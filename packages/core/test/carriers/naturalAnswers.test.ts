@@ -11,16 +11,17 @@ import { logOfRequest, only } from "../quoting/log.ts"
 import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 /*
- * Values that an adapter returns without a thought, such as an undefined field of the carrier's answer. None may lose the answer.
+ * Values that an adapter easily returns by accident, such as an undefined field of the carrier's answer. None may
+ * invalidate the answer.
  */
 
 const bare = { offer_ref: "1", premium: offer().premium, term_months: 12 } as const
 
-/** A value whose optional fields are present but undefined, as plain JavaScript makes it. */
+/** A value whose optional fields are present but undefined, as JavaScript code often produces it. */
 const withUndefined = <A extends object>(value: A, ...names: ReadonlyArray<string>): A =>
   Object.assign({ ...value }, Object.fromEntries(names.map((name) => [name, undefined])))
 
-/** Replies as an adapter of its own returns them: what the type says, and what plain JavaScript adds. */
+/** Replies as a handwritten adapter returns them: what the type allows, and what JavaScript adds. */
 const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> = [
   ["an offer", Reply.offers([{ ...bare, product: undefined, expires_at: undefined, fees: undefined }]), "quoted"],
   [

@@ -15,7 +15,7 @@ import { World } from "../../src/testing/World.ts"
 import { carriers, offers, type ScriptedCarrier } from "../quoting/carriers.ts"
 import { type InWorld, live, pass, start, testInWorld, work } from "../quoting/support.ts"
 
-/** What is on record in an environment, oldest first, as an operator's program opens it. */
+/** The recorded exchanges of an environment, oldest first, unsealed as by an operator's program. */
 export const onRecord = (environment: "sandbox" | "live" = "live") =>
   Effect.gen(function* () {
     const storage = withSealing(yield* Storage, yield* Seal, kinds)
@@ -31,7 +31,7 @@ export const onRecord = (environment: "sandbox" | "live" = "live") =>
     return page.records.map(Exchange.kind.value)
   })
 
-/** What storage holds, sealed. */
+/** The stored exchanges, still sealed. */
 export const stored = Effect.gen(function* () {
   const storage = yield* Storage
   const { organization } = yield* World
@@ -40,12 +40,12 @@ export const stored = Effect.gen(function* () {
   return page.records.map(({ body }) => body)
 })
 
-/** The carrier's server, and what else stands around the core. */
+/** The carrier's server, and the rest of the core's surroundings. */
 interface Surroundings {
   readonly answer?: (request: Request) => Response | "never" | "refused"
   readonly recording?: { readonly sandbox: "all" | "failures" | "none"; readonly live: "all" | "failures" | "none" }
   readonly onExchange?: (exchange: CarrierExchange) => void
-  /** Where the metrics of the test are. */
+  /** The metrics registry of the test. */
   readonly metrics?: Metric.MetricRegistry
 }
 

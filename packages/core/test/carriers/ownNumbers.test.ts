@@ -33,7 +33,7 @@ import {
   work
 } from "../quoting/support.ts"
 
-/** What comes of a callback, as a host answers it. */
+/** The outcome of a callback, as a host answers it. */
 const hear = (ref: string, reply: CarrierReply = offers(), genuine = true) =>
   Quotewire.carrierCallback("calls", callbackOf(ref, reply, genuine)).pipe(
     Effect.map((isTaken) => (isTaken ? "taken" : "unknown")),

@@ -265,7 +265,7 @@ describe("the client that a host has set", () => {
     "is also used by jobs that run in a fiber which does not know it",
     Effect.gen(function* () {
       yield* start({})
-      // It waits for the carrier, which is asked as soon as jobs run.
+      // The request waits for the carrier, which is asked as soon as jobs run.
       const advancing = yield* Effect.forkChild(advance(2))
       yield* TestClock.adjust(0)
       yield* runDue

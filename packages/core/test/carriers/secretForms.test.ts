@@ -14,7 +14,7 @@ const hexOf = (number: number, digits: number, isUpper: boolean) => {
   return isUpper ? hex.toUpperCase() : hex.toLowerCase()
 }
 
-/** One way to encode a text so that a reader can decode it. `draw` decides where several ways are right. */
+/** One way to encode a text so that a reader can decode it. `draw` chooses where several encodings are valid. */
 type Write = (text: string, draw: () => number) => string
 
 const eachByte =
@@ -42,7 +42,7 @@ const entities = new Map([
   ["'", "&apos;"]
 ])
 
-/** The names that only HTML has. */
+/** The entities that only HTML has. */
 const htmlEntities = new Map([
   ["/", "&sol;"],
   ["=", "&equals;"],

@@ -19,7 +19,7 @@ import {
 import { anotherHost, beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 import { appointing, given, set } from "./support.ts"
 
-/** Another host that works, with a carrier of its own. */
+/** Another host that runs jobs, with its own carrier. */
 const join = Effect.fnUntraced(function* (own: ScriptedCarrier) {
   const there = yield* anotherHost(carriers(own))
   yield* there(Scope.provide(work, yield* Effect.scope))
@@ -50,7 +50,7 @@ const anAsk: CarrierAsk = {
   deadline: beginning + 3_600_000
 }
 
-/** Asks a carrier again and again, as soon as there is room, with a pause after each ask in which others come. */
+/** Asks a carrier repeatedly, as soon as there is room, with a pause after each ask that lets others in. */
 const insisting = (client: CarrierClient["Service"], of: CallToCarrier) =>
   Effect.forever(
     Effect.flatMap(client.ask(of, Effect.succeed(true), Effect.succeed(true)), (asked) =>
@@ -58,7 +58,7 @@ const insisting = (client: CarrierClient["Service"], of: CallToCarrier) =>
     )
   )
 
-/** The most that stand within a minute of each other. */
+/** The largest number of times within one minute. */
 const mostInAMinute = (moments: ReadonlyArray<number>): number =>
   Math.max(...moments.map((from) => moments.filter((at) => at >= from && at < from + 60_000).length))
 

@@ -13,12 +13,12 @@ const xml = (text: string) => () => new Response(text, { headers: { "content-typ
 
 const Quote = z.object({ number: z.string(), premium_cents: z.int().positive(), notes: z.array(z.string()).optional() })
 
-/** A schema of a library that has a check and nothing else. */
+/** A schema of a library that offers only a check. */
 const bare = (validate: StandardSchemaV1.Props<unknown, string>["validate"]): StandardSchemaV1<unknown, string> => ({
   "~standard": { version: 1, vendor: "test", validate }
 })
 
-/** The value that a read gives, or the error that it throws. */
+/** The value that a read returns, or the error that it throws. */
 const outcome = <A>(answer: CarrierResponse, read: (answer: CarrierResponse) => A) =>
   Result.try({ try: () => read(answer), catch: (thrown) => thrown })
 

@@ -12,7 +12,7 @@ import { sealKeys, World } from "../../src/testing/World.ts"
 import { beginning, live, outcomes, read, runDue, start } from "../quoting/support.ts"
 import { appointing, carrierId, fields, given, logOf, remove, set, test } from "./support.ts"
 
-/** A storage that keeps the texts that it is given, as a database does, and notes them. */
+/** A storage that keeps texts, as a database does, and records them. */
 const writing = (storage: Storage["Service"], texts: Array<string> = []): Storage["Service"] => ({
   ...storage,
   commit: (change) => {
@@ -112,7 +112,7 @@ describe("a connection whose seal key is gone", () => {
   onStorage("is logged once, and its carrier is not asked until it is set again", (storage) =>
     Effect.gen(function* () {
       const carrier = appointing()
-      // A host that starts before anything is sealed with the key that it lacks.
+      // A host that started before anything was sealed with the key that it lacks.
       const last = yield* hostOn(storage, carrier.adapter, sealKeys(2))
       const first = yield* hostOn(storage, appointing().adapter, sealKeys(1, 2))
       yield* Effect.provideContext(set(given), first)

@@ -15,7 +15,7 @@ describe("a request to a carrier", () => {
             () => Effect.sync(() => process.off("unhandledRejection", listener))
           )
           void http.get("/q")
-          // Node tells of it at the end of a turn.
+          // Node reports the rejection at the end of a turn of the event loop.
           yield* Effect.promise(() => new Promise((resolve) => setImmediate(() => setImmediate(resolve))))
           assert.deepStrictEqual(stray, [])
         }).pipe(Effect.scoped)

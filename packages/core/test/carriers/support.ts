@@ -8,17 +8,17 @@ import { type Character, offers, prompt } from "../quoting/carriers.ts"
 import * as Log from "../quoting/log.ts"
 import type { InWorld } from "../quoting/support.ts"
 
-/* What an organization gives for a carrier, in tests. */
+/* The connection values of an organization in tests. */
 
 export const fields: ConnectionFields = { producer_code: "string", api_key: "secret" }
 export const given = { producer_code: "PROD-4711", api_key: "Zq7xSecretZq7x" }
 export const carrierId = "naic:12345"
 
-/** A carrier that asks for a producer code and a key. */
+/** A carrier whose connection needs a producer code and a key. */
 export const appointing = (rest: Partial<CarrierAdapter> = {}, character: Character = {}) =>
   prompt(carrierId, offers(), { ...character, rest: { connection: fields, ...rest } })
 
-/** The connection of the world's organization to the carrier, in live. */
+/** The live connection of the world's organization to the carrier. */
 export const place = Effect.map(World, ({ organization }) => ({
   organization_id: organization.id,
   environment: "live" as const,
@@ -40,7 +40,7 @@ export const list = Effect.flatMap(place, ({ organization_id }) =>
   Effect.flatMap(Connections, ({ list }) => list(organization_id))
 )
 
-/** Runs a body, and gives back everything that it logs, a text for each line. */
+/** Runs a body, and returns everything that it logs, one text for each line. */
 export const logOf = (body: InWorld<unknown>) =>
   Effect.map(Log.logOf(body), (lines) =>
     lines.map(({ annotations, cause, text }) => `${text} ${cause} ${JSON.stringify(annotations)}`)

@@ -7,7 +7,7 @@ const page = (next_cursor: string, ...ids: ReadonlyArray<string>): Step => ({
   next_cursor
 })
 
-/** Goes through a feed, and notes each event with the cursor that is to be stored after it. */
+/** Reads a feed, and records each event with the cursor to store after it. */
 const reading = (feed: EventFeed, atMost = Number.POSITIVE_INFINITY) => {
   const note: { readonly seen: Array<string>; ended?: unknown } = { seen: [] }
   const read = async () => {

@@ -37,6 +37,6 @@ export const scripted = (...steps: ReadonlyArray<Step>): { readonly client: Clie
   return { client, calls }
 }
 
-/** An error that says whether a repeat can help. */
+/** An error that says whether a retry can help. */
 export const failing = (retry_action: string, retry_after_seconds: number | null = null): Error =>
   Object.assign(new Error(`fails: ${retry_action}`), { retry_action, retry_after_seconds })

@@ -14,8 +14,8 @@ import {
 } from "../../src/index.ts"
 
 /*
- * What compiles. The compiler checks these tests (`npm run check`); nothing in them is called. What must not compile stands in
- * `refused/`, where the last test has it compiled.
+ * What compiles. The compiler checks these tests (`npm run check`); nothing in them is called. What must not compile
+ * is in `refused/`, which the last test compiles.
  */
 
 const standard = (check: (client: Client) => unknown) => expectTypeOf(check).toBeFunction()
@@ -161,7 +161,7 @@ describe("the compiler", () => {
       names.flatMap((name) => refusedLines.expected(name, read(name).text)).toSorted(),
       printed
     )
-    // An application of another line is refused by the name of its fact, not by a value in it.
+    // An application of another line is refused because of the name of a fact, not because of a value.
     assert.match(printed, /inputs\.ts\S+ error TS\d+: Object literal .* 'dwelling' does not exist/)
   })
 })

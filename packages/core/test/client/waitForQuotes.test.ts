@@ -6,7 +6,7 @@ const answer = (version: number, status: string, quotes: number = version - 1) =
   quotes: Array.from({ length: quotes }, (_, index) => ({ id: `qt_${index}` }))
 })
 
-/** What a promise resolves with or rejects with, noted as soon as it does. */
+/** The result or the error of a promise, recorded as soon as it settles. */
 const noted = (promise: Promise<unknown>) => {
   const note: { value?: unknown; error?: unknown; at_ms?: number } = {}
   const began = Date.now()

@@ -9,7 +9,7 @@ import { prompt } from "../quoting/carriers.ts"
 const acme = prompt("naic:12345").adapter
 const borealis = prompt("naic:23456").adapter
 
-/** What is said about a configuration that cannot be used. */
+/** The message about an unusable configuration. */
 const faultsOf = (config: unknown): string =>
   Result.match(readConfig(config), { onSuccess: () => "", onFailure: ({ message }) => message })
 
@@ -154,7 +154,7 @@ describe("a configuration", () => {
     it.each([
       { given: {} },
       { given: { "naic:12345": values } },
-      // A variable that is not set.
+      // An unset variable.
       { given: { "naic:12345": { ...values, api_key: undefined } } }
     ])("are accepted if they are valid: $given", ({ given }) => {
       assert.strictEqual(faultsOf(withConnection(given)), "")

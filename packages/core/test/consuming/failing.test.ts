@@ -18,7 +18,7 @@ class Refused extends Error {
   override readonly name = "Refused"
 }
 
-/** A handler that fails for these places. */
+/** A handler that fails for the events at these places. */
 const failing = (fails: ReadonlySet<number>) => (event: Parameters<typeof placeOf>[0]) =>
   fails.has(placeOf(event)) ? Effect.fail(new Refused("4711")) : Effect.void
 

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import fc from "fast-check"
 import { emit, type Fault, type Host, host, organization, pass, placeOf, range } from "./support.ts"
 
-/** The workspaces of the histories. The thousands of a place say where its event is. */
+/** The workspaces of the histories. The thousands of an event's place identify its workspace. */
 const workspaces = [2, 3, 4] as const
 
 const place = fc.integer({ min: 0, max: 1 })
@@ -62,7 +62,7 @@ const play = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
       hosts[next.kills] = yield* begin(`${turn}`)
     }
     if ("stops" in next) {
-      // It may take as long as storage does.
+      // It may take as long as storage takes.
       const closing = yield* Effect.forkChild(hosts[next.stops]?.close ?? Effect.void)
       yield* pass(30_000)
       assert.isDefined(closing.pollUnsafe())

@@ -23,7 +23,7 @@ export const eventId = (place: number) => EventId.make(`evt_${body(place)}`)
 export const test = (name: string, body: Effect.Effect<void, unknown, Storage | Scope.Scope>) =>
   it.effect(name, () => Effect.scoped(Effect.provide(body, MemoryStorage.layer)))
 
-/** Creates an organization with a sandbox, whose place is twice its own, and a live workspace behind it. */
+/** Creates an organization. Its sandbox is workspace `2 * place`, its live workspace the next one. */
 export const organization = Effect.fnUntraced(function* (place: number) {
   const storage = yield* Storage
   const created_at = yield* Clock.currentTimeMillis
@@ -60,7 +60,7 @@ export const emit = Effect.fnUntraced(function* (
 /** The places of events `from` to `to`. */
 export const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-/** What a handler was given. */
+/** What a handler received. */
 export interface Handled {
   readonly host: string
   readonly place: number
@@ -75,13 +75,13 @@ const nothing: EffectEventHandler = () => Effect.void
 /** A process that consumes from the storage of the test. */
 export interface Host {
   readonly consumers: Consumers["Service"]
-  /** Consumes, and notes what the handler gets. */
+  /** Consumes, and records what the handler receives. */
   readonly consume: (
     name?: string,
     handler?: EffectEventHandler,
     options?: ConsumeOptions
   ) => Effect.Effect<Consumption, InvalidConsumer>
-  /** The process dies: it does nothing any more, and gives nothing back. */
+  /** The process dies: it does nothing more, and releases nothing. */
   readonly kill: () => void
   /** Its storage fails from now on, or works again. */
   readonly strike: (fault: Fault | null) => void
@@ -90,10 +90,12 @@ export interface Host {
   readonly close: Effect.Effect<void>
 }
 
-/** How storage fails a process: it does not answer, its answers are lost, or each call takes longer than a lease. */
+/**
+ * How storage fails for a process: it does not answer, its answers are lost, or each call takes longer than a lease.
+ */
 export type Fault = "away" | "unanswered" | "slow"
 
-/** Starts a process, whose clock may be behind. What its handlers get is noted before they do anything. */
+/** Starts a process, whose clock may be behind. What its handlers receive is recorded before they do anything. */
 export const host = Effect.fnUntraced(function* (name: string, handled: Array<Handled>, { behind_ms = 0 } = {}) {
   const clock = yield* Clock.Clock
   const port = yield* Storage
@@ -120,7 +122,7 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
     Layer.provide([Layer.succeed(Storage, storage), SecureRandom.layerWebCrypto]),
     Layer.provide(Layer.succeed(Clock.Clock, behind(clock, behind_ms)))
   )
-  // Nobody closes the scope of a process that has died: it gives nothing back.
+  // Nothing closes the scope of a dead process, so it releases nothing.
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer(() => (isDead ? Effect.void : Scope.close(scope, Exit.void)))
   const consumers = Context.get(yield* Layer.build(Layer.fresh(layer)), Consumers)
@@ -136,7 +138,7 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
               handled.push({ host: name, place: placeOf(event), attempt: context.attempt })
               return handler(event, context)
             }),
-          // A test that fails ends at once, although no time passes any more.
+          // A failing test ends at once, although no more time passes.
           { grace_ms: 0, ...options }
         ),
         scope
@@ -153,7 +155,7 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
   return running
 })
 
-/** A clock that is so many milliseconds behind another. */
+/** A clock that is this many milliseconds behind another. */
 const behind = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   ...clock,
   currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() - millis,

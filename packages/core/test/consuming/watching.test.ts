@@ -3,7 +3,7 @@ import { Effect, Logger, Metric, References } from "effect"
 import type { ParkedEvent } from "../../src/consuming/ParkedEvent.ts"
 import { emit, host, organization, organizationId, pass, placeOf, range, test } from "./support.ts"
 
-/* What operators of a consumer see: its log, its metrics, its hook, and the list of consumers. */
+/* What the operators of a consumer see: its log, its metrics, its hook, and the list of consumers. */
 
 class Refused extends Error {
   override readonly name = "Refused"

@@ -22,7 +22,7 @@ type Running = Effect.Success<typeof embedded>
 const test = (name: string, body: (running: Running) => Promise<void>) =>
   it.live(name, () => Effect.scoped(Effect.flatMap(embedded, (running) => Effect.promise(() => body(running)))))
 
-/** Consumes, and gives the first event with what the handler was told. */
+/** Consumes, and returns the first event with what else the handler received. */
 const first = async (quotewire: Embedded, handle: EventHandler = () => undefined) => {
   const got = Promise.withResolvers<Parameters<EventHandler>>()
   const consumer = quotewire.consume("billing", (event, context) => {

@@ -78,7 +78,7 @@ describe("the connections of an embedded service", () => {
       const values = { producer_code: "4711", api_key: "right" }
       const { code, field_errors } = yield* refusal(quotewire.setConnection({ ...place, values: { api_key: "right" } }))
       assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "values.producer_code"])
-      // What the program changes afterwards is not what it has set.
+      // Later changes by the program to its own options have no effect.
       const setting = quotewire.setConnection({ ...place, values })
       values.api_key = "wrong"
       assert.strictEqual((yield* Effect.promise(() => setting)).state, "usable")

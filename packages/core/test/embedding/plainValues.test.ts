@@ -268,7 +268,7 @@ describe("the limits of an embedded service", () => {
       const { key } = yield* keyOf(quotewire)
       const client = quotewire.client(key)
       for (let n = 0; n < 61; n++) yield* Effect.promise(() => client.start_quote_request(startOf(`own-${n}`)))
-      // As a host calls for somebody who has the key.
+      // Calls as a host does for a caller with the key.
       const startFor = (address: string, n: number) =>
         quotewire.run(
           Effect.result(

@@ -1,7 +1,7 @@
 import type { InputOf } from "../../src/client/Client.ts"
 import { smallest } from "../quoting/support.ts"
 
-/** The smallest start of renters insurance, as a program writes it. */
+/** The smallest start for renters insurance, as a program writes it. */
 export const startOf = (request_key = "first"): InputOf<"start_quote_request"> => ({
   line: "renters",
   request_key,

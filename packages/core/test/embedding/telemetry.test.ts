@@ -12,7 +12,7 @@ import { Effect } from "effect"
 import { defineCarrier, embed, type OpenTelemetry, Reply } from "../../src/index.ts"
 import { startOf } from "./starts.ts"
 
-/** The program's OpenTelemetry, with exporters that keep what they get. */
+/** The program's OpenTelemetry, with exporters that keep what they receive. */
 const program = () => {
   const spans = new InMemorySpanExporter()
   const metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -40,7 +40,7 @@ const acme = defineCarrier({
   ask: () => Reply.offers([{ offer_ref: "1", premium: { amount_minor: 12_000, currency: "USD" }, term_months: 12 }])
 })
 
-/** A service with the telemetry of a program, after a start, its quotes and a refused call. */
+/** A service with a program's telemetry, after a start, its quotes and a refused call. */
 const afterCalls = Effect.gen(function* () {
   const { metrics, parent, reader, spans, telemetry } = program()
   const quotewire = yield* Effect.acquireRelease(

@@ -35,7 +35,7 @@ const pages = Effect.fnUntraced(function* (filters: object, limit: number) {
   return ids
 })
 
-/** Changes the character of a text at every place in turn. */
+/** Changes each character of a text in turn. */
 const alterations = (text: string): ReadonlyArray<string> =>
   Array.from(text, (character, i) => text.slice(0, i) + (character === "Q" ? "R" : "Q") + text.slice(i + 1))
 
@@ -171,7 +171,7 @@ describe("the feed", () => {
           if (page.events.length === 0) break
         }
         assert.deepStrictEqual(seen, all)
-        // Caught up: what comes next comes behind this cursor.
+        // Caught up: later events come after this cursor.
         const { id } = yield* start()
         const next = yield* events({ cursor })
         assert.deepStrictEqual(
@@ -254,7 +254,7 @@ describe("the feed", () => {
       }
       const resumed = yield* events({ cursor: old.next_cursor, limit: 100 })
       assert.deepStrictEqual(resumed.events, left)
-      // When all are gone, the newest cursor still holds, and a new reader catches up at once.
+      // When all events are erased, the newest cursor is still valid, and a new reader catches up at once.
       yield* advance(40 * day)
       assert.deepStrictEqual((yield* events({ cursor: (yield* events()).next_cursor })).events, [])
     })

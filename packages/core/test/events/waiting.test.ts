@@ -9,7 +9,7 @@ import { cancel, live, pass, pathsOf, read, refusal, reset, start, testInWorld, 
 
 const waiting = Effect.flatMap(LongPolls, (longPolls) => longPolls.count)
 
-/** Begins to read, and lets the reader come to where it waits. */
+/** Begins a read, and runs it until it waits. */
 const reading = Effect.fnUntraced(function* (id: string, input: object = {}, options = {}) {
   const fiber = yield* Effect.forkChild(read(id, options, input))
   yield* TestClock.adjust(0)
@@ -21,7 +21,7 @@ const versionOf = (fiber: Effect.Success<ReturnType<typeof reading>>) =>
 
 const isDone = (fiber: Fiber.Fiber<unknown, unknown>) => fiber.pollUnsafe() !== undefined
 
-/** How often a request was read, and what tells hints to those who watch. */
+/** How often a request was read, and a way to send hints to listeners. */
 const seen: { reads: number; tell: (hint: Hint) => void } = { reads: 0, tell: () => {} }
 const watched = {
   around: (storage: Storage["Service"]): Storage["Service"] => ({

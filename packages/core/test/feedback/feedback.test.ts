@@ -21,7 +21,7 @@ const send = (changes: object = {}, options?: CallOptions) =>
 const get = (id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(operations.getFeedback, { id }, options))
 
-/** What storage holds of reports. */
+/** The stored reports. */
 const stored = Effect.gen(function* () {
   const storage = yield* Storage
   const { organization } = yield* World

@@ -8,7 +8,7 @@ import vectors from "./personal-numbers.json" with { type: "json" }
 const digits = (length: number) =>
   fc.integer({ min: 0, max: 10 ** length - 1 }).map((number) => String(number).padStart(length, "0"))
 
-/** A Social Security number that can have been issued, in its three parts. */
+/** A plausible Social Security number, in its three parts. */
 const issued = fc
   .tuple(
     fc.integer({ min: 1, max: 899 }).filter((area) => area !== 666),
@@ -26,7 +26,7 @@ const checkDigit = (payload: string): string =>
 
 const card = digits(11).map((rest) => checkDigit(`4242${rest}`))
 
-/** The zeros of some scripts; their digits follow in order. */
+/** The zeros of some scripts, each followed by its other digits. */
 const zeros = ["0", "\uff10", "\u0660", "\u06f0", "\u0966", "\u0e50", "\u{1d7ce}", "\u{1d7f6}"]
 const inScript = (text: string, zero: string): string =>
   text.replace(/[0-9]/g, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)))
@@ -64,7 +64,7 @@ const invisible = [
   "\u2800"
 ]
 
-/** Writes a text with something that nobody sees behind each of its characters. */
+/** Adds an invisible character after each character of a text. */
 const sprinkled = (text: string, unseen: string): string => Array.from(text, (one) => one + unseen).join("")
 
 describe("the filter for personal numbers", () => {
@@ -189,7 +189,7 @@ describe("the filter for personal numbers", () => {
   })
 
   it("runs in linear time on long texts that almost match", () => {
-    // A pattern that went back and forth would not end before the test does.
+    // A backtracking pattern would not finish within the test's timeout.
     const parts = ["4242 ", "4", "a1", "driver license a1-", "1-", "ssn 1", "\u200b", "\u0661"]
     for (const part of parts) find(part.repeat(Math.floor(2_000 / part.length)))
   })

@@ -13,11 +13,11 @@ import pet from "./schemas/pet.json" with { type: "json" }
 import renters from "./schemas/renters.json" with { type: "json" }
 
 /*
- * Three judges of the structure of facts must agree: the schemas that were served first (kept here), those that are
- * served now, and the Schema that facts are read with.
+ * Three checks of the structure of facts must agree: the first served schemas (kept here), the currently served
+ * ones, and the Schema that decodes facts.
  */
 
-/** The part of JSON Schema that values are made from here. */
+/** The subset of JSON Schema that values are generated from. */
 interface JsonSchema {
   readonly type?: string
   readonly enum?: ReadonlyArray<unknown>
@@ -59,7 +59,7 @@ const stock = (schema: object) => {
   return ajv.compile(schema)
 }
 
-/** What no storage can hold, which JSON Schema does not know. */
+/** What no storage can hold, a rule that JSON Schema cannot express. */
 const hasUnsafeText = (value: unknown): boolean => /\\u0000|\\ud[89a-f]/.test(JSON.stringify(value) ?? "")
 
 const text = (schema: JsonSchema): fc.Arbitrary<string> => {
@@ -75,7 +75,7 @@ const text = (schema: JsonSchema): fc.Arbitrary<string> => {
     .filter((value) => !hasUnsafeText(value))
 }
 
-/** Values that a schema takes; objects have all required members, and either way of an `anyOf`. */
+/** Values that match a schema. Objects have all required members, and those of one branch of an `anyOf`. */
 const taken = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   switch (schema.type) {
@@ -106,7 +106,7 @@ const taken = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   }
 }
 
-/** Changes one place in a value: drops it, replaces it, or adds a member that nobody knows. */
+/** Changes one place in a value: drops it, replaces it, or adds an unknown member. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> => {
   const change = fc.oneof(
     fc.constant(undefined),
@@ -161,7 +161,7 @@ const isMembers = (value: unknown): value is Members =>
 const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
 const itemsOf = (value: unknown): ReadonlyArray<Members> => (Array.isArray(value) ? value.map(membersOf) : [])
 
-/** An application of the right structure, with the values that chance cannot fit to each other replaced. */
+/** An application with a valid structure, in which values that must fit each other are set by hand. */
 const mended = (line: StandardLineName, input: unknown): unknown => {
   const { applicant: _, effective_date: __, ...facts } = membersOf(input)
   switch (line) {
@@ -224,7 +224,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     const lost = (before: unknown, now: unknown, path: string): ReadonlyArray<string> => {
       if (!isMembers(before)) return JSON.stringify(before) === JSON.stringify(now) ? [] : [path]
       return Object.entries(before).flatMap(([key, value]) => {
-        // What is required together is said in several parts now.
+        // The current schema splits combined requirements into several parts.
         if (key === "dependentRequired") return []
         return lost(value, isMembers(now) ? now[key] : undefined, `${path}/${key}`)
       })
@@ -247,7 +247,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
         if (Result.isSuccess(result)) return
         const errors = result.failure.field_errors ?? []
         assert.isAbove(errors.length, 0)
-        // Of more than a hundred, a last entry without a path counts the rest.
+        // If there are more than a hundred, a last entry without a path counts the rest.
         for (const { path, message, allowed_values } of errors.slice(0, 100)) {
           assert.isTrue(path === "application" || path.startsWith("application."), path)
           assert.notInclude(message, marker)
@@ -266,7 +266,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
         const assumed = lineNamed(line).complete(parsed.success.facts, today) ?? assert.fail()
         const paths = assumed.assumptions.map((assumption) => assumption.path)
         assert.deepStrictEqual(paths, [...new Set(paths)].sort())
-        // What is complete leaves nothing to assume, and stays as it is.
+        // A complete application needs no assumptions, and stays unchanged.
         const again = readBy(line, assumed.facts)
         if (Result.isFailure(again)) assert.fail(JSON.stringify(again.failure.field_errors))
         assert.deepStrictEqual<unknown>(lineNamed(line).complete(again.success.facts, today), {

@@ -298,7 +298,7 @@ describe("lists of facts", () => {
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },
       { subject_id: "vehicle-2", kind: "vehicle", label: null }
     ])
-    // The year of a VIN is known once the facts are completed.
+    // The model year in a VIN is known once the facts are completed.
     assert.strictEqual(subjectsOf(accepted("personal_auto", cars))[1]?.label, "2003")
     const address = { line1: "12 Main Street", city: "New York", ...renters.dwelling.address }
     const home = accepted("renters", { dwelling: { ...renters.dwelling, address } })

@@ -5,7 +5,7 @@ import type { Line } from "../../src/lines/Line.ts"
 import { type StandardLineName, standardLines } from "../../src/lines/standard.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 
-/* The smallest applications, ways to change them, and what the answers to them say. */
+/* The smallest applications, ways to change them, and the answers to them. */
 
 const today = "2026-11-20"
 
@@ -27,13 +27,13 @@ export const withPet = (change: Json) => ({ ...pets, pets: [{ ...dog, ...change 
 export const without = (value: Json, ...names: ReadonlyArray<string>): Json =>
   Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
 
-/** A line that ships, by its name. */
+/** A standard line, by name. */
 export const lineNamed = (name: StandardLineName): Line => {
   const line = standardLines.find((line) => line.name === name)
   return line ?? assert.fail(name)
 }
 
-/** What a line makes of facts, with the refusal as a caller reads it. */
+/** The result of reading facts, with the refusal as a caller sees it. */
 export const readBy = (line: StandardLineName, input: unknown) =>
   Result.mapError(lineNamed(line).read(input, today), refusalOf)
 

@@ -31,7 +31,7 @@ const assumeAuto = (input: unknown) => {
 const assumptionAt = (line: StandardLineName, input: unknown, path: string) =>
   assume(line, input).assumptions.find((assumption) => assumption.path === `application.${path}`)
 
-/** What a schema lets the service assume, by path with 0 for the first of a list. */
+/** The values that a schema lets the service assume, by path, with 0 for the first item of a list. */
 const assumable = (schema: unknown, path: string): ReadonlyArray<readonly [string, unknown]> => {
   if (!isSchema(schema)) return []
   if (schema["x-assume"] !== undefined) return [[path, schema["x-assume"]]]

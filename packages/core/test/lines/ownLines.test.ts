@@ -37,7 +37,7 @@ import {
 
 const offered = [...standardLines, bicycle]
 
-/** What is said about a configuration that cannot be used, a fault in each line. */
+/** The message about an unusable configuration, one fault on each line. */
 const faultsOf = (given: unknown): ReadonlyArray<string> =>
   Result.match(readConfig(given), {
     onSuccess: () => [],
@@ -273,7 +273,7 @@ describe("an embedded service", () => {
 
 const own = { carriers: config.carriers ?? [], surroundings: Layer.orDie(lines(config)) }
 
-/** The start of a request for a bicycle, with another request_key each time. */
+/** A start for a bicycle, with a new request_key each time. */
 const startOfBicycle = (changes: object = {}) => ({
   ...startOf(),
   line: "bicycle",

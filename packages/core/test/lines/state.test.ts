@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as State from "../../src/lines/State.ts"
 
-// First and last prefix of every range, typed from the published list and not read from the data file.
+// The first and last prefix of every range, copied from the published list and not from the data file.
 const ranges: ReadonlyArray<readonly [State.StateCode, ...ReadonlyArray<string>]> = [
   ["AL", "350-369"],
   ["AK", "995-999"],

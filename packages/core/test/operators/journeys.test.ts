@@ -27,7 +27,7 @@ import { carrier, carriers, offers, prompt, unavailable } from "../quoting/carri
 import { list, live, pass, pathsOf, refusal, start, testInWorld, work } from "../quoting/support.ts"
 import { callWith, tokenOf } from "./support.ts"
 
-/** A token for another organization than the world's. */
+/** A token for an organization other than the world's. */
 const stranger = Effect.gen(function* () {
   const { id } = yield* Access.use((access) => access.createOrganization("A stranger"))
   return yield* tokenOf({ name: "stranger", organization_id: id })

@@ -25,7 +25,7 @@ const findAll = Effect.fnUntraced(function* (token: string, filters: object) {
   return ids
 })
 
-/** Starts requests of two organizations in both environments in turn; oldest first. */
+/** Starts requests in both environments of two organizations in turn. Returns them oldest first. */
 const startMany = Effect.gen(function* () {
   const access = yield* Access
   const { keys } = yield* World
@@ -35,7 +35,7 @@ const startMany = Effect.gen(function* () {
   const all = [keys.sandbox.server, keys.live.server, yield* keyOf("sandbox"), yield* keyOf("live")]
   const started: Array<{ readonly id: string; readonly place: number }> = []
   for (let i = 0; i < 40; i++) {
-    // Unevenly, so that pages of the workspaces do not end together.
+    // Distributed unevenly, so that the workspaces' pages do not end together.
     const place = ((i * i) % 7) % 4
     const { id } = yield* start({}, { key: all[place] ?? null })
     started.push({ id, place })

@@ -5,10 +5,10 @@ import { OperatorTokens, type TokenOptions } from "../../src/operators/OperatorT
 import { Ids } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 
-/** A token for everything. */
+/** A token with all scopes. */
 export const everything: TokenOptions = { name: "Support desk", scopes: ["read", "write", "facts"] }
 
-/** Makes a token; by default for everything. */
+/** Makes a token, by default with all scopes. */
 export const tokenOf = (options: Partial<TokenOptions> = {}) =>
   OperatorTokens.use((tokens) => tokens.create({ ...everything, ...options })).pipe(
     Effect.catchTag("StorageUnavailable", Effect.die)

@@ -190,7 +190,7 @@ describe("a carrier's limits", () => {
         yield* pass(1_000)
         assert.lengthOf(rationed.asks, 6)
         yield* pass(60_000)
-        // The last two have run out of time: their requests ended at 90 seconds.
+        // The last two ran out of time, because their requests ended after 90 seconds.
         assert.lengthOf(rationed.asks, 6)
       }),
       carriers(rationed)
@@ -205,7 +205,7 @@ describe("a carrier's limits", () => {
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
-        // The starts themselves are in the request log by then.
+        // By then the starts themselves are in the request log.
         yield* pass(1_000)
         commits = 0
         yield* pass(58_000)
@@ -252,7 +252,7 @@ describe("a carrier's limits", () => {
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))
-        // In two steps: the last of so many fibers may get its turn after the clock's first move.
+        // In two steps: with so many fibers, the last one may run only after the clock's first move.
         yield* pass(13_000)
         yield* pass(1_000)
         assert.lengthOf(hangs.asks, 2_000)

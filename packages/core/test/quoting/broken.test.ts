@@ -7,7 +7,7 @@ import { live, outcomes, pass, read, start, testInWorld, work } from "./support.
 /** A carrier whose adapter does what its type forbids. */
 const rogue = (id: string, ask: () => unknown, character: Character = {}): ScriptedCarrier => {
   const scripted = prompt(id, offers(), character)
-  // What a JavaScript program can hand over, and the compiler would not let pass.
+  // What a JavaScript program can pass, although TypeScript would not compile it.
   const adapter: CarrierAdapter = Object.assign({}, scripted.adapter, { ask })
   return { ...scripted, adapter }
 }

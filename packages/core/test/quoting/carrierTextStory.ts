@@ -18,7 +18,7 @@ import { type InWorld, live, read, runDue, start } from "./support.ts"
  * Carriers that put a unique word into every text that they can write, and a search for these words in a storage.
  */
 
-/** Sends a request, whose answer also contains words, and then replies. */
+/** Sends an HTTP request, whose answer also contains words, and then replies. */
 const saying = (reply: CarrierReply) =>
   Effect.gen(function* () {
     const client = yield* CarrierTransport
@@ -66,7 +66,7 @@ const notKept = /^canary_(?:reply_questions_allowed_values|reply_ref|refresh_off
 
 const wordsIn = (text: string): ReadonlyArray<string> => [...new Set(text.match(canary))].sort()
 
-/** Lets time pass, and runs everything that is due then. */
+/** Lets time pass, and runs everything that comes due. */
 const after = (millis: number) => Effect.andThen(TestClock.adjust(millis), runDue)
 
 /**

@@ -7,7 +7,7 @@ import { testInWorld } from "./support.ts"
 
 describe("text from carriers", () => {
   const texts: Array<string> = []
-  /** Memory that stores texts, as a database does, and notes those of records, events and jobs. */
+  /** An in-memory storage that stores texts, as a database does, and records those of records, events and jobs. */
   const around = (storage: Storage["Service"]): Storage["Service"] => ({
     ...storage,
     commit: (change) =>

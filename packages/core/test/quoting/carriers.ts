@@ -10,7 +10,7 @@ import type {
 
 /* Scripted carriers: they answer by a script, and record what they were asked. */
 
-/** An offer that passes every check, with a premium to tell it by. */
+/** A valid offer, recognizable by its premium. */
 export const offer = (changes: Partial<CarrierOffer> = {}): CarrierOffer => ({
   offer_ref: "offer-1",
   product: "A policy",
@@ -37,18 +37,18 @@ export const unavailable = (reason: "timeout" | "carrier_error" | "rate_limited"
   reason
 })
 
-/** A carrier and what it was asked, at which moment of real time. */
+/** A carrier, and what it was asked and when, in real time. */
 export interface ScriptedCarrier {
   readonly adapter: CarrierAdapter
   readonly asks: ReadonlyArray<{ readonly at: number; readonly ask: CarrierAsk }>
 }
 
-/** What a carrier of a test is like where it is not as usual. */
+/** How a test's carrier differs from the default. */
 export interface Character extends Partial<CarrierLine> {
   readonly rest?: Partial<CarrierAdapter>
 }
 
-/** A carrier for all lines and both environments; `answer` is told the ask and which one it is, from 1. */
+/** A carrier for all lines and both environments. `answer` receives the ask and its number, from 1. */
 export const carrier = (
   id: string,
   answer: (ask: CarrierAsk, nth: number) => Effect.Effect<CarrierReply>,
@@ -99,7 +99,7 @@ export const slow = (
 export const silent = (id: string, character: Character = {}): ScriptedCarrier =>
   carrier(id, () => Effect.never, character)
 
-/** A carrier that is polled: it accepts, and answers the poll of that number; what it was polled for is remembered. */
+/** A polled carrier: it accepts, answers the poll with the given number, and records its polls. */
 export const polled = (id: string, nth: number, poll_after_ms = 4_000, reply: CarrierReply = offers()) => {
   const polls: Array<number> = []
   const pending: CarrierReply = { kind: "pending", ref: "the carrier's own", poll_after_ms }
@@ -117,13 +117,13 @@ export const polled = (id: string, nth: number, poll_after_ms = 4_000, reply: Ca
   return { ...scripted, polls }
 }
 
-/** A callback whose body says what it is: genuine unless its header says otherwise. */
+/** A callback with a readable body, which is genuine unless its header says otherwise. */
 export const callbackOf = (ref: string, reply: CarrierReply, genuine = true): CarrierCallback => ({
   headers: { genuine: genuine ? "yes" : "no" },
   body: new TextEncoder().encode(JSON.stringify({ ref, reply }))
 })
 
-/** Reads what `callbackOf` has written. */
+/** Reads what `callbackOf` wrote. */
 export const readCallback: NonNullable<CarrierAdapter["callback"]> = ({ body, headers }) =>
   Effect.sync(() => (headers.genuine === "yes" ? JSON.parse(new TextDecoder().decode(body)) : null))
 
@@ -135,7 +135,7 @@ export const callingBack = (id: string, character: Character = {}): ScriptedCarr
     rest: { callback: readCallback, ...character.rest }
   })
 
-/** A world's settings, with these carriers and no others. */
+/** The settings of a world with only these carriers. */
 export const carriers = (...scripted: ReadonlyArray<ScriptedCarrier>) => ({
   carriers: scripted.map(({ adapter }) => adapter)
 })

@@ -89,7 +89,7 @@ const consents: ReadonlyArray<Consent> = [
   }
 ]
 
-/** A refusal about consent: it names what is wrong, and nobody learns from it what to send. */
+/** A refusal about consent names what is wrong, but never what to send instead. */
 const asksThePerson = (error: ApiError): void => {
   assert.strictEqual(error.retry_action, "none")
   assert.match(error.message, /ask the person/)

@@ -5,7 +5,7 @@ import { Timelines } from "../../src/timeline/Timelines.ts"
 import { carrier, carriers, offers, type ScriptedCarrier } from "./carriers.ts"
 import { live, outcomes, pass, read, runDue, start, testInWorld } from "./support.ts"
 
-/* A dead host holds its jobs until their leases expire; then another host finds that they were cut off. */
+/* A dead host holds its jobs until their leases expire. Then another host finds that they were cut off. */
 
 const leaseMs = 30_000
 const longestPauseMs = 10_000
@@ -23,7 +23,7 @@ const inWorldOfDeaths = (...all: ReadonlyArray<ScriptedCarrier>) => ({
   around: (storage: Storage["Service"]) => ({ ...storage, release: () => Effect.void })
 })
 
-/** A carrier whose answers to the first asks end the process. */
+/** A carrier whose first answers crash the process. */
 const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 

@@ -42,7 +42,7 @@ import {
   work
 } from "./support.ts"
 
-/** A request in each state: the carriers that lead there, what it is before its erasure, and what it is after it. */
+/** A request in each state: the carriers that lead to it, and its status before and after its erasure. */
 const states = [
   ["queued", [prompt("a")], ["in_progress", "queued"], ["failed", "consent_withdrawn"]],
   ["collecting", [silent("a")], ["in_progress", "collecting"], ["failed", "consent_withdrawn"]],
@@ -109,7 +109,7 @@ describe("an erasure of a quote request", () => {
             ])
           )
           assert.notInclude(yield* storedTexts(organization.workspaces[environment]), "Wuschelbart")
-          // Nothing goes on: neither carriers nor the deadline change it any more.
+          // Nothing continues: neither carriers nor the deadline change it anymore.
           yield* pass(200_000)
           assert.deepStrictEqual(yield* read(id, options), then)
           const told = (yield* feed(options)).filter(({ resource }) => resource.id === id)

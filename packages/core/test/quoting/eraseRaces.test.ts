@@ -112,7 +112,7 @@ describe("an erasure that meets something else", () => {
       assert.notInclude(texts, '["exchange",')
     }),
     {
-      // The carrier is to be asked again, so the change writes no new version of the request.
+      // The carrier will be asked again, so the change writes no new version of the request.
       ...carriers(prompt("a", unavailable("carrier_error"))),
       around: (storage) => ({
         ...storage,

@@ -9,7 +9,7 @@ import { World } from "../../src/testing/World.ts"
 import type { WorkspaceId } from "../../src/wire/Ids.ts"
 import { offer } from "./carriers.ts"
 
-/* Erasures of persons' data in tests, and what is stored after them. */
+/* Erases personal data in tests, and reads what is stored afterwards. */
 
 export const environments = ["sandbox", "live"] as const
 export const by = "ticket 4711"
@@ -32,7 +32,7 @@ export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 
 
 export const countsOf = ({ already_erased, erased, to_erase }: ErasureReport) => ({ erased, already_erased, to_erase })
 
-/** Every text that is stored in a workspace now, opened if it is sealed; reports about the API belong to no person. */
+/** Every text stored in a workspace, unsealed, except reports about the API, which belong to no person. */
 export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
   const storage = yield* Storage
   const seal = yield* Seal

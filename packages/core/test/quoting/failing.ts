@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { FromText } from "../../src/wire/Money.ts"
 import * as FakeCarrier from "../carriers/fakeCarrier.ts"
 
-/* How calls to carriers fail in tests. */
+/* Ways in which calls to carriers fail in tests. */
 
 export const thrown = (error: Error) => () => {
   throw error
@@ -10,7 +10,10 @@ export const thrown = (error: Error) => () => {
 export const withCode = (code: string) =>
   thrown(new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code }) }))
 
-/** How a call fails; the reason with which a poll ends its carrier, or null if it is retried; and the same for an ask. */
+/**
+ * A way in which a call fails; the reason with which a failed poll ends its carrier, or null if it is retried; and
+ * the same for an ask.
+ */
 export type Failing<Call> = readonly [what: string, call: Call, poll: string | null, ask?: string]
 
 export const Priced = Schema.Struct({ premium: FromText })

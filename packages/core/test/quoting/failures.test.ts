@@ -16,7 +16,10 @@ import { beginning, live, outcomes, pass, start, testInWorld, work } from "./sup
 
 const request = HttpClientRequest.get("https://api.acme.example")
 
-/** An ask that has no reason of its own does what a poll does. One that is made again is a `carrier_error` if it may not be. */
+/**
+ * Without its own reason, an ask ends as a poll does. An ask that would be retried, but must not be repeated, ends
+ * as `carrier_error`.
+ */
 const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ["throws a TypeError", thrown(new TypeError("no")), "carrier_error"],
   ["dies", () => Effect.die("no"), "carrier_error"],
@@ -28,7 +31,7 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ],
   ["offers a term of five months", () => Effect.succeed(offers(offer({ term_months: 5 }))), "unreadable_answer"],
   ["makes no offer", () => Effect.succeed({ kind: "offers", offers: [] }), "unreadable_answer"],
-  // As a JavaScript program can return it.
+  // A JavaScript program can return this.
   ["returns no reply", () => Effect.succeed(JSON.parse("{}")), "unreadable_answer"],
   [
     "says that the answer is unreadable",
@@ -66,7 +69,7 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ]
 ]
 
-/** A carrier that is accepted, fails its first poll in this way, and would answer the next. */
+/** A carrier that accepts an ask, fails its first poll in this way, and would answer the next. */
 const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
   let count = 0
   const scripted = prompt(
@@ -155,7 +158,7 @@ describe("a poll over HTTP that is answered", () => {
   }
 })
 
-/** The outcome of an ask that fails in this way, if the carrier recognizes repeats, and if it does not. */
+/** The outcomes of an ask that fails in this way: if the carrier recognizes repeats, and if it does not. */
 const endsOf = (reason: string | null, once: string) => ({
   idempotent: reason === null ? "quoted" : reason === "prior_claims" ? `declined ${reason}` : `no_answer ${reason}`,
   other: `${reason === "prior_claims" ? "declined" : "no_answer"} ${reason ?? once}`
@@ -232,7 +235,7 @@ describe("an ask over HTTP that is answered", () => {
           Effect.gen(function* () {
             yield* work
             const { id } = yield* start({}, live)
-            // The client's own repeat comes within this time, and that of the ask after it.
+            // Within this time both retries happen: first that of the HTTP client, then that of the ask.
             for (let tenths = 0; tenths < 4; tenths++) yield* pass(100)
             fails = false
             for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)

@@ -16,7 +16,7 @@ import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, 
 const crashed = "A carrier's adapter failed"
 const refused = "A carrier's answer breaks the rules and was dropped"
 
-/** What an adapter is told, thrown at the engine: an error whose message repeats every fact. */
+/** An error whose message repeats everything that the adapter was given. */
 const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
 
 const identified = {

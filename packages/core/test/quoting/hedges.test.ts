@@ -8,10 +8,12 @@ import { beginning, live, outcomes, pass, read, start, testInWorld, work } from 
 
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 
-/** An answer, and after how many seconds it comes. A string is the message of an error that the adapter throws. */
+/** An answer and its delay in seconds. A string is the message of an error that the adapter throws. */
 type Answer = readonly [seconds: number, answer: CarrierReply | string]
 
-/** A carrier that is hedged after four seconds. It answers the first call and the hedge as told, and every later one not at all. */
+/**
+ * A carrier that is hedged after four seconds. It answers the first call and the hedge as given, and no later call.
+ */
 const hedged = (first: Answer, second: Answer) =>
   carrier(
     "hedged",

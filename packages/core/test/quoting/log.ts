@@ -9,7 +9,7 @@ export interface LogLine {
   readonly annotations: { readonly [name: string]: unknown }
 }
 
-/** Runs a body, and gives back what it logs. */
+/** Runs a body, and returns what it logs. */
 export const logOf = (body: InWorld<unknown>) => {
   const lines: Array<LogLine> = []
   const logger = Logger.make(({ cause, fiber, message }) => {
@@ -19,7 +19,7 @@ export const logOf = (body: InWorld<unknown>) => {
   return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
 }
 
-/** Starts a request in live, lets time pass, and gives back its id and what was logged meanwhile. */
+/** Starts a live request, lets time pass, and returns its id and what was logged. */
 export const logOfRequest = (changes: Parameters<typeof start>[0] = {}, millis = 10) =>
   Effect.gen(function* () {
     let id = ""

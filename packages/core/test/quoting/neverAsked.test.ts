@@ -5,7 +5,10 @@ import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { carriers, prompt } from "./carriers.ts"
 import { live, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
-/** Storage from which nothing is claimed after the first job, while `isHeld`: as if every host had stopped right after it had collected. */
+/**
+ * A storage that returns no claims after the first job while `isHeld`: as if every host had stopped right after the
+ * collection began.
+ */
 const holding = () => {
   const hold = { isHeld: true }
   let hasCollected = false

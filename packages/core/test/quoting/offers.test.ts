@@ -102,7 +102,7 @@ describe("an offer is checked before it is saved", () => {
     )
   }
 
-  // Where the time grows with the square of the length, this takes many seconds.
+  // In quadratic time, this would take many seconds.
   {
     const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
     testInWorld(

@@ -209,14 +209,14 @@ describe("a carrier that calls back", () => {
   }
 })
 
-/** A host that runs what is due, and is broken off while it waits for a carrier: what it holds is free at once. */
+/** A host that runs due jobs and is interrupted while it waits for a carrier. It releases its jobs at once. */
 const workAndBreakOff = Effect.gen(function* () {
   const host = yield* Effect.forkChild(runDue)
   yield* pass(0)
   yield* Fiber.interrupt(host)
 })
 
-/** A carrier that does not answer its first ask, and any later one at once. */
+/** A carrier that never answers its first ask, and answers later ones at once. */
 const forgetful = (id: string, idempotent: boolean) =>
   carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
 
@@ -266,7 +266,7 @@ describe("an ask in doubt", () => {
         ...carriers(scripted),
         around: (storage) => ({
           ...storage,
-          // The facts are read to collect, and then to ask.
+          // The facts are read for the collection, and then for the ask.
           get: (key) => Effect.suspend(() => (key.kind === "application" && ++reads === 2 ? hurdle : storage.get(key)))
         })
       }

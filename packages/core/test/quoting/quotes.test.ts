@@ -71,7 +71,7 @@ describe("a quote", () => {
         yield* pass(leftMs - 1)
         assert.deepStrictEqual(yield* getQuote(first.id), first)
         yield* pass(1)
-        // Nobody has run the job: storage still holds version 1.
+        // The job has not run, so storage still holds version 1.
         assert.deepStrictEqual(JSON.parse(yield* stored(first.id)), first)
         const computed = yield* getQuote(first.id)
         assert.deepStrictEqual(

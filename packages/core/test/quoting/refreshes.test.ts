@@ -18,7 +18,7 @@ const refreshed = (changes: Parameters<typeof offer>[0]): CarrierRefresh => ({
 })
 const updated = refreshed({ premium: dollars(130) })
 
-/** How a refresh fails, the reason on record, and whether it is made again. */
+/** A way in which a refresh fails, its recorded reason, and whether it is retried. */
 type FailingRefresh = readonly [string, () => Effect.Effect<CarrierRefresh>, reason: string | null, again: boolean]
 
 const refreshes: ReadonlyArray<FailingRefresh> = [
@@ -58,7 +58,7 @@ const refreshes: ReadonlyArray<FailingRefresh> = [
   ]
 ]
 
-/** The quote of a live request whose offer is due for a refresh after a minute, once it and a retry have passed. */
+/** A live quote whose offer was due for a refresh after a minute, once the refresh and a retry are over. */
 const versionAfterRefresh = Effect.gen(function* () {
   yield* work
   const { id } = yield* start({}, live)
@@ -67,7 +67,7 @@ const versionAfterRefresh = Effect.gen(function* () {
   return quotes.map(({ price, version }) => [version, price.premium?.amount_minor])
 })
 
-/** What is on record of refreshes that failed. */
+/** The recorded failed refreshes. */
 const failedRefreshes = Effect.map(onRecord(), (exchanges) =>
   exchanges.filter(({ exchange }) => exchange === "refresh").map(({ attempt, reason }) => [attempt, reason])
 )

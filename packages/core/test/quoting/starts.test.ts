@@ -73,7 +73,7 @@ describe("a request_key", () => {
         { ...input, scenario: "quotes_ready" },
         { ...input, line: "renters", application: smallest.renters },
         { ...input, application: { ...smallest.pet, residence: { state: "TX", zip: "78702" } } },
-        // Of another input that is wrong as well, the key is told first.
+        // If the input is different and also wrong, the conflict of the key comes first.
         { ...input, application: {} },
         { ...input, application: { ...smallest.pet, effective_date: "2020-01-01" } }
       ]

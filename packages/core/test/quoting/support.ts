@@ -16,7 +16,7 @@ import type { ApiError } from "../../src/wire/ApiError.ts"
 import { PublicUrl } from "../../src/wire/PublicUrl.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 
-/** When every one of these tests begins. */
+/** The start time of each of these tests. */
 export const beginning = toMillis("2026-11-20T12:00:00.000Z")
 
 export { smallest }
@@ -24,16 +24,16 @@ export { smallest }
 export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | Scope.Scope>
 
 interface TestWorldOptions extends WorldOptions {
-  /** What stands between the service and its storage. */
+  /** A wrapper around the service's storage. */
   readonly around?: (storage: Storage["Service"]) => Storage["Service"]
-  /** Other revisions than those of this release. */
+  /** Revisions to serve instead of those of this release. */
   readonly served?: Served
   readonly public_url?: Effect.Effect<string>
   /** Settings of the host, such as where requests to carriers go. */
   readonly surroundings?: Layer.Layer<never>
 }
 
-/** A world whose clock is the test's, from its beginning on. */
+/** A world that uses the test clock from the beginning. */
 export const world = ({
   around,
   public_url,
@@ -52,13 +52,13 @@ export const world = ({
   return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }
 
-/** A test in a world of its own, on the test clock. Its name is a rule of the specification. */
+/** A test in its own world, on the test clock. Its name is a rule of the specification. */
 export const testInWorld = (name: string, body: InWorld<unknown>, options: TestWorldOptions = {}): void =>
   it.effect(name, () =>
     Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
   )
 
-/** The input of a start, with another request_key each time by default. */
+/** The input of a start, by default with a new request_key each time. */
 export const startOf = (changes: { readonly line?: StandardLineName; readonly [field: string]: unknown } = {}) => {
   const line = changes.line ?? "renters"
   return {
@@ -72,11 +72,11 @@ export const startOf = (changes: { readonly line?: StandardLineName; readonly [f
 let keys = 0
 let keysElsewhere = 0
 
-/** Starts a request with this very input. */
+/** Starts a request with exactly this input. */
 export const startWith = (input: unknown, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(operations.startQuoteRequest, input, options))
 
-/** Lets callers without a key in, in the world's sandbox. */
+/** Admits callers without a key to the world's sandbox. */
 export const keyless = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.flatMap(World, ({ organization }) =>
     Effect.provideService(body, KeylessWorkspace, {
@@ -95,7 +95,7 @@ export const agreed = (changes: object = {}) => {
   return { ...rest, quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true, ...changes }
 }
 
-/** In the environment in which carriers are not simulated. */
+/** In the live environment, in which carriers are not simulated. */
 export const live = { environment: "live" } as const
 
 /** Starts a request. */
@@ -167,7 +167,7 @@ export const work = Effect.gen(function* () {
   return stop
 })
 
-/** Lets real time pass, and everything happen that it brings. */
+/** Lets real time pass, and everything happen that comes due. */
 export const pass = (millis: number) =>
   Effect.andThen(TestClock.adjust(0), Effect.andThen(TestClock.adjust(millis), TestClock.adjust(0)))
 
@@ -186,13 +186,13 @@ export const stranger = Effect.gen(function* () {
   return { sandbox: yield* keyOf("sandbox"), live: yield* keyOf("live") }
 })
 
-/** What has come of each carrier of a live request: its id, the outcome and the reason. */
+/** The result of each carrier of a live request: its id, the outcome and the reason. */
 export const outcomes = (id: string) =>
   Effect.map(read(id, live), ({ quote_request }) =>
     quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
   )
 
-/** A core of its own on the same storage, as another host has it: what it is asked to do, it does there. */
+/** A second core on the same storage, like another host. Calls to it run there. */
 export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = {}) {
   const storage = yield* Storage
   const { keys } = yield* World

@@ -34,7 +34,7 @@ const collecting = (asked: number, notAsked = 0) =>
     91_000
   )
 
-/** What comes of a request when its carriers answer in turn, and the deadline passes where `closes`. */
+/** The outcome of a request whose carriers answer in turn, and whose deadline passes if `closes`. */
 const endOf = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
   let step: QuoteRequest.Step = collecting(outcomes.length + open)
   for (const [i, outcome] of outcomes.entries()) {
@@ -162,7 +162,7 @@ describe("the table of a quote request's transitions", () => {
   })
 })
 
-/** Anything that can happen to a request: the carrier's number, and what it does. */
+/** Something that can happen to a request: the index of a carrier, and what it does. */
 type Move =
   | { readonly what: "answer"; readonly carrier: number; readonly outcome: number }
   | { readonly what: "close" | "endAction" | "cancel" | "collect" | "fail" }
@@ -189,7 +189,7 @@ const finals = new Set([
   "quote_request.incomplete"
 ])
 
-/** Does a move; null where there is nothing to do. Only what the engine itself would do is done. */
+/** Applies a move as the engine would; null if it does not apply. */
 const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): QuoteRequest.Step | null => {
   switch (next.what) {
     case "answer":

@@ -20,7 +20,7 @@ const riskBy = (plan: RatePlan, application: RatedApplication, today: string): R
   return risk
 }
 
-/** The price of an application by a plan, whatever its rules say. */
+/** The price of an application by a plan, ignoring its underwriting rules. */
 export const priced = (plan: RatePlan, application: RatedApplication, today: string) => {
   const { premium, risk } = priceOf(plan, riskBy(plan, application, today))
   return {

@@ -12,7 +12,7 @@ import { lineNamed } from "../lines/applications.ts"
 import { assumed, requestedAt, today } from "../sandbox/support.ts"
 import { applications, exampleIn, plans } from "./plans.ts"
 
-/** A plan with the price that it gives itself as its example; null if it declines. */
+/** A plan with its own price as its example; null if it declines. */
 const withExample = (line: StandardLineName, plan: object): unknown => {
   const { states } = Schema.decodeUnknownSync(Schema.Struct({ states: Schema.Array(Schema.String) }))(plan)
   const example = { name: "Made up", on: today, application: exampleIn(line, states[0] ?? "") }
@@ -90,7 +90,7 @@ describe("a rate plan that passes the check", () => {
         }),
         { numRuns: 60 }
       )
-      // The sample must hold what the test is about.
+      // The sample must contain what the test is about.
       for (const count of Object.values(counts)) assert.isAbove(count, 0, JSON.stringify(counts))
     })
   }

@@ -6,7 +6,7 @@ import type { Variable } from "../../src/rating/Variable.ts"
 import { reference, today } from "../sandbox/support.ts"
 
 /*
- * Rate plans and applications that are made up: every variable of a line can select a factor, by every kind of table.
+ * Generated rate plans and applications: every variable of a line can select a factor, by every kind of table.
  */
 
 const ranges: { readonly [state: string]: ReadonlyArray<ReadonlyArray<string>> } = zip3File.states
@@ -185,10 +185,10 @@ const amount = fc.oneof(
   { weight: 1, arbitrary: of(0, 10_000_000) },
   { weight: 20, arbitrary: fc.integer({ min: 0, max: 50_000 }) }
 )
-/** Whether a value of a table is forgotten. */
+/** Whether a value of a table is missing. */
 const forgotten = fc.integer({ min: 0, max: 49 }).map((number) => number === 0)
 
-/** Tables, complete but for a forgotten value now and then. */
+/** Tables, which occasionally lack a value. */
 const table = (
   name: string,
   { domain, may_be_unknown }: Variable,

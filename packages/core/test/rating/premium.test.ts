@@ -6,7 +6,7 @@ import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, monthsAgo, reference, today } from "../sandbox/support.ts"
 import { priced } from "./fictional.ts"
 
-/** The premium of an application by a plan in which every cover costs 100 dollars, but for the changes. */
+/** The premium by a plan in which every cover costs 100 dollars, with these changes. */
 const premium = (line: StandardLineName, changes: object, application: object = reference[line]): number => {
   const covers = ratings.get(line)?.covers ?? []
   const plan = Schema.decodeUnknownSync(RatePlan.RatePlan)({

@@ -6,7 +6,7 @@ import { planOf } from "./fictional.ts"
 const [contents, deductible, year_built, wind] = example.factors
 const [smallest, house] = example.examples
 
-/** A plan for cars that has what only cars have. */
+/** A plan for cars with everything that only cars have. */
 const auto = planOf("sbx_pinecrest", "personal_auto")
 
 type Row = readonly [fault: string, plan: object, path: string, message: string]

@@ -122,7 +122,7 @@ describe("prices", () => {
   it.each([
     ["TX", "75201", 873, 1_188],
     ["OH", "43215", 513, 698],
-    // Published as 844, which would be a carrier's factor for age: California forbids it.
+    // Published as 844, which includes a factor for age, which California forbids.
     ["CA", "94110", 862, 1_149],
     ["NJ", "08701", 1_034, 1_407]
   ])("for the state's minimum in %s lie in the published range", (state, zip, lowest, highest) => {

@@ -157,7 +157,7 @@ describe("a pet insurer declines", () => {
 })
 
 describe("every carrier", () => {
-  // A start today passes as input, and is refused by the carriers; other days outside never reach them.
+  // A policy start today is valid input that carriers decline. Other days out of range never reach them.
   it.each([
     [0, "start_date_out_of_range"],
     [1, null],

@@ -12,7 +12,7 @@ import { list, live, pass, read, start, testInWorld, work } from "../quoting/sup
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-/** Two cells, each with one of the world's workspaces; one can be lost. */
+/** Two cells, each with one of the world's workspaces. One can become unavailable. */
 const twoCells = () => {
   const state = { lost: "", ofLost: "", refuses: (_: Change) => false }
   const swept: Array<string> = []
@@ -54,7 +54,7 @@ describe("while a cell is lost", () => {
         state.ofLost = workspaces.sandbox
         state.lost = "one"
         yield* Effect.forkScoped((yield* Retention).forever)
-        // The minute that begins an hour begins the next as well: it counts once.
+        // A millisecond less than an hour, so that no workspace's minute comes twice.
         yield* pass(hourMs - 1)
         assert.deepStrictEqual(swept, [workspaces.live])
         state.lost = ""

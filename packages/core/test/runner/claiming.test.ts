@@ -8,7 +8,7 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 
 const reasonOf = (id: string) => Effect.map(read(id, live), ({ quote_request }) => quote_request.status_details.reason)
 
-/** How many claims die before they are made. */
+/** How many claims die before they are sent. */
 const refusing = { claims: 0 }
 const refusals = {
   around: (storage: Storage["Service"]) => ({
@@ -18,7 +18,7 @@ const refusals = {
   })
 }
 
-/** A storage whose answer to a claim is on its way for a while, as that of a database is. */
+/** A storage whose answer to a claim takes a while to arrive, like that of a database. */
 const distant = {
   around: (storage: Storage["Service"]) => ({
     ...storage,
@@ -26,7 +26,7 @@ const distant = {
   })
 }
 
-/** Begins what claims, breaks it off while the claim is on its way, and looks who does the work then. */
+/** Starts a claim, interrupts it while its answer is on the way, and checks who does the work. */
 const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Effect<unknown>>) {
   const { id } = yield* start({}, live)
   const interrupted = yield* begin
@@ -80,7 +80,7 @@ describe("a runner", () => {
         const { id } = yield* start({}, live)
         yield* pass(0)
         assert.strictEqual(yield* reasonOf(id), "quotes_ready")
-        // At the start, when the carriers are to be asked, and when each of the two has answered.
+        // At the start, when the carriers are asked, and when each of the two has answered.
         assert.strictEqual(claims, 4)
       }),
       {

@@ -10,7 +10,7 @@ const day = 86_400
 
 const hourMs = 3_600_000
 
-/** How often the feed of each workspace was swept, and the workspace in which nothing can be erased. */
+/** How often the feed of each workspace was swept, and the workspace whose erasures fail. */
 const swept = new Map<string, number>()
 const sick: { id: string | null } = { id: null }
 const sweeps = {
@@ -26,7 +26,7 @@ const sweeps = {
   })
 }
 
-/** How many records of a kind the world's workspace holds. */
+/** The number of records of a kind in the world's workspace. */
 const count = Effect.fnUntraced(function* (kind: string, environment: "sandbox" | "live" = "sandbox") {
   const storage = yield* Storage
   const { organization } = yield* World
@@ -103,7 +103,7 @@ describe("retention", () => {
       yield* year
       const before = yield* withoutConsents
       for (let i = 0; i < 5; i++) assert.deepStrictEqual(yield* withoutConsents, before)
-      // Consents stay for five years: those of the last four and a half of these years of 400 days.
+      // Consents are kept for five years, which is about four and a half of these 400-day periods.
       assert.strictEqual((yield* counts).consent, 4 * 4)
       assert.deepStrictEqual(before.records, {
         circuit_note: 0,
@@ -123,7 +123,7 @@ describe("retention", () => {
         quote: 0
       })
       assert.strictEqual(before.events, 0)
-      // The targets of the advances of the last thirteen months, which may be sent again.
+      // The advances of the last thirteen months, which may still be retried.
       assert.strictEqual(yield* count("advance"), 2)
     })
   )
@@ -164,7 +164,7 @@ describe("retention", () => {
     Effect.gen(function* () {
       const { workspaces } = (yield* World).organization
       yield* Effect.forkScoped((yield* Retention).forever)
-      // The minute that begins an hour begins the next as well: it counts once.
+      // A millisecond less than an hour, so that no workspace's minute comes twice.
       yield* pass(hourMs - 1)
       for (const [id, other] of [
         [workspaces.sandbox, workspaces.live],

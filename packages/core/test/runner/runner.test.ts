@@ -14,7 +14,7 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 const reasonOf = (id: string, options: object) =>
   Effect.map(read(id, options), ({ quote_request }) => quote_request.status_details.reason)
 
-/** The application whose facts nobody can read: whoever tries dies of it. */
+/** The application whose facts crash every reader. */
 const poison = { id: "", tries: 0 }
 const poisoned = {
   around: (storage: Storage["Service"]) => ({
@@ -30,7 +30,7 @@ const poisoned = {
 
 const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
 
-/** What the next job meets that reads an application, and whether storage is away. */
+/** What the next job that reads an application encounters, and whether storage is unavailable. */
 const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: boolean } = {
   first: null,
   isAway: false
@@ -41,7 +41,7 @@ const unlessAway = <A, E>(effect: Effect.Effect<A, E>) =>
 /** How often storage was asked for work. */
 const claims = { count: 0 }
 
-/** Whether the disk is full: what is there can be read and leased, and nothing more can be stored. */
+/** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
 const full = { isFull: false, refused: 0 }
 const filling = {
   around: (storage: Storage["Service"]) => ({
@@ -49,7 +49,7 @@ const filling = {
     commit: (change: Change) =>
       Effect.suspend(() => {
         if (!full.isFull) return storage.commit(change)
-        // Jobs alone: the log of the calls tries as well.
+        // Only jobs are counted, because the request log also tries to write.
         full.refused += change.finishes.length
         return away
       })
@@ -114,7 +114,7 @@ describe("a job whose handler dies", () => {
       const advancing = yield* Effect.forkChild(repeated)
       for (let i = 0; i < 40 && advancing.pollUnsafe() === undefined; i++) yield* pass(5_000)
       const { workspace } = yield* Fiber.join(advancing)
-      // Nobody is held for that long: each call tells its caller to come again, and the repeat goes on.
+      // No call lasts that long: each one tells its caller to retry, and the retry continues the advance.
       assert.isAbove(waits, 0)
       assert.strictEqual(workspace.clock_offset_seconds, 60)
       assert.strictEqual(poison.tries, 5)

@@ -25,7 +25,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** A storage that gives no jobs ahead of the clock, so that each is run by itself when the clock has reached it. */
+/** A storage that returns no jobs ahead of the clock, so that each runs by itself once the clock reaches it. */
 const oneByOne = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   claim: (query) =>
@@ -49,7 +49,7 @@ const counting =
       )
   })
 
-/** The same with identifiers replaced by the number of their first appearance, without links, which hold some. */
+/** The same without links, and with each identifier replaced by the order of its first appearance. */
 const anonymous = (value: unknown): unknown => {
   const seen = new Map<string, number>()
   return JSON.parse(
@@ -63,7 +63,7 @@ const anonymous = (value: unknown): unknown => {
   )
 }
 
-/** Plays the steps in a world of its own, then advances far. Answers the feed and every request. */
+/** Plays the steps in a separate world, then advances far. Returns the feed and every request. */
 const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) => Storage["Service"]) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(beginning)

@@ -25,7 +25,7 @@ const day = 86_400
 
 const dayAfter = (days: number): string => new Date(beginning + days * day * 1_000).toISOString().slice(0, 10)
 
-/** A start for a policy that begins so many days after the test. */
+/** A start for a policy that begins this many days after the test. */
 const startingIn = (days: number, changes: object = {}) =>
   start({ ...changes, application: { ...smallest.renters, effective_date: dayAfter(days) } })
 
@@ -65,7 +65,7 @@ describe("a start", () => {
       yield* elsewhere(advance(day))
       assert.deepStrictEqual(pathsOf(yield* refusal(startingIn(0))), ["application.effective_date"])
       yield* elsewhere(advance(day))
-      // Also where another field is refused for its form.
+      // Even if another field is malformed.
       const both = yield* refusal(startingIn(2, { request_key: 7 }))
       assert.deepStrictEqual(pathsOf(both), ["request_key", "application.effective_date"])
     })
@@ -95,7 +95,7 @@ describe("a start", () => {
       reads.count = 0
       for (let i = 0; i < 3; i++) yield* start()
       assert.strictEqual(reads.count, 0)
-      // What this host has changed it knows.
+      // This host knows its own changes.
       yield* forceExpiry()
       reads.count = 0
       yield* start()
@@ -109,7 +109,7 @@ describe("a start", () => {
   )
 })
 
-/** What happens before the next commits of a start, one after the other. */
+/** What happens right before each of the next commits of a start. */
 const races: Array<Effect.Effect<unknown, unknown>> = []
 const racing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

@@ -8,7 +8,7 @@ import { advance, beginning, feed, forceExpiry, read, reset, world } from "../qu
 import { ending, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 
-/** Strikes once, at the nth of these calls of storage from the moment on that it is armed. */
+/** Strikes once: at the nth of these storage calls after it was armed. */
 const striking = (operation: Hosts.Operation, fault: Hosts.Fault, nth: number) => {
   let left = Number.POSITIVE_INFINITY
   const strike: Hosts.Strike = (at) => (at === operation && --left === 0 ? fault : null)
@@ -26,7 +26,7 @@ const striking = (operation: Hosts.Operation, fault: Hosts.Fault, nth: number) =
 
 const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.setTime(beginning), test)
 
-/** Calls one host, which is not struck. */
+/** Calls a host that is not struck. */
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
@@ -96,7 +96,7 @@ const replay = Effect.flatMap(World, ({ call }) =>
   call(operations.replayEvents, { scenario: "reversed" }, { idempotency_key: "replay" })
 )
 
-/** The attempts of every delivery, and how many the replay has counted, where its nth commit is struck. */
+/** The attempts of every delivery, and how many the replay counted, if its nth commit is struck. */
 const replayStruckAt = (nth: number, fault: Hosts.Fault) =>
   Effect.gen(function* () {
     const { strike, arm, disarm, isOver } = striking("commit", fault, nth)

@@ -29,7 +29,7 @@ const once: CallOptions = { idempotency_key: key }
 
 const workspace = Effect.flatMap(World, ({ call }) => call(operations.getSandbox, {}))
 
-/** An advance as a host makes it: with whatever key was sent, and whether the answer is a replay. */
+/** An advance as a host makes it, with the key that was sent. Returns whether the answer is a replay. */
 const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   Effect.gen(function* () {
     const { keys } = yield* World
@@ -150,7 +150,7 @@ describe("reset", () => {
         quotes: 5,
         events: 18,
         deliveries: 0,
-        // The queued request's, and the expiry of five quotes.
+        // The queued request's event, and the expiry of five quotes.
         scheduled: 6
       })
       assert.deepStrictEqual(after, {

@@ -6,7 +6,7 @@ import { advance, anotherHost, beginning, feed, read, start, testInWorld, world 
 import { ending, play, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 
-/** One advance of a minute, whose nth commit is struck; its caller repeats it until it is answered, or never. */
+/** An advance of a minute whose nth commit is struck. The caller retries it until it is answered, or never. */
 const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(beginning)
@@ -101,13 +101,16 @@ describe("an advance that was given up", () => {
 
 const nothing: Effect.Effect<unknown, unknown> = Effect.void
 
-/** Another host moves the clock one step while this one has looked when the next job is due, and not moved it yet. */
+/**
+ * Another host moves the clock one step after this one has read when the next job is due, but before it has moved
+ * the clock.
+ */
 const overtaken = {
   other: nothing,
   hasLooked: false,
   moved: Deferred.makeUnsafe<void>(),
   goesOn: Deferred.makeUnsafe<void>(),
-  /** How far the clock stood behind what was events, at the most. */
+  /** The furthest that the clock was behind the events. */
   late_ms: 0
 }
 
@@ -130,7 +133,7 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
           }),
     commit: (change) =>
       Effect.suspend(() => {
-        // Read first: when the answer is handled, another host may have moved the clock on.
+        // Read first: by the time the answer is handled, another host may have moved the clock.
         const beforeMs = offsetMs
         return Effect.tap(storage.commit(change), () => {
           const movedMs = change.clock_offset_ms ?? beforeMs
@@ -163,11 +166,11 @@ describe("an advance that another host overtakes", () => {
   )
 })
 
-/** Another host starts a request while this one has claimed jobs ahead of the clock, and not run them yet. */
+/** Another host starts a request after this one has claimed jobs ahead of the clock, but before it has run them. */
 const joined = {
   other: nothing,
   isStarted: false,
-  /** How far the clock was past the time of an event when it was stored, at the most. */
+  /** The furthest that the clock was past an event when it was stored. */
   late_ms: 0
 }
 
@@ -177,7 +180,7 @@ const joining = (storage: Storage["Service"]): Storage["Service"] => {
     ...storage,
     claim: (query) =>
       Effect.tap(storage.claim(query), ({ jobs: [first] }) => {
-        // The other request is first due a second after its start, before the jobs that are claimed here.
+        // The other request's first job is due a second after its start, before the jobs claimed here.
         const startsDueAt = beginning + offsetMs + 1_000
         const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > startsDueAt
         if (joined.isStarted || !isAhead) return Effect.void
@@ -189,7 +192,7 @@ const joining = (storage: Storage["Service"]): Storage["Service"] => {
         const beforeMs = offsetMs
         offsetMs = change.clock_offset_ms ?? offsetMs
         for (const { occurred_at } of change.events) {
-          // Real time stands still. The clock moves with the change, so it may not have been past an event before.
+          // Real time stands still. The clock moves with the change, so it must not have been past an event before.
           joined.late_ms = Math.max(joined.late_ms, beginning + beforeMs - occurred_at)
         }
       })

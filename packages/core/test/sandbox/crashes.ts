@@ -10,16 +10,16 @@ const eventTypes = [
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)
 ]
 
-/** Subscribes the endpoint to everything. */
+/** Subscribes the endpoint to all events. */
 export const subscribe = create({ event_types: eventTypes }, { idempotency_key: "subscribe" })
 /** Starts the nth request, once. */
 export const startNth = (nth: number) =>
   start({ line: "renters", scenario: "quotes_ready", request_key: `start-${nth}` })
 
-/** Lets time pass, when everything that it has set off before is still. */
+/** Lets time pass once everything that it caused before is finished. */
 const pass = (ms: number) => Effect.andThen(Hosts.still, TestClock.adjust(ms))
 
-/** Lets time pass until something has come to its end, and fails where it does not within hours. */
+/** Lets time pass until something ends, and fails if it does not end within hours. */
 export const ending = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
   const fiber = yield* Effect.forkChild(effect)
   for (let step = 0; fiber.pollUnsafe() === undefined; step++) {
@@ -29,7 +29,7 @@ export const ending = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effec
   return yield* Fiber.join(fiber)
 })
 
-/** Two hosts that are struck, and who calls them; the endpoint that their webhooks go to. */
+/** Two hosts that are struck, their callers, and the endpoint of their webhooks. */
 export const service = Effect.fnUntraced(function* (
   strike: Hosts.Strike,
   open?: Hosts.HostOptions["open"],
@@ -39,9 +39,9 @@ export const service = Effect.fnUntraced(function* (
   const options = { webhooks: endpoint.layer, ...(open !== undefined && { open }) }
   const hosts: [Hosts.Host, Hosts.Host] = [yield* Hosts.begin(strike, options), yield* Hosts.begin(strike, options)]
   const call = Hosts.callerOf(hosts, strike, options)
-  /** Lets everything go on that was paused or held; then reads what has come of all. */
+  /** Resumes everything that was paused or held, then reads the outcome. */
   const outcome = Effect.gen(function* () {
-    // Whoever has died is started again: each is called once.
+    // Dead hosts are restarted, so each one is called once.
     for (const _ of hosts) yield* ending(call(feed()))
     yield* pass(Hosts.pausedMs)
     for (let nth = 0; nth < 12; nth++) yield* pass(5_000)
@@ -54,14 +54,14 @@ export const service = Effect.fnUntraced(function* (
       advanced: workspace.clock_offset_seconds - 1
     }
   })
-  /** Calls the first host once, as a caller does that gives up. */
+  /** Calls the first host once, like a caller that then gives up. */
   const callOnce = (effect: Parameters<typeof call>[0]) => ending(Effect.timeoutOption(hosts[0].ask(effect), 40_000))
   return { call, callOnce, outcome, hosts, endpoint }
 })
 
 /**
- * Two callers start requests and advance the clock, one after the other. Now and then one gives an advance up, and repeats
- * it at the end. Answers how far the clock was to be advanced.
+ * Two callers start requests and advance the clock in turn. Sometimes one gives up on an advance and retries it at
+ * the end. Returns how far the clock should have advanced.
  */
 const load = Effect.fnUntraced(function* (
   { call, hosts }: Effect.Success<ReturnType<typeof service>>,
@@ -90,7 +90,7 @@ const load = Effect.fnUntraced(function* (
   return seconds
 })
 
-/** Plays a load while hosts are struck by chance, and judges what has come of it. */
+/** Plays a load while faults strike hosts at random, and judges the outcome. */
 export const play = Effect.fnUntraced(function* (seed: number, open?: Hosts.HostOptions["open"]) {
   yield* TestClock.setTime(beginning)
   const chance = chanceOf(seed)
@@ -112,7 +112,7 @@ export const play = Effect.fnUntraced(function* (seed: number, open?: Hosts.Host
   )
 })
 
-/** Chance that is the same for the same seed (mulberry32). */
+/** A seeded random number generator (mulberry32). */
 const chanceOf = (seed: number) => {
   let state = seed
   return () => {

@@ -111,7 +111,7 @@ describe("the fictional carriers", () => {
   })
 })
 
-/** The offers of all carriers of a line, whatever way they come, in a scenario in which all make one. */
+/** The offers of all carriers of a line, however they arrive, in a scenario in which each makes one. */
 const offersOf = (ask: CarrierAsk): ReadonlyArray<readonly [CarrierAdapter, CarrierOffer]> =>
   carriersOf(all, ask.line).map((adapter) => {
     const later = { ...ask, now: ask.asked_at + 40_000 }
@@ -231,7 +231,7 @@ const pet = fc.record({
 
 type Place = { readonly state: StateCode; readonly zip: string }
 
-/** An application for a place. The first driver is the caller. */
+/** An application for an address. The first driver is the applicant. */
 const inPlace = (line: StandardLineName, application: object, { state, zip }: Place): object => {
   const address = { state, zip, line1: `1 ${secret} Road` }
   if (line === "pet") return { ...application, residence: address }

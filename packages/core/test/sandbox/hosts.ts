@@ -6,7 +6,7 @@ import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World, type WorldOptions } from "../../src/testing/World.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 
-/** What strikes a host at one of its calls of storage. Storage that fails may have stored a change or not. */
+/** The faults that can strike a host at a storage call. A failing storage may or may not have stored the change. */
 export const faults = [
   "dies before",
   "dies after",
@@ -17,15 +17,15 @@ export const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** Which fault strikes a host at its next call of storage; null for none. */
+/** The fault that strikes a host at its next storage call; null for none. */
 export type Strike = (operation: Operation) => Fault | null
 
-/** The calls of storage that can be struck. */
+/** The storage calls that can be struck. */
 export type Operation = "commit" | "get" | "page" | "feed" | "claim" | "release" | "erase"
 
 type There = World | Services | Storage
 
-/** How hosts are begun. */
+/** How hosts are started. */
 export interface HostOptions extends WorldOptions {
   /** Opens a host's storage; that of the world by default. */
   readonly open?: Effect.Effect<Storage["Service"], never, Scope.Scope>
@@ -33,27 +33,27 @@ export interface HostOptions extends WorldOptions {
 
 /** A host that shares its storage with others. */
 export interface Host {
-  /** Calls it; nothing where it dies before it has answered. */
+  /** Calls it. None if it dies before it answers. */
   readonly ask: <A>(call: Effect.Effect<A, ApiError, There>) => Effect.Effect<Option.Option<Exit.Exit<A, ApiError>>>
   readonly isDead: () => boolean
 }
 
-/** How many calls of storage are under way: time stands still for them where storage takes real time. */
+/** The number of storage calls in progress. If storage takes real time, the test clock stands still for them. */
 let underWay = 0
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
-/** Waits in real time until no call of storage is under way, and nothing that has come of the last is. */
+/** Waits in real time until no storage call, and nothing that the last one caused, is in progress. */
 export const still = Effect.gen(function* () {
   for (let quiet = 0; quiet < 3; quiet = underWay === 0 ? quiet + 1 : 0) yield* turn
 })
 
-/** Longer than a lease, and than a caller waits: others do what it was at before it goes on. */
+/** Longer than a lease, and longer than a caller waits, so others finish its work before it resumes. */
 export const pausedMs = 75_000
 
 const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
 
-/** Starts a host on the storage of the world; it serves the same organization, and runs due jobs. */
+/** Starts a host on the world's storage. It serves the same organization, and runs due jobs. */
 export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...options }: HostOptions) {
   const { keys } = yield* World
   const died = yield* Deferred.make<void>()
@@ -93,7 +93,7 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
     return yield* exit
   })
 
-  // Nobody closes its scope: a host that dies hands nothing back.
+  // Nothing closes its scope: a dead host releases nothing.
   const scope = yield* Scope.make()
   const shared = open === undefined ? yield* Storage : yield* Scope.provide(open, scope)
   const storage = Storage.of({
@@ -126,7 +126,7 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
   return host
 })
 
-/** Calls hosts in turn until one answers, as the guide tells callers to; hosts that have died are started again. */
+/** Calls hosts in turn until one answers, as the guide tells callers to. Restarts dead hosts. */
 export const callerOf = (hosts: Array<Host>, strike: Strike, options: HostOptions) => {
   let turn = 0
   const next = Effect.suspend(() => {

@@ -6,7 +6,7 @@ import { beginning, pass, read, start, work, world } from "../quoting/support.ts
 import { advanceInRealTime, connected, kinds } from "./realTime.ts"
 
 const story = fc.record({
-  /** For each kind of carrier, how long it takes. */
+  /** How long each kind of carrier takes. */
   times: fc.array(fc.integer({ min: 0, max: 9_000 }), {
     minLength: Object.keys(kinds).length,
     maxLength: Object.keys(kinds).length
@@ -19,7 +19,7 @@ const story = fc.record({
     ),
     { minLength: 3, maxLength: 10 }
   ),
-  /** How far the last advance goes: everything has ended by then. */
+  /** How far the last advance goes: far enough for everything to end. */
   leap: fc.integer({ min: 60, max: 3_600 })
 })
 type Story = typeof story extends fc.Arbitrary<infer S> ? S : never

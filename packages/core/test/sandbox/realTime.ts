@@ -14,14 +14,14 @@ import {
 import { advance, pass } from "../quoting/support.ts"
 
 /*
- * Carriers that are not simulated: they answer in real time, here that of the test's clock.
+ * Carriers that are not simulated: they answer in real time, which here is the test clock.
  */
 
 /** What a real carrier has seen. Moments are milliseconds of real time. */
 export interface RealCarrier extends ReturnType<typeof carrier> {
   /** The number of asks that it has answered with an offer in time. */
   readonly offered: () => number
-  /** By how many milliseconds each call came before the wait that it had asked for was over. */
+  /** How many milliseconds each call came before the requested wait was over. */
   readonly early: ReadonlyArray<number>
   /** Delivers its callbacks to the service. */
   readonly connect: (service: Carriers["Service"]) => void
@@ -38,7 +38,7 @@ type Behavior = (
   readonly calls_back_after_ms?: number
 }
 
-/** A carrier that does what it is told to. */
+/** A scripted carrier. */
 export const real = (id: string, behavior: Behavior, character: Character = {}): RealCarrier => {
   const calls = new Map<string, number>()
   const resting = new Map<string, number>()
@@ -156,7 +156,7 @@ export const connected = (carriers: ReadonlyArray<RealCarrier>) =>
     for (const carrier of carriers) carrier.connect(service)
   })
 
-/** Advances the clock while real time passes, and repeats the call as long as it answers `wait`. */
+/** Advances the clock while real time passes, and retries the call as long as the answer is `wait`. */
 export const advanceInRealTime = Effect.fnUntraced(function* (seconds: number) {
   const idempotency_key = `real-${++advances}`
   while (true) {

@@ -20,7 +20,7 @@ import {
 const days = 3
 const day = 86_400
 
-/** Does something right before the next change that is meant; then that change goes on. */
+/** Runs something right before the next matching change is stored. */
 const makeInterruption = () => {
   let next: { readonly isMeant: (change: Change) => boolean; readonly first: Effect.Effect<unknown> } | null = null
   const around = (storage: Storage["Service"]): Storage["Service"] => ({
@@ -57,7 +57,7 @@ const sendFeedback = Effect.flatMap(World, ({ call }) =>
   })
 )
 
-/** Calls, and the change of each that a reset overtakes. */
+/** Calls, each with the change that a reset overtakes. */
 const calls: {
   readonly [name: string]: readonly [isMeant: (change: Change) => boolean, call: (id: string) => InWorld<unknown>]
 } = {

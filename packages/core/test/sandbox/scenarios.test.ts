@@ -12,7 +12,7 @@ interface Row {
   readonly note: string
 }
 
-/** What a carrier has said in the end, and when; null where it has said nothing. */
+/** A carrier's final answer, and its time; null if it never answered. */
 interface Said {
   readonly ask: CarrierAsk
   readonly at_ms: number
@@ -21,7 +21,7 @@ interface Said {
 
 const maxPolls = 30
 
-/** Plays the engine's part towards one carrier, without the engine's deadline. */
+/** Plays the engine for one carrier, without a deadline. */
 const play = Effect.fnUntraced(function* (carrier: CarrierAdapter, first: CarrierAsk) {
   const { simulation } = carrier
   assert.isDefined(simulation)

@@ -16,7 +16,7 @@ import { dayOf } from "../../src/wire/CalendarDay.ts"
 import { secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { lineNamed } from "../lines/applications.ts"
 
-/** When every quote request of these tests was made. */
+/** The time of every quote request in these tests. */
 export const requestedAt = toMillis("2026-11-20T12:00:00.000Z")
 export const today = dayOf(requestedAt)
 
@@ -42,7 +42,7 @@ const monthsAgo = (months: number): string => {
   return `${Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, "0")}`
 }
 
-/** Replaces `AGE:n` and `MONTHS_AGO:n` by dates that fit `today`. */
+/** Replaces `AGE:n` and `MONTHS_AGO:n` with dates relative to `today`. */
 export const dated = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)
@@ -67,7 +67,7 @@ export const reference = {
 
 const firstZip3: { readonly [state: string]: ReadonlyArray<ReadonlyArray<string>> } = zip3File.states
 
-/** The reference place of a state: one where the territory changes nothing. */
+/** The reference address of a state, whose territory factor is 1. */
 export const zipOf = (state: string): string => {
   const [from = "000", to = from] = firstZip3[state]?.[0] ?? []
   for (let zip3 = Number(from); zip3 <= Number(to); zip3++) {

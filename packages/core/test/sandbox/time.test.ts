@@ -22,12 +22,12 @@ import {
 
 const hour = 3_600
 
-/** Replaces each identifier by the number of its first appearance, so that two runs of the same steps are equal. */
+/** Replaces each identifier with the order of its first appearance, so that two runs of the same steps are equal. */
 const anonymous = (value: unknown): unknown => {
   const seen = new Map<string, number>()
   return JSON.parse(
     JSON.stringify(value)
-      // A link holds the identifiers of its quote and workspace.
+      // A link contains the identifiers of its quote and workspace.
       .replaceAll(/"(redirect_path|url)":"[^"]*"/g, `"$1":""`)
       .replaceAll(/(evt|qreq|qt|app|org|wks|req)_[0-9a-z]{26}/g, (id, prefix) => {
         const number = seen.get(id) ?? seen.size
@@ -43,7 +43,7 @@ const scenarios = (line: (typeof lineNames)[number]) =>
       !["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"].includes(name)
   )
 
-/** Every scenario of every line, started at once; afterwards all that can be read of it. */
+/** Starts every scenario of every line at once. Returns everything that can be read afterwards. */
 const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
     const inputs = lineNames.flatMap((line) =>
@@ -61,7 +61,7 @@ const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
     return anonymous([events, reads])
   })
 
-/** A telling of its own, in a world of its own that begins at the same moment. */
+/** Plays the steps in a separate world that begins at the same moment. */
 const telling = <A>(body: InWorld<A>) => Effect.scoped(Effect.provide(body, world()))
 
 const inSteps = (count: number, seconds: number) =>

@@ -91,7 +91,7 @@ const allBrokenBy = async (cases: ReadonlyArray<CarrierContract.Case>) => {
   return broken
 }
 
-/** Sends a request without the client that ends it, as an adapter of its own might. */
+/** Sends a request without the client that would abort it, as a handwritten adapter might. */
 const post = (body: unknown) =>
   Effect.gen(function* () {
     const request = HttpClientRequest.post("https://api.acme.example/quotes")

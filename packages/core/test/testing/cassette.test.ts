@@ -73,7 +73,7 @@ const acme = (base_url: string, more: object = {}) =>
     poll: async ({ http, ref }) => replyOf((await http.get("/quotes/{ref}", { params: { ref } })).json(Quote))
   })
 
-/** What the contract has recorded of the carrier's sandbox, which is closed now, and its address. */
+/** The contract's recording of the carrier's sandbox, which is closed by now, and the sandbox's address. */
 const recorded = Effect.scoped(
   Effect.gen(function* () {
     const { base_url } = yield* sandbox

@@ -9,7 +9,7 @@ const secretOf = (byte: number) => Signature.makeSecret(new Uint8Array(32).fill(
 const [first, second, foreign] = [secretOf(1), secretOf(2), secretOf(3)]
 const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
-/** What a delivery is made of; everything has a value that a receiver trusts. */
+/** The parts of a delivery. By default a receiver trusts it. */
 interface Sent {
   readonly secrets?: ReadonlyArray<string>
   readonly id?: string
@@ -84,7 +84,7 @@ describe("a receiver", () => {
         ["wrong_signature", "wrong_signature", "missing_header", "timestamp_too_old", "timestamp_too_new"]
       )
       assert.deepStrictEqual(receiver.ids(), [])
-      // The script is for what is genuine.
+      // The script applies only to genuine deliveries.
       assert.strictEqual(statusOf(yield* send(receiver, { timestamp: 1_000 })), 503)
     })
   )

@@ -6,7 +6,7 @@ import { two } from "../calls/inventedRevision.ts"
 
 const options = { storage: MemoryStorage.layer }
 
-/** Two revisions, the older with a difference. */
+/** Two revisions, of which the older has a difference. */
 const served = (difference: Partial<Revision.Difference>): Revision.Served => [
   { date: "2027-01-15", differences: [] },
   { date: "2026-09-26", differences: [{ summary: "Invented.", ...difference }] }

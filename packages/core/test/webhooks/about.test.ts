@@ -226,7 +226,7 @@ describe("what is about a quote request or a quote", () => {
       assert.lengthOf(first.events, 1)
       const day = 86_400 * second
       let { next_cursor: cursor } = first
-      // Nothing happens to the request, but others come and go, and the reader looks every twenty days.
+      // Nothing happens to the request while others come and go. The reader polls every twenty days.
       for (let round = 0; round < 3; round++) {
         yield* start({}, live)
         yield* pass(20 * day)
@@ -266,7 +266,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** Plays random calls. Answers the ids of the quotes of each request, by the id of the request. */
+/** Plays random calls. Returns the quote ids of each request, by request id. */
 const play = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const quotes = new Map<string, ReadonlyArray<string>>()
   const nth = (ids: ReadonlyArray<string>, place: number) => ids.slice(place % Math.max(1, ids.length)).slice(0, 1)
@@ -291,7 +291,7 @@ const play = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   return quotes
 })
 
-/** Plays random calls in a world of its own, and compares every filtered list with the whole one. */
+/** Plays random calls in a separate world, and compares every filtered list with the complete one. */
 const compareAll = (steps: ReadonlyArray<Step>, limit: number) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(beginning)
@@ -318,7 +318,7 @@ const compareAll = (steps: ReadonlyArray<Step>, limit: number) =>
           (filters.quote_id ?? quote_id) === quote_id &&
           (filters.quote_request_id ?? quote_request_id) === quote_request_id
       )
-      // The log goes on: it has the calls of this very comparison.
+      // The log keeps growing: it also has the calls of this comparison.
       const found = yield* logOf(filters, limit)
       assert.deepStrictEqual(found.slice(found.length - logged.length), logged)
     })

@@ -30,7 +30,7 @@ const accepted = (text: string, policy: Policy = publicOnly) => {
 }
 
 describe("the well-known cases", () => {
-  /** How the cases that leave a choice were chosen. */
+  /** How the cases were decided that the rules leave open. */
   const choices: { readonly [url: string]: "accepted" | "refused" } = {
     "https://EXAMPLE.com/": "accepted",
     "https://exa_mple.com/": "refused",
@@ -64,7 +64,7 @@ describe("the well-known cases", () => {
     if (expect === "reject_at_connect") continue
     it(`${index} ${kind}: ${JSON.stringify(url).slice(0, 80)}`, () => {
       assert.strictEqual(verdict(url), expected(url, expect))
-      // What a host allows for its own machine opens nothing else.
+      // Allowing a host's own machine allows nothing else.
       const isLoopback = kind === "localhost-names" || /127|::1\]|localhost/.test(url)
       if (!isLoopback && expect === "reject") assert.strictEqual(verdict(url, loopback), "refused")
     })
@@ -173,7 +173,7 @@ describe("text", () => {
       fc.property(texts, (text) => {
         const judged = judgeUrl(text, loopback)
         if (judged.verdict === "refused") return
-        // What is stored is judged the same again.
+        // The stored form is judged in the same way.
         assert.deepStrictEqual(judgeUrl(judged.url.href, loopback), judged)
       }),
       { numRuns: 5_000 }
@@ -244,7 +244,7 @@ const dotted = (value: number) => octets(value).join(".")
 const isSpecial = (value: number) =>
   specialIpv4.some((network) => IpNetwork.contains(network, NetAddress.ipFromStringUnsafe(dotted(value))))
 
-/** Addresses in a network, its first and last among them. */
+/** Addresses in a network, including its first and last. */
 const inside = (network: IpNetwork.IpNetwork) => {
   const first = bits(network.address)
   const last = bits(IpNetwork.lastAddress(network))

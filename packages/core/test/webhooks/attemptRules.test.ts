@@ -42,7 +42,7 @@ const Attempt = Schema.Struct({
 })
 type Attempt = typeof Attempt.Type
 
-/** Attempts that have ended one after the other, now and then two of one delivery, some days apart. */
+/** Attempts that ended one after the other, some days apart, occasionally two of one delivery. */
 const attempts = Arbitrary.array(Arbitrary.schema(Attempt))
 
 const queued = (place: number): Delivery.KeptDelivery =>
@@ -73,7 +73,7 @@ const endedOf = (
 
 type Deliveries = ReadonlyMap<string, Delivery.KeptDelivery>
 
-/** What stands in storage after a change. */
+/** The stored records after a change. */
 const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Change, "writes">) => {
   const of = (kind: string) => writes.filter((record) => record.kind === kind)
   const after = new Map(deliveries)
@@ -112,7 +112,7 @@ const together = (all: ReadonlyArray<Attempt>) => {
   return { ...stored(start.endpoint, start.deliveries, change), jobs: change.jobs }
 }
 
-/** All but the numbers of versions: together there are fewer of them. */
+/** Everything except version numbers, because a batch writes fewer versions. */
 const withoutVersions = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
   subscription: { ...endpoint.subscription, version: 0 },
   health: { ...endpoint.health, version: 0 },

@@ -22,7 +22,7 @@ type Commit = StorageService["commit"]
 const isOutcome = ({ finishes, writes }: Change.Change): boolean =>
   finishes.length > 0 && writes.some(({ kind }) => kind === "endpoint_health")
 
-/** Sees every commit of outcomes by how many it holds; the first takes a second, so that the others wait. */
+/** Records how many results each commit contains. The first one takes a second, so that the others wait. */
 const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: number) => Commit) => ({
   around: (storage: StorageService): StorageService => ({
     ...storage,
@@ -92,7 +92,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
         for (let i = 0; i < 8; i++) yield* start({}, live)
         yield* work
         yield* pass(1_200)
-        // Together, refused; then the one that has met the conflict twice, since it reads again.
+        // First the whole batch, which is refused. Then the conflicting one twice, because it reads again.
         assert.deepStrictEqual(conflicting, [1, 7, 1, 1, 1, 1, 1, 1, 1, 1])
         assert.lengthOf(endpoints.sent, 8)
         for (const { status, attempts } of yield* log(id, live)) {
@@ -103,7 +103,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
     slowly(conflicting, (storage, nth) => (change) => {
       const [delivery] = change.writes
       if (nth !== 2 || delivery === undefined) return storage.commit(change)
-      // Somebody else was faster: a version of one of the deliveries that says the same as before.
+      // Another writer was faster: it wrote a new version of one delivery, with the same content.
       const newer = Effect.flatMap(
         storage.get({ workspace_id: change.workspace_id, kind: "delivery", id: delivery.id }),
         (stored) => {
@@ -126,7 +126,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
         yield* work
         yield* pass(1_200)
         assert.deepStrictEqual(taken.slice(0, 2), [1, 7])
-        // Who has the job now attempts it: at least once is what was promised.
+        // The new holder of the job makes the attempt: deliveries are at-least-once.
         assert.lengthOf(endpoints.sent, 9)
         for (const { status, attempts } of yield* log(id, live)) {
           assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
@@ -164,7 +164,7 @@ describe("the endpoint of a result", () => {
         reads.count = 0
         for (let i = 0; i < 3; i++) yield* deliverOne
         assert.strictEqual(reads.count, 0)
-        // A test is noted in the health of its endpoint.
+        // A test is recorded in the health of its endpoint.
         yield* sendTest(id, live)
         reads.count = 0
         yield* pass(1_000)
@@ -210,7 +210,7 @@ describe("the endpoint of a result", () => {
           yield* start({}, live)
           yield* pass(1_000)
         }
-        // Another host has died before it could cancel what was to come.
+        // Another host died before it could cancel the pending deliveries.
         const stored = (yield* kept("active"))[0] ?? assert.fail("no subscription")
         const disabled = Endpoint.changed(Endpoint.subscriptionKind.value(stored), { status: "disabled" }, 0)
         const { organization } = yield* World
@@ -257,7 +257,7 @@ const deliveryOf = (place: number) =>
     at: 0
   })
 
-/** Three attempts that are over: the first is being written to a storage whose commit waits for a gate, the others wait. */
+/** Three ended attempts. The first one's commit is held by a gate; the others wait behind it. */
 const three = Effect.gen(function* () {
   const storage = yield* Storage
   const deliveries = [1, 2, 3].map(deliveryOf)

@@ -7,7 +7,7 @@ const hourS = 3_600
 const dayS = 86_400
 const eventTypes = ["quote_request.queued", "quote_request.updated", "quote_request.completed", "quote.created"]
 
-/** Moves the clock by days and lets everything be attempted that comes due; takes fourteen seconds of real time. */
+/** Moves the clock by days and lets every due attempt be made, which takes fourteen seconds of real time. */
 type Days = (days: number) => InWorld<void>
 
 const inSteps: Days = (days) =>
@@ -19,7 +19,7 @@ const inSteps: Days = (days) =>
     yield* pass(14_000)
   })
 
-/** With a worker that has a lot under way at once. */
+/** With a worker that runs many jobs at once. */
 const inOneJump: Days = (days) =>
   Effect.gen(function* () {
     const stop = yield* work
@@ -28,7 +28,7 @@ const inOneJump: Days = (days) =>
     yield* stop
   })
 
-/** The log of a week, without the names of events: delivery can turn off within its second part. */
+/** The log of a week, without event names: delivery can turn off within its second half. */
 const week = Effect.fnUntraced(function* (pass: Days) {
   const { id } = yield* create({ event_types: eventTypes })
   yield* start({ scenario: "quotes_ready" })
@@ -36,14 +36,14 @@ const week = Effect.fnUntraced(function* (pass: Days) {
   for (let requests = 0; requests < 3; requests++) yield* start({ scenario: "quotes_ready" })
   yield* pass(3)
   return {
-    // The deliveries that are queued while delivery is off are known only after the attempts, which run later in a jump.
+    // Which deliveries are queued while delivery is off is known only after the attempts, which run later in a jump.
     log: (yield* log(id)).filter(({ attempts }) => attempts.length > 0).map(({ event_id: _, ...rest }) => rest),
     health: (yield* health(id)).state,
     delivery_enabled: (yield* list()).event_subscriptions[0]?.delivery_enabled
   }
 })
 
-/** An endpoint that confirms an event at its third attempt, if the event is of this type. */
+/** An endpoint that confirms events of this type on the third attempt. */
 const patient = (type: string): Script => {
   const attempts = new Map<string, number>()
   return {

@@ -145,7 +145,7 @@ describe("a conflict", () => {
             return storage.commit(change)
           }
           conflicts.left--
-          // Somebody else is faster: the write of a version that is there already.
+          // Another writer is faster: this version is already stored.
           return storage.commit({ ...change, writes: change.writes.map((write) => ({ ...write, version: 99 })) })
         }
       })

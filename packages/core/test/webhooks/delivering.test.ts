@@ -186,7 +186,7 @@ describe("a delivery", () => {
           yield* pass(48 * hour)
           yield* runDue
           assert.lengthOf(endpoints.sent, expected.length)
-          // The same bytes and the same id at every attempt; the time is that of the attempt.
+          // The same bytes and the same id on every attempt, with the time of the attempt.
           assert.lengthOf(new Set(endpoints.sent.map(({ request }) => request.body)), 1)
           assert.lengthOf(new Set(endpoints.sent.map(({ request }) => request.headers["webhook-id"])), 1)
           for (const { at, request } of endpoints.sent) {
@@ -286,7 +286,7 @@ describe("a delivery", () => {
 
 describe("an advance of a day", () => {
   const types = [...everything, "quote.updated", "quote.expired"]
-  /** What an endpoint answers follows from the event and from how often it was sent. */
+  /** An endpoint's answer depends on the event and on how often it was sent. */
   const unsteady = () => {
     const counts = new Map<string, number>()
     return (request: WebhookRequest): SendOutcome => {

@@ -51,7 +51,7 @@ describe("a slow endpoint", () => {
         yield* work
         for (let i = 0; i < 16; i++) yield* start({}, live)
         yield* pass(36_000)
-        // All have been tried once by now, and more retries are due than may run.
+        // By now each was tried once, and more retries are due than may run.
         const ids = new Set(endpoints.sent.map(({ request }) => request.headers["webhook-id"]))
         assert.strictEqual(ids.size, 16)
         const count = endpoints.sent.length
@@ -76,11 +76,11 @@ describe("an endpoint that hangs", () => {
         yield* pass(15_000)
         const first = endpoints.sent.length
         assert.isAtMost(first, 16)
-        // From the first three time-outs on: two fresh attempts and one retry in every fifteen seconds.
+        // After the first three timeouts: two fresh attempts and one retry every fifteen seconds.
         yield* pass(150_000)
         assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
         assert.isAbove(endpoints.sent.length - first, 10)
-        // What a person asks for is sent at once.
+        // Manual tests and replays are sent at once.
         const before = endpoints.sent.length
         const { event } = yield* sendTest(id, live)
         yield* pass(10)

@@ -106,7 +106,8 @@ describe("the health of a subscription", () => {
       const health = after(order)
       assert.strictEqual(toMillis(health.last_attempt?.attempted_at ?? ""), 30, String(order))
       assert.strictEqual(health.succeeded_at, 10)
-      // A success that is told late forgets the failures between, but never that the endpoint fails.
+      // A success that is reported late clears the failures in between, but not the fact that the endpoint is
+      // failing now.
       assert.include([20, 30], health.failing_since, String(order))
     }
     assert.isFalse(isShutOff(inOrder, 20 + shutOffAfterMs - 1))

@@ -11,7 +11,7 @@ const eventTypes = [
   "quote.expired"
 ]
 
-/** Endpoints that take long over one POST and no time over the next: what goes at once arrives in disorder. */
+/** Endpoints that take long for one POST and no time for the next, so that concurrent POSTs arrive out of order. */
 const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 
 describe("what one advance of a sandbox's clock makes due", () => {
@@ -47,7 +47,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
     "arrives in due order, retries among new events",
     () =>
       Effect.gen(function* () {
-        // A request is accepted before the clock is moved.
+        // A request is accepted before the clock moves.
         const { id } = yield* create({ event_types: eventTypes.filter((type) => type !== "quote_request.queued") })
         yield* start({ scenario: "quotes_ready" })
         yield* work
@@ -56,7 +56,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
         const times = new Map(
           (yield* log(id)).map(({ event_id, attempts }) => [event_id, attempts.map(({ attempted_at }) => attempted_at)])
         )
-        // The log has the newest attempt of an event first.
+        // The log lists the newest attempt of an event first.
         const due = attempts.map((eventId) => times.get(eventId)?.pop() ?? assert.fail("not in the log"))
         assert.isAtLeast(due.length, 14)
         assert.deepStrictEqual(due, due.toSorted())

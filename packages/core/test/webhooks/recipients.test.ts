@@ -6,7 +6,7 @@ import { create, disable, log, only, testWebhooks, update } from "./support.ts"
 
 const otherUrl = "https://hooks.acme.dev/other"
 
-/** What was read of who receives. */
+/** The reads of recipients. */
 const reads: Array<string> = []
 const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
@@ -20,7 +20,7 @@ const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
   }
 })
 
-/** What became of commits. */
+/** The outcomes of commits. */
 const outcomes: Array<string> = []
 const watching = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
@@ -31,7 +31,7 @@ const watching = (storage: Storage["Service"]): Storage["Service"] => ({
     )
 })
 
-/** How many commits, from now on, meet somebody who changes a subscription just before them. */
+/** How many of the next commits have a subscription changed right before them. */
 const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
 const racing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
@@ -125,7 +125,7 @@ describe("an event", () => {
           yield* start()
           assert.strictEqual(races.left, 0)
         }
-        // The first, and the last, which came after as many changes as have turned it on again.
+        // The first event, and the last, which came after delivery was turned on again.
         assert.lengthOf(yield* log(id), 2)
       }),
     {},

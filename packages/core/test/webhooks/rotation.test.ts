@@ -9,7 +9,7 @@ const key = (idempotency_key: string) => ({ idempotency_key })
 const secretOf = ({ signing_secret }: { readonly signing_secret: string | null }): string =>
   signing_secret ?? assert.fail("no secret")
 
-/** Which of the secrets a POST is signed with. */
+/** The secrets that signed a POST. */
 const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sent, secrets: ReadonlyArray<string>) {
   const now_seconds = Number(headers["webhook-timestamp"])
   const found: Array<number> = []
@@ -148,7 +148,7 @@ describe("an unfinished rotation", () => {
         yield* advance(599)
         assert.strictEqual((yield* refusal(rotate(id, key("two")))).retry_action, "wait")
         yield* advance(1)
-        // Its own key is of no use any more, as that of a create is not, whatever others have done.
+        // Its key can no longer be used, like that of an expired create, whatever others did in the meantime.
         for (const _ of [1, 2]) {
           const late = yield* refusal(rotate(id, key("one")))
           assert.deepStrictEqual([late._tag, late.status, late.retry_action], ["conflict", 409, "use_new_request_key"])
@@ -187,7 +187,7 @@ describe("an unfinished rotation", () => {
 })
 
 describe("a lost answer", () => {
-  // The host dies when the call has done its work, and before its answer is kept.
+  // The host dies after the call has done its work, but before its answer is stored.
   const dying = { armed: false }
   const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({
     ...storage,

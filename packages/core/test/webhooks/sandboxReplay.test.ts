@@ -126,7 +126,7 @@ describe("a replay of the sandbox's events", () => {
       assert.deepStrictEqual(idsOf(to(url)), ids)
       assert.deepStrictEqual(idsOf(to(`${url}/narrow`)), quotes)
       assert.lengthOf(endpoints.sent, ids.length + quotes.length)
-      // An event that was never queued for it before is in its log now.
+      // Its log now contains an event that was never queued for it before.
       for (const { status, attempts } of yield* log(narrow.id)) {
         assert.deepStrictEqual([status, attempts[0]?.trigger], ["succeeded", "manual"])
       }

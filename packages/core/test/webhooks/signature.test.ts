@@ -124,7 +124,7 @@ describe("other libraries", () => {
     )
   })
 
-  /** Svix's own library parses what it has verified, so its body must be JSON. */
+  /** Svix's library parses what it verified, so its body must be JSON. */
   const svixHeaders = async (secret: string, id: string, timestamp: number, body: string) => {
     const signature = await signNow([secret], id, timestamp, JSON.stringify(body))
     return { ...Signature.headersOf({ id, timestamp, signature }) }
@@ -214,7 +214,7 @@ describe("verifying", () => {
     for (const timestamp of ["1e9", "-1", "+1614265330", "1614265330.0", " 1614265330", "0x10", "now"]) {
       assert.deepStrictEqual(await check({ "webhook-timestamp": timestamp }), failed("garbled_header"))
     }
-    // A full stop would let an id pass on part of itself as the timestamp.
+    // A full stop would let part of an id pass as the timestamp.
     assert.deepStrictEqual(await check({ "webhook-id": "msg_1.1614265330" }), failed("garbled_header"))
     for (const signature of [published.signature.slice(3), "v2,abc", "V1,abc", "v1"]) {
       assert.deepStrictEqual(await check({ "webhook-signature": signature }), failed("garbled_header"))

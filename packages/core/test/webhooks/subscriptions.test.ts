@@ -86,7 +86,7 @@ describe("creating a subscription", () => {
         assert.deepStrictEqual(pathsOf(unkeyed), ["Idempotency-Key", "url", "event_types"])
         const all = yield* refusal(create({ ...bad, surprise: true }, key("é")))
         assert.deepStrictEqual(pathsOf(all).toSorted(), ["Idempotency-Key", ...places])
-        // What has no form to judge, or is fine, or cannot be told now, is not named.
+        // Fields that are malformed, valid, or cannot be checked now are not reported.
         const others = [1, null, [], { toString: 1 }, "https://later.acme.dev/", url]
         for (const other of others.slice(0, 4)) {
           assert.deepStrictEqual(pathsOf(yield* refusal(create({ url: other, event_types: other }))).toSorted(), [
@@ -127,7 +127,7 @@ describe("a url", () => {
       yield* runDue
       assert.strictEqual(endpoints.sent[0]?.request.url, plain)
       assert.strictEqual((yield* update(made.id, { url: "https://ACME.dev" })).url, "https://acme.dev/")
-      // What is judged is the caller's own text.
+      // The caller's own text is checked.
       assert.deepStrictEqual(endpoints.lookedUp, [text, "https://ACME.dev"])
     })
   )
@@ -143,7 +143,7 @@ describe("a host that is not public", () => {
         assert.deepStrictEqual((yield* list()).event_subscriptions, [])
         const [dropped] = yield* kept("dropped")
         assert.strictEqual((yield* refusal(health(dropped?.id ?? "")))._tag, "not_found")
-        // What was refused before it ran leaves nothing under its key.
+        // A call that was refused before it ran leaves its key unused.
         const made = yield* create({}, key("one"))
         assert.strictEqual(made.status, "active")
         assert.notStrictEqual(made.id, dropped?.id)
@@ -176,7 +176,7 @@ describe("a host that temporarily cannot be looked up", () => {
         yield* start()
         yield* runDue
         assert.deepStrictEqual(yield* log(id), [])
-        // Another input with that key is another call.
+        // A different input with that key is a different call.
         for (const other of [{ url: `${url}/other` }, { event_types: ["quote.created"] }]) {
           const conflict = yield* refusal(create(other, key("one")))
           assert.deepStrictEqual([conflict._tag, conflict.retry_action], ["conflict", "use_new_request_key"])
@@ -186,7 +186,7 @@ describe("a host that temporarily cannot be looked up", () => {
         assert.strictEqual(made.id, id)
         const again = yield* create({}, key("one"))
         assert.deepStrictEqual(again, { ...made, signing_secret: null })
-        // The secret is the one that was made at first.
+        // The secret is the one from the first call.
         assert.include((yield* kept("active"))[0]?.body ?? "", JSON.parse(unfinished?.body ?? "{}").secrets[0].sealed)
         yield* advance(1_000)
         assert.strictEqual((yield* list()).event_subscriptions[0]?.status, "active")
@@ -259,7 +259,7 @@ describe("at most ten are active", () => {
       const error = yield* refusal(create({}, key("eleventh")))
       assert.deepStrictEqual([error._tag, error.status, error.retry_action], ["conflict", 409, "none"])
       assert.include(error.message, "10")
-      // The cap is of one environment.
+      // The cap applies to each environment.
       yield* create({}, { environment: "live" })
       yield* disable(made[3]?.id ?? "")
       yield* create({}, key("eleventh"))
@@ -286,7 +286,7 @@ describe("at most ten are active", () => {
       }),
     {},
     {
-      // Everybody reads before anybody writes.
+      // Every call reads before any of them writes.
       around: (storage) => ({ ...storage, commit: (change) => Effect.andThen(Effect.yieldNow, storage.commit(change)) })
     }
   )

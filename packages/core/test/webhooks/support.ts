@@ -9,7 +9,7 @@ import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { type InWorld, testInWorld, type world } from "../quoting/support.ts"
 
-/** A POST that an endpoint has got, and when, in milliseconds of real time. */
+/** A POST that an endpoint received, and when, in milliseconds of real time. */
 export interface Sent {
   readonly at: number
   readonly request: WebhookRequest
@@ -28,17 +28,17 @@ export const answered = (response_status_code: number, duration_ms = 0): SendOut
 /** An endpoint that gives no answer. */
 export const silence: SendOutcome = { response_status_code: null, duration_ms: 15_000, failure: "timeout" }
 
-/** What endpoints and name servers of a test do; all is well where it says nothing. */
+/** How endpoints and name servers behave in a test; by default everything succeeds. */
 export interface Script {
-  /** Told which POST it is, from 1. */
+  /** Receives the number of the POST, from 1. */
   readonly send?: (request: WebhookRequest, nth: number) => SendOutcome
   readonly lookUp?: (url: string, nth: number) => LookUp
-  /** How long a POST takes, and how long a look-up, in milliseconds of real time. */
+  /** How long a POST and a lookup take, in milliseconds of real time. */
   readonly send_takes_ms?: (nth: number, request: WebhookRequest) => number
   readonly look_up_takes_ms?: (nth: number) => number
 }
 
-/** The other side of webhooks: it remembers what it got, and answers as its script says. */
+/** The receiving side of webhooks: it records what it received, and answers by a script. */
 export const endpoints = (script: Script = {}) => {
   const sent: Array<Sent> = []
   const lookedUp: Array<string> = []
@@ -71,7 +71,7 @@ export const endpoints = (script: Script = {}) => {
     layer,
     sent,
     lookedUp,
-    /** How many POSTs to a url were under way at once, at the most. */
+    /** The largest number of concurrent POSTs to a url. */
     most: (url: string) => most.get(url) ?? 0
   }
 }
@@ -79,7 +79,7 @@ export const endpoints = (script: Script = {}) => {
 type Endpoints = ReturnType<typeof endpoints>
 type Options = Omit<NonNullable<Parameters<typeof world>[0]>, "webhooks">
 
-/** A test of webhooks in a world of its own. Its body gets the endpoints, with everything that they received. */
+/** A webhook test in its own world. Its body gets the endpoints, with everything that they received. */
 export const testWebhooks = (
   name: string,
   body: (endpoints: Endpoints) => InWorld<unknown>,
@@ -94,10 +94,10 @@ export const testWebhooks = (
   )
 }
 
-/** Where subscriptions point, by default. */
+/** The default url of subscriptions. */
 export const url = "https://hooks.acme.dev/quotewire"
 
-/** Makes a subscription: of accepted requests, by default. */
+/** Makes a subscription, by default to accepted requests. */
 export const create = (changes: object = {}, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) =>
     call(Webhooks.createEventSubscription, { url, event_types: ["quote_request.queued"], ...changes }, options)
@@ -154,7 +154,7 @@ export const only = Effect.fnUntraced(function* (id: string, options?: CallOptio
 /** The event that a POST carries. */
 export const bodyOf = ({ request }: Sent): { readonly [field: string]: unknown } => JSON.parse(request.body)
 
-/** Everything that storage holds of the world's workspaces, but jobs. */
+/** Everything stored in the world's workspaces except jobs. */
 export const stored = Effect.gen(function* () {
   const storage = yield* Storage
   const { organization } = yield* World
@@ -168,7 +168,7 @@ export const stored = Effect.gen(function* () {
   return records
 })
 
-/** The kept subscriptions in a status. */
+/** The stored subscriptions with a status. */
 export const kept = (status: string) =>
   Effect.map(stored, (records) =>
     records.filter((record) => record.kind === "subscription" && record.status === status)

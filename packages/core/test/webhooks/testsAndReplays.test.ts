@@ -102,7 +102,7 @@ describe("a test event", () => {
       assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
       assert.include(error.message, "10 tests of a subscription a minute")
       yield* sendTest(other.id)
-      // Real time counts, and not the sandbox's.
+      // Real time counts, not the sandbox's.
       yield* advance(3_600)
       assert.strictEqual((yield* refusal(sendTest(id, key("late"))))._tag, "rate_limited")
       yield* pass(34_999)
@@ -177,7 +177,7 @@ describe("a replay", () => {
         yield* advance(5)
         yield* runDue
         assert.lengthOf(endpoints.sent, 10)
-        // The retry that was to come in five minutes has given way.
+        // The replay has replaced the retry that was due in five minutes.
         yield* advance(60)
         yield* replay(id, event_id)
         yield* runDue
@@ -284,7 +284,7 @@ describe("tests and replays together", () => {
           assert.include(error.message, "60 tests and replays of an integration a minute")
         }
         assert.strictEqual((yield* refusal(replay(ids[1] ?? "", eventId)))._tag, "rate_limited")
-        // Another integration has its own.
+        // Another integration has its own limit.
         const access = yield* Access
         const { id: organization_id } = yield* access.createOrganization("A stranger")
         const { key: other } = yield* access.createKey({ organization_id, environment: "sandbox", kind: "server" })

@@ -58,7 +58,7 @@ describe("five days of failures", () => {
           ["cancelled", null]
         ])
         for (const [status] of statuses.slice(2)) assert.include(["cancelled", "failed"], status)
-        // Nothing goes there any more: no event, no retry, no test, no replay.
+        // Nothing is sent there anymore: no event, no retry, no test, no replay.
         const count = endpoints.sent.length
         yield* startWaiting
         yield* advance(86_400)
@@ -78,7 +78,7 @@ describe("five days of failures", () => {
         yield* runDue
         assert.lengthOf(endpoints.sent, count + 1)
         assert.strictEqual((yield* log(id))[0]?.status, "retrying")
-        // The count of failures has started anew.
+        // The failures are counted from zero again.
         assert.isTrue((yield* list()).event_subscriptions[0]?.delivery_enabled)
       }),
     failing
@@ -113,7 +113,7 @@ describe("five days of failures", () => {
         const enabled = Effect.map(list(), (page) => page.event_subscriptions[0]?.delivery_enabled)
         yield* startWaiting
         yield* runDue
-        // The second attempt, after five seconds, succeeds; the next event fails for ever.
+        // The second attempt, after five seconds, succeeds; the next event always fails.
         yield* advance(5)
         yield* runDue
         assert.strictEqual((yield* only(id)).status, "succeeded")
@@ -186,7 +186,7 @@ describe("turning delivery off", () => {
       }),
     failing,
     {
-      // The cancellation, and the retry that it is to cancel, are left lying for a while.
+      // The cancellation, and the retry that it will cancel, are delayed for a while.
       around: (storage) => ({
         ...storage,
         claim: (query) =>
@@ -271,7 +271,7 @@ describe("a subscription that is disabled", () => {
     "at the moment of an attempt's commit: nothing follows",
     (endpoints) =>
       Effect.gen(function* () {
-        // Many, so that the cancellation meets the attempts at every point of their way.
+        // Many, so that the cancellation meets attempts in every stage.
         for (let round = 0; round < 30; round++) {
           const { id } = yield* create({}, live)
           for (let i = 0; i < 3; i++) yield* start({}, live)

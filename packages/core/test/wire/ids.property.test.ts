@@ -5,7 +5,7 @@ import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 
-/** Identifiers whose random part comes from these bytes, again and again. */
+/** Identifiers whose random part cycles through these bytes. */
 const drawnFrom = (bytes: ReadonlyArray<number>) => {
   let drawn = 0
   const next = () => bytes[drawn++ % bytes.length] ?? 0
@@ -17,14 +17,14 @@ const isRequestId = Schema.is(Ids.QuoteRequestId)
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-/** The milliseconds that an identifier names. */
+/** The time in an identifier, in milliseconds. */
 const timeOf = (id: string): number =>
   Array.from(id.slice("qreq_".length, "qreq_".length + 10)).reduce(
     (sum, digit) => sum * 32 + alphabet.indexOf(digit),
     0
   )
 
-/** Bytes that often bring the random part to its end, where the next one needs a later millisecond. */
+/** Bytes that often exhaust the random part, so that the next identifier needs a later millisecond. */
 const bytes = fc.array(fc.oneof(fc.constant(31), fc.constant(255), fc.nat(255)), { minLength: 1, maxLength: 40 })
 
 describe("identifiers of one process", () => {

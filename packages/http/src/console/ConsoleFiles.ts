@@ -7,20 +7,20 @@ export interface ConsoleFiles {
   readonly brotli: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
-/** What the build writes: the program of the console and its style. */
+/** The files that the build writes: the console's program and its styles. */
 export const fileNames = ["console.js", "console.css"] as const
 export type FileName = (typeof fileNames)[number]
 
-/** The folder of the files in this package, from the sources as from the build. */
+/** The folder of the files in this package, the same for the sources and the build. */
 const folderInPackage = (): URL => {
-  // Bundlers would take `new URL("…", import.meta.url)` for the name of one file.
+  // Bundlers would treat `new URL("…", import.meta.url)` as the name of a single file.
   const here = import.meta.url
   return new URL("../../dist/console/", here)
 }
 
 /**
- * Finds the files of the console; null if they are missing, or if the platform has no file system. In a program that was
- * bundled into one file they are missing, unless `folder` names a copy.
+ * Finds the console's files; null if they are missing, or if the platform has no file system. They are missing in a
+ * program that was bundled into one file, unless `folder` names a copy.
  */
 export const find = (folder?: string | URL): ConsoleFiles | null => {
   try {

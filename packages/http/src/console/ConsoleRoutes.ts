@@ -11,14 +11,14 @@ export interface Settings {
   readonly folder?: string | URL
 }
 
-/** What the page learns from its host. */
+/** What the host tells the page. */
 export interface Host {
   /** Whether the host serves the operators' API. */
   readonly has_operators: boolean
 }
 
 /**
- * `GET /console` and every address below it: one page, whose program draws what the address names.
+ * `GET /console` and every address below it: a single page, whose program shows what the address names.
  *
  * The page loads its files from this host and nothing from others. It calls the API with a key, as any other client.
  */

@@ -13,7 +13,7 @@ import { json, outcome, serve } from "./support.ts"
 
 const limit = 3
 
-/** A carrier that answers a request once its gate is open, and how many requests it has at once. */
+/** A carrier that answers requests once its gate is open, and counts its concurrent requests. */
 const gated = Effect.gen(function* () {
   const waiting: Array<() => void> = []
   let most = 0
@@ -73,7 +73,7 @@ describe("a host with few connections to a carrier", () => {
       yield* Effect.yieldNow
       const http = yield* clientOf(carrier.origin, 1_000)
       const request = yield* Effect.forkChild(outcome(http.get("/q")))
-      // Only the clock of the test runs on. The sockets are real.
+      // Only the test clock moves. The sockets are real.
       yield* TestClock.adjust(9_000)
       assert.lengthOf(carrier.requests, 0)
       yield* Deferred.succeed(isFree, undefined)

@@ -11,7 +11,7 @@ export interface Server {
   readonly origin: string
   /** Method, path and query of every request. */
   readonly requests: ReadonlyArray<string>
-  /** How many connections it has had, and has. */
+  /** How many connections it has had in all, and has now. */
   readonly connections: () => { readonly all: number; readonly open: number }
 }
 
@@ -85,7 +85,7 @@ export const client = (
     ).pipe(
       Effect.provideService(CarrierTransport, transport),
       Effect.provideService(CarrierTokens.CarrierTokens, tokens),
-      // The Effects of the client are run by the test, so they get their services here.
+      // The test runs the client's Effects, so it provides their services here.
       Effect.map(({ effect }) => ({
         get: (path: string, request: Parameters<typeof effect.get>[1] = {}) =>
           effect
@@ -98,7 +98,7 @@ export const client = (
     )
   })
 
-/** What became of a call: its status, or the reason and the code of its error. */
+/** The outcome of a call: its status, or the reason and the code of its error. */
 export const outcome = <
   A extends { readonly status: number },
   E extends { readonly reason: string; readonly code: string }

@@ -3,7 +3,7 @@ import { rolldown } from "rolldown"
 
 const path = (from: string) => fileURLToPath(new URL(from, import.meta.url))
 
-/** Bundles a module for a page, as a shop does that uses `connect`. What cannot be found stays an import. */
+/** Bundles a module for a page, as a shop that uses `connect` does. Unresolved modules stay imports. */
 export const bundle = async (input: string) => {
   const build = await rolldown({
     input,

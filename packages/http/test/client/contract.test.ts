@@ -6,7 +6,7 @@ import { smallest } from "../../../core/src/testing/Applications.ts"
 import { type Serving, serve } from "./serving.ts"
 
 /*
- * One client interface: what is written against it runs in process and against a host elsewhere.
+ * One client interface: code written against it runs in process and against a remote host.
  */
 
 let serving: Serving
@@ -210,7 +210,7 @@ describe.each([
     assert.deepStrictEqual(types, ["quote_request.queued", "quote_request.updated"])
     for await (const event of client.events({ after: feed.cursor, signal })) {
       types.push(event.type)
-      // It ends without an error, and gives nothing any more.
+      // It ends without an error, and yields nothing more.
       if (event.type === "quote_request.completed") controller.abort()
     }
     const { events } = await client.list_events({ limit: 100 })
@@ -271,7 +271,7 @@ describe("closing an embedded service", () => {
     const { id: organization_id } = await service.createOrganization("Acme")
     const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })
     const next = service.client(key).events({ poll_ms: 3_600_000 })[Symbol.asyncIterator]().next()
-    // The page of a feed without events is read before this call is answered.
+    // The empty page of the feed is read before this call is answered.
     await service.client(key).get_sandbox({})
     await service.close()
     const error: unknown = await next.catch((error) => error)

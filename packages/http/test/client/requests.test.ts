@@ -91,7 +91,7 @@ describe("an input that JSON cannot represent", () => {
   ]
   it.each(wrong)("is not sent, and its field is named: %s", async (_, input, path) => {
     const { client, sent } = against([])
-    // As a program in JavaScript calls it.
+    // A JavaScript program can call it like this.
     const started: Promise<unknown> = Reflect.apply(client.start_quote_request, null, [input])
     assert.deepInclude(await rejectionOf(started), {
       code: "invalid_input",

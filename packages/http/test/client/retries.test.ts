@@ -4,7 +4,7 @@ import { against, json, page, refusal, reset, type Step } from "./scripted.ts"
 
 beforeEach(() => {
   vi.useFakeTimers()
-  // No share of a pause is left to chance.
+  // Pauses have no random part.
   vi.spyOn(Math, "random").mockReturnValue(0)
 })
 afterEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Makes a call, lets the time pass, and tells how it ended. */
+/** Makes a call, lets time pass, and returns how it ended. */
 const ending = async (promise: Promise<unknown>, passMs = 600_000) => {
   const note: { value?: unknown; error?: unknown } = {}
   promise.then(

@@ -39,13 +39,13 @@ export const refusal = (
     { status, headers }
   )
 
-/** A page of something that stands before the host. */
+/** A page from something in front of the host, such as a proxy. */
 export const page = (status: number, headers: Readonly<Record<string, string>> = {}): Step => {
   const body = "<html>a secret of the proxy</html>"
   return () => new Response(body, { status, headers: { "content-type": "text/html; charset=utf-8", ...headers } })
 }
 
-/** As `fetch` rejects when the connection breaks. */
+/** The error of `fetch` when the connection breaks. */
 export const reset: Step = new TypeError("fetch failed", {
   cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" })
 })

@@ -4,7 +4,7 @@ import { Http } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 
-/** A service, and its host, which is mounted below a path. */
+/** A service and its host, mounted below a path. */
 export interface Serving {
   readonly quotewire: Embedded
   readonly base_url: string
@@ -22,7 +22,7 @@ export const serve = async (settings: { readonly cors_origins?: ReadonlyArray<st
   const mounted = { ...settings, operations, base_url: "https://host.example/insurance" }
   const { handle } = await quotewire.run(Http.handler<Quotewire.Services | Storage.Storage>(mounted))
   const server = createServer((request, response) => {
-    // As an application does that mounts it.
+    // As an application that mounts it does.
     request.url = request.url?.replace(/^\/insurance/, "") ?? "/"
     handle(request, response)
   })

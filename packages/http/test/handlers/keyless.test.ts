@@ -68,7 +68,7 @@ describe("agents without a key", () => {
       const { quotewire } = yield* embedded()
       const keyless = { organization_id: "org_1" }
       assert.throws(() => nodeHandler(quotewire, { keyless }), /keyless needs mcp/)
-      // As a JavaScript program can pass it.
+      // A JavaScript program can pass this.
       const wrong: object = { mcp, keyless: { ...keyless, environment: "test" } }
       assert.throws(() => nodeHandler(quotewire, wrong), /environment "sandbox" or "live"/)
     }).pipe(Effect.scoped)

@@ -36,7 +36,7 @@ export const serving = Effect.fnUntraced(function* (listener: RequestListener, p
   return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
 })
 
-/** The body of a start that waits in its queue. */
+/** The body of a start whose request stays in its queue. */
 export const start = (request_key: string) =>
   JSON.stringify({
     line: "renters",
@@ -64,14 +64,14 @@ export const polling = Effect.fnUntraced(function* (
   return answer
 })
 
-/** Waits until so many long polls wait. */
+/** Waits until this many long polls are waiting. */
 export const waiting = (quotewire: Service["quotewire"], count: number) =>
   Effect.repeat(
     Effect.promise(() => quotewire.run(Effect.flatMap(Hints.LongPolls, (polls) => polls.count))),
     { until: (polls) => polls === count }
   )
 
-/** The lines that the service logs until the test ends, instead of printing them. */
+/** Captures the lines that the service logs until the test ends, instead of printing them. */
 export const capturedLog = Effect.gen(function* () {
   const lines: Array<string> = []
   const spy = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.map(String).join(" ")))

@@ -55,7 +55,7 @@ describe("webHandler", () => {
         ["/", { headers: { accept: "text/html" } }],
         ["/", {}]
       ]
-      // The server adds the length of an answer that has a body.
+      // The server adds the length of answers with a body.
       const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
       const shown = async (answer: Response) => ({
         status: answer.status,
@@ -70,7 +70,7 @@ describe("webHandler", () => {
           await shown(await fetch(`${address}${path}`, { headers: { "accept-encoding": "identity" }, ...init }))
         ])
         const name = `${init.method ?? "GET"} ${path}`
-        // What is compressed differs in what fetch unpacks.
+        // `fetch` decompresses the bodies, so their headers differ.
         if (path === "/openapi.json") assert.strictEqual(web?.status, node?.status, name)
         else assert.deepStrictEqual(web, node, name)
       }
@@ -320,7 +320,7 @@ describe("webHandler", () => {
       const writer = body.writable.getWriter()
       const init = { method: "POST", headers: json(key), body: body.readable, duplex: "half" }
       const last = other(new Request(`${host}/v1/quote-requests`, init))
-      // Its body is read from here on.
+      // From here on its body is being read.
       yield* Effect.promise(() => writer.write(new TextEncoder().encode(" ")))
       const closed = quotewire.close()
       yield* Effect.repeat(

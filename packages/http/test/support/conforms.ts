@@ -13,7 +13,7 @@ export interface Answered {
   readonly text: string
 }
 
-/** Tells what is wrong with an answer; an empty list where the document allows it. */
+/** The problems of an answer; empty if the document allows it. */
 export type Conforms = (answered: Answered) => ReadonlyArray<string>
 
 /**
@@ -66,7 +66,7 @@ const at = (node: Node, name: string): Node => {
   return Predicate.isObject(value) ? value : {}
 }
 
-/** Follows a pointer, and the reference that it may end at. */
+/** Resolves a pointer, and the reference that it may lead to. */
 const resolve = (
   document: Node,
   pointer: ReadonlyArray<string>

@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Notes, operations } from "./operations.ts"
 
-/** The core on a storage that ends with the test, without limits. */
+/** The core without rate limits, on a storage that lasts as long as the test. */
 export const services = Quotewire.layer.pipe(
   Layer.provideMerge(Quotewire.sandboxCarriers),
   Layer.provide(Seal.SealKeys.layerEphemeral),

@@ -7,7 +7,7 @@ import type { OpenApi } from "@quotewire/http"
 
 const require = createRequire(import.meta.url)
 
-/** What the linter was asked, what it printed, and its exit code. */
+/** The linter's input, output and exit code. */
 export interface Linted {
   readonly command: string
   readonly printed: string
@@ -30,7 +30,7 @@ export const lint = async (document: OpenApi.Document): Promise<Linted> => {
   }
 }
 
-/** Redocly's recommended rules and some that it leaves out. */
+/** Redocly's recommended rules, and some others. */
 const redocly = `extends:
   - recommended
 rules:

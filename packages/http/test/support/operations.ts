@@ -1,7 +1,7 @@
 import { ApiError, Json, Money, Operation } from "@quotewire/core"
 import { Context, Deferred, Effect, Layer, Schema } from "effect"
 
-/** What the test's operations note, so that a test can see what happens inside. */
+/** What the test's operations record, so that a test can see what happens inside. */
 export class Notes extends Context.Service<
   Notes,
   {
@@ -137,7 +137,7 @@ const breakThing = Operation.make({
   run: () => Effect.die(new Error("a secret inside"))
 })
 
-/** A few operations that show every way in which input travels and a call can end. */
+/** A few operations that cover every way to pass input and every way for a call to end. */
 export const operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, Notes>> = [
   getThing,
   makeThing,

@@ -1,15 +1,15 @@
 import { connect, type Socket } from "node:net"
 import { Effect } from "effect"
 
-/** A connection on which a test writes what it likes, valid HTTP or not. */
+/** A connection on which a test can write anything, valid HTTP or not. */
 export interface Wire {
   readonly socket: Socket
   readonly write: (text: string | Uint8Array) => Effect.Effect<void>
-  /** Everything that has come back so far. */
+  /** Everything received so far. */
   readonly received: () => string
-  /** Waits until what has come back fits the pattern. */
+  /** Waits until the received text matches the pattern. */
   readonly until: (pattern: RegExp) => Effect.Effect<string>
-  /** Waits until the other side has closed, and gives everything that has come back. */
+  /** Waits until the other side closes, and returns everything received. */
   readonly closed: Effect.Effect<string>
 }
 
@@ -41,7 +41,7 @@ export const open = (port: number) =>
     ({ socket }) => Effect.sync(() => socket.destroy())
   )
 
-/** Writes once and gives everything that comes back until the other side closes. */
+/** Writes once, and returns everything received until the other side closes. */
 export const exchange = (port: number, text: string | Uint8Array) =>
   Effect.gen(function* () {
     const wire = yield* open(port)
@@ -49,7 +49,7 @@ export const exchange = (port: number, text: string | Uint8Array) =>
     return yield* wire.closed
   }).pipe(Effect.scoped, Effect.timeout(60_000), Effect.orDie)
 
-/** Splits what came back at the first answer's head. */
+/** Splits the received text after the head of the first answer. */
 export const parse = (text: string) => {
   const [head = "", ...rest] = text.split("\r\n\r\n")
   const [first = "", ...lines] = head.split("\r\n")

@@ -5,7 +5,7 @@ import { eventually, make, outcome, request } from "./support/sender.ts"
 
 const urlOf = ({ port }: Endpoint.Endpoint) => `http://127.0.0.1:${port}/`
 const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
-/** Answers when the event loop has gone round, so that several are under way at a time. */
+/** Answers after a turn of the event loop, so that several requests are in progress at once. */
 const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
 
 describe("connections", () => {
@@ -76,7 +76,7 @@ describe("connections", () => {
       const sender = yield* make({ connections: 4 })
       const to = (endpoint: Endpoint.Endpoint, deadlineMs: number) =>
         Effect.map(sender.send(request(urlOf(endpoint), deadlineMs)), outcome)
-      // Nobody knows yet that they hang.
+      // They are not known to hang yet.
       yield* all(hanging.map((endpoint) => to(endpoint, 50)))
       const held = yield* Effect.forkChild(all(hanging.map((endpoint, index) => to(endpoint, index < 2 ? 600 : 150))))
       yield* eventually(() => hanging.reduce((sum, endpoint) => sum + endpoint.connections().open, 0) === 2)
@@ -90,7 +90,7 @@ describe("connections", () => {
         (yield* Fiber.join(held)).map(([, failure]) => failure),
         ["timeout", "timeout", "busy"]
       )
-      // What they held is free again.
+      // Their connections are free again.
       assert.deepStrictEqual(
         (yield* all(hanging.slice(0, 2).map((endpoint) => to(endpoint, 50)))).map(([, failure]) => failure),
         ["timeout", "timeout"]
@@ -151,7 +151,7 @@ describe("when a sender ends", () => {
       ]
       const endpoints = yield* Effect.all(scripts.map((script) => Endpoint.start(script)))
       let before = 0
-      // Waiting takes timers as well, the same ones then and now.
+      // Waiting also uses timers, the same ones before and after.
       yield* eventually(() => {
         before = timers()
         return true

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import * as Endpoint from "./support/endpoint.ts"
 import { eventually, make, outcome, request, sendTo } from "./support/sender.ts"
 
-/** Writes a beginning, and then a little and a little more for ever. */
+/** Writes a beginning, and then small pieces without end. */
 const drip =
   (beginning: string, drop: string): Endpoint.Script =>
   (socket) => {

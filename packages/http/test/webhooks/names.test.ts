@@ -10,10 +10,10 @@ import { allowing, eventually, make, outcome, request } from "./support/sender.t
 const { a, aaaa } = NameServer
 const name = "hooks.example.com"
 const certificate = Certificate.make(name)
-/** The one address of this machine that passes for public. */
+/** The one local address that counts as public. */
 const open = a("127.0.0.1")
 
-/** A sender that asks a name server of its own, and an endpoint at 127.0.0.1 that the name may lead to. */
+/** A sender with its own name server, and an endpoint at 127.0.0.1 that the name may resolve to. */
 const start = (zone: NameServer.Zone, look_up_limit_ms = 5_000) =>
   Effect.gen(function* () {
     const names = yield* NameServer.start(zone)
@@ -169,7 +169,7 @@ describe("a name", () => {
 describe("a name that moves", () => {
   it.live("between check and connection is dialed at the checked address", () =>
     Effect.gen(function* () {
-      // Public for whoever asks first, private for whoever asks again; and no answer may be kept.
+      // Public in the first answer, private in the second, and neither may be cached.
       let asked = 0
       const { names, endpoint, send } = yield* start((_name, type) => {
         if (type === "AAAA") return []

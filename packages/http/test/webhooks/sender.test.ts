@@ -191,7 +191,7 @@ describe("addresses", () => {
 
   it.live("are checked on the socket, before a byte is written", () =>
     Effect.gen(function* () {
-      // As if something between here and there had turned the connection elsewhere.
+      // As if something on the network had redirected the connection.
       const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
       const sender = yield* make({ connect: () => connect(secret.port, "127.0.0.2") })
       for (const scheme of ["http", "https"]) {

@@ -10,16 +10,16 @@ type Services = Quotewire.Services | Storage.Storage
 /** A request as a test writes it. */
 export interface Sent {
   readonly method?: string
-  /** The kind of sandbox key to call with, or a text that is no key; nobody's by default. */
+  /** The kind of sandbox key to call with, or an invalid key; none by default. */
   readonly as?: "server" | "widget" | "platform" | { readonly authorization: string }
   readonly headers?: Readonly<Record<string, string>>
-  /** The message, or a body as it is. */
+  /** The message, or a raw body. */
   readonly message?: unknown
   readonly body?: string | Uint8Array
   readonly address?: string
-  /** The path; that of the endpoint by default. */
+  /** The path; by default that of the endpoint. */
   readonly path?: string
-  /** Takes the messages of an answer with events as they come. */
+  /** Receives the messages of an answer with events as they arrive. */
   readonly events?: Array<unknown>
 }
 
@@ -36,28 +36,28 @@ export interface Got {
 export class Agents extends Context.Service<
   Agents,
   {
-    /** Sends a request. A refusal before the message is read is answered as by an HTTP host, with the envelope. */
+    /** Sends a request. A refusal before the message is read gets the envelope, as from an HTTP host. */
     readonly send: (sent: Sent) => Effect.Effect<Got>
-    /** Calls a tool without any handshake, and gives its result. */
+    /** Calls a tool without a handshake, and returns its result. */
     readonly call: (name: string, args: unknown, as?: Sent["as"]) => Effect.Effect<Got["body"]>
   }
 >()("test/Agents") {}
 
-/** How this world of agents differs from the usual one. */
+/** How this world of agents differs from the default one. */
 export interface AgentsOptions extends World.WorldOptions {
   readonly keyless?: boolean
   readonly origins?: MessageRoute.Origins
   readonly operations?: ReadonlyArray<Operation.Operation<string, unknown, unknown, Services>>
   readonly renamed?: ReadonlyArray<RenamedArgument.RenamedArgument>
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
-  /** The options for tokens of an issuer, of the organization of this world by default. */
+  /** The options for tokens of an issuer; by default for this world's organization. */
   readonly oauth?: Omit<OAuth.OAuthOptions, "environment">
 }
 
 /** The address of the endpoint with tokens. */
 export const baseUrl = "https://quotes.example/insurance"
 
-/** The messages of an answer with events, in their order. A comment is `":"`. */
+/** The messages of an answer with events, in order. A comment is `":"`. */
 const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
   Effect.as(
     stream((text) => events.push(text.startsWith(":") ? ":" : JSON.parse(text.slice(text.indexOf("{"))))),
@@ -133,11 +133,11 @@ const make = (options: AgentsOptions) =>
     return Agents.of({ send, call })
   })
 
-/** Agents in a world of their own, on a storage in memory. */
+/** Agents in a separate world, on a storage in memory. */
 export const layer = (options: AgentsOptions = {}) =>
   Layer.provideMerge(Layer.effect(Agents, make(options)), World.World.layer(MemoryStorage.layer, options))
 
-/** The plain call of a tool, as it stands in the contract. */
+/** The plain call of a tool from the contract. */
 export const toolsCall = (name: string, args: unknown = {}) => ({
   jsonrpc: "2.0",
   id: 1,

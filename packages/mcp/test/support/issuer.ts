@@ -9,15 +9,15 @@ export const issuerUrl = "https://login.example/tenant"
 /** How the issuer answers requests for its documents. */
 type Answers = (url: string, signal: AbortSignal | null) => Promise<Response>
 
-/** An issuer in this process. Its documents are answered by `fetch`, and its tokens are signed at the time of the test. */
+/** An issuer in this process. A replaced `fetch` serves its documents, and its tokens carry the test's time. */
 export interface Issuer {
-  /** A token of this issuer; claims and header that differ can be given, and the key that signs it. */
+  /** A token of this issuer. Claims, header and signing key can be overridden. */
   readonly token: (claims?: Claims, options?: TokenOptions) => Effect.Effect<string>
-  /** Signs with a new key from now on, and publishes that key alone. */
+  /** Signs with a new key from now on, and publishes only that key. */
   readonly rotate: Effect.Effect<void>
   /** The published keys. */
   readonly keys: ReadonlyArray<JWK>
-  /** Answers every request from now on; null for the normal answers. */
+  /** Replaces the answer to every request from now on; null restores the normal answers. */
   readonly answerWith: (answers: Answers | null) => Effect.Effect<void>
   /** The addresses that were requested. */
   readonly requested: ReadonlyArray<string>
@@ -29,7 +29,7 @@ export interface Issuer {
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface TokenOptions {
-  /** The name of the key; null for a token that names none. */
+  /** The `kid` of the key; null for a token without one. */
   readonly kid?: string | null
   readonly alg?: string
   readonly key?: Uint8Array
@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function* () {
     }
     return url === `${issuerUrl}/keys` ? Response.json({ keys }) : new Response("", { status: 404 })
   }
-  // Like the fetch of a platform, it follows redirects unless it is told not to.
+  // Like a platform's `fetch`, it follows redirects unless told not to.
   const fetched: typeof globalThis.fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
     requested.push(url)
@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function* () {
 const scopes = { quotes: "platform", "quotes:all": "server" } as const
 /** The options of such hosts. */
 export const oauth = { issuer: issuerUrl, scopes }
-/** Where challenges say that the metadata are. */
+/** The address of the metadata in challenges. */
 export const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource`
 
 /** A test with an issuer, and hosts that accept its tokens. */

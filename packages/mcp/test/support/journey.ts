@@ -30,9 +30,10 @@ export const startOf = (scenario: string) => ({
 })
 
 /**
- * Follows a request as the tools say: reads what has changed since the last read, until it is over or a person must act.
+ * Follows a request as the tools advise: reads the changes since the last read, until the request is final or a
+ * person must act.
  *
- * Gives the results of the reads that answered with a change, as a call that waits would.
+ * Returns the results of the reads that found a change, as a waiting call would.
  */
 export const followed = Effect.fnUntraced(function* (id: string, version: number) {
   const reads: Array<Effect.Success<ReturnType<typeof call>>> = []

@@ -22,7 +22,7 @@ export const agreement = { quote_disclosure_version: "2026-09-26", quote_disclos
 
 type Caller = Pick<Sent, "as" | "address">
 
-/** A program that has introduced itself with a handshake. */
+/** A program that has completed the handshake. */
 export const connected = Effect.fnUntraced(function* (
   capabilities: object = forms,
   { protocolVersion = "2025-06-18", ...caller }: Caller & { readonly protocolVersion?: string } = {}
@@ -35,7 +35,7 @@ export const connected = Effect.fnUntraced(function* (
     "mcp-session-id": headers["mcp-session-id"] ?? "",
     "mcp-protocol-version": protocolVersion
   }
-  /** Calls a tool, and leaves the call running. */
+  /** Calls a tool, and does not wait for the call to end. */
   const begin = (args: object, changes: Readonly<Record<string, string>> = {}, _meta: object = {}) => {
     const events: Array<Got["body"]> = []
     const plain = toolsCall("start_quote_request", args)
@@ -49,12 +49,12 @@ export const connected = Effect.fnUntraced(function* (
   return { answer, begin, headers: own }
 })
 
-/** Waits for the next event of a call: events that were taken are gone. */
+/** Takes the next event of a call, and waits until there is one. */
 export const next = Effect.fnUntraced(function* ({ events }: { readonly events: Array<Got["body"]> }) {
   const longPolls = yield* LongPolls.LongPolls
   while (events.length === 0) yield* Effect.yieldNow
   const event = events.shift()
-  // The form has gone out, and its call waits for the answer.
+  // Now the form is sent. Wait until its call waits for the answer.
   if (event.method === "elicitation/create") while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
   return event
 })

@@ -22,7 +22,7 @@ const limited = () => {
   })
 }
 
-/** A carrier that takes a moment, however often it is polled. */
+/** A carrier that takes a fixed time, however often it is polled. */
 const polled = () => {
   let readyAt = Number.POSITIVE_INFINITY
   return defineCarrier({

@@ -3,12 +3,12 @@ import { Effect, Option } from "effect"
 import { type Port, workspace } from "./hosts.ts"
 import { step } from "./moves.ts"
 
-/** Load on hosts while a cell moves, which checks what it reads. */
+/** Puts load on hosts while a cell moves, and checks what it reads. */
 export class Load {
   isOver = false
   /** The newest version of each writer that was stored. */
   readonly accepted = new Map<number, number>()
-  /** How many events were read of each feed. */
+  /** The number of events read in each feed. */
   readonly followed = new Map<number, number>()
   readonly claimed = new Set<string>()
 
@@ -22,7 +22,7 @@ export class Load {
       }
     })
 
-  /** Reads the newest version of a writer's record: never one before what was accepted. */
+  /** Reads the newest version of a writer's record, which must not be older than the last accepted one. */
   readonly read = (storage: Port, writer: number) =>
     Effect.gen({ self: this }, function* () {
       const workspace_id = workspace((writer % 4) + 1)
@@ -35,7 +35,7 @@ export class Load {
       }
     })
 
-  /** Follows a feed: no gap, and nothing out of order. */
+  /** Follows a feed, which must have no gaps and be in order. */
   readonly follow = (storage: Port, place: number) =>
     Effect.gen({ self: this }, function* () {
       let after = 0
@@ -50,12 +50,12 @@ export class Load {
       }
     })
 
-  /** Claims jobs: none twice, as long as their leases last. */
+  /** Claims jobs, none of which may be claimed twice while its lease lasts. */
   readonly claim = (storage: Port) =>
     Effect.gen({ self: this }, function* () {
       while (!this.isOver) {
         const claim = storage.claim({ now: 1_000_000, lease_ms: 1_000_000, limit: 20 })
-        // A claim that takes longer than a second is given up, and comes again.
+        // A claim that takes longer than a second is abandoned, and its jobs come again.
         const { jobs } = yield* Effect.retry(claim, { while: ({ _tag }) => _tag === "StorageUnavailable" })
         for (const { number, workspace_id } of jobs) {
           assert.isFalse(this.claimed.has(`${workspace_id} ${number}`), "a job is leased twice")

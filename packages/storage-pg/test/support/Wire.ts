@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-/** Which bytes of a wire wait: those to the server, those from it, or both. */
+/** Which bytes are delayed: those to the server, those from it, or both. */
 export type Direction = "to" | "from" | "both"
 
 /** A TCP proxy to a server that can simulate a network partition: bytes are dropped or wait, and no connection is closed. */
@@ -50,13 +50,13 @@ export class Wire {
     this.silent = true
   }
 
-  /** Lets bytes wait from now on, on old connections and new ones, until `thaw`. */
+  /** Delays bytes on old and new connections from now on, until `thaw`. */
   freeze(direction: Direction): void {
     this.frozen = direction
     for (const pair of this.pairs) this.pause(pair, direction)
   }
 
-  /** Sends the bytes that waited, and all others again. */
+  /** Sends the delayed bytes, and no longer delays any. */
   thaw(): void {
     this.frozen = null
     for (const pair of this.pairs) for (const socket of pair) socket.resume()
@@ -67,7 +67,7 @@ export class Wire {
     if (direction !== "to") far.pause()
   }
 
-  /** Leads to another port of this machine from now on. Ends the connections to the old one. */
+  /** Forwards to another local port from now on. Closes the connections to the old one. */
   lead(port: number): void {
     this.target = port
     for (const pair of this.pairs) for (const socket of pair) socket.destroy()
@@ -89,7 +89,7 @@ export class Wire {
     this.silent = false
   }
 
-  /** How many connections there are. */
+  /** The number of open connections. */
   get connections(): number {
     return this.pairs.size
   }

@@ -9,13 +9,13 @@ export type All = Array.NonEmptyReadonlyArray<NamedStorage>
 export const job = (due_at: number): Job.NewJob => ({ kind: "collect", due_at, ordered: false, payload: "{}" })
 export const work = (place: number, dueAt: number) => Change.make(workspace(place), { jobs: [job(dueAt)] })
 
-/** The workspaces with data in each cell, without those of the service. */
+/** The workspaces with data in each cell, without the service's own. */
 export const contents = (cells: All) =>
   Effect.forEach(cells, ({ storage }) =>
     Effect.map(storage.workspaces(null, 1_000), (ids) => ids.filter((id) => id !== Cell.cellsWorkspace))
   )
 
-/** The number of a workspace of which a cell has taken the data. */
+/** The number of a workspace that is placed in a cell. */
 export const placedIn = Effect.fnUntraced(function* (storage: Port, { storage: cell }: NamedStorage) {
   for (let place = 1; place < 200; place++) {
     yield* storage.commit(work(place, 1_000_000))
@@ -26,7 +26,7 @@ export const placedIn = Effect.fnUntraced(function* (storage: Port, { storage: c
 
 export const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-/** A storage that can be lost, and then fails every call at once. */
+/** A storage that can become unavailable, and then fails every call at once. */
 export const losable = (storage: Port) => {
   let isLost = false
   const unlessLost =

@@ -28,7 +28,10 @@ const sourceOf = ({ name, storage }: NamedStorage): CellSource<never> => ({
   open: Effect.succeed(storage)
 })
 
-/** A storage that is made of these cells, as a host of its own would open it; it works for all, unless some are named. */
+/**
+ * A storage made of these cells, as a separate host would open it. It claims work from all cells, unless some are
+ * named.
+ */
 export const join = (
   [first, ...others]: Array.NonEmptyReadonlyArray<NamedStorage>,
   workCells?: ReadonlyArray<string>
@@ -46,7 +49,7 @@ export const fourInMemory = Effect.gen(function* () {
   return cells
 })
 
-/** Four cells on two servers, two on each: one in a schema of its own. */
+/** Four cells on two servers, two on each, one of them in its own schema. */
 export class FourCells extends Context.Service<
   FourCells,
   { readonly cells: PgCells.AllCells; readonly urls: ReadonlyArray<string> }

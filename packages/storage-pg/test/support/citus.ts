@@ -8,16 +8,16 @@ import { statements, tables } from "../../../../test/support/TestDatabase.ts"
 /** The database to use on the coordinator of a Citus cluster; undefined if there is none. */
 export const citusUrl = process.env.QUOTEWIRE_TEST_CITUS_URL
 
-/** Why tests on Citus are skipped. They are named after it. */
+/** Why tests on Citus are skipped, which is part of their names. */
 export const needed = "needs QUOTEWIRE_TEST_CITUS_URL, the address of a database on the coordinator of a Citus cluster"
 
-/** A schema of a test's own in the database of the cluster. */
+/** A schema for one test in the cluster's database. */
 export interface CitusSchema {
   readonly url: string
   readonly options: { readonly url: Redacted.Redacted<string>; readonly schema: string }
 }
 
-/** A schema that does not exist yet, for as long as the scope lives. */
+/** The name of a new schema, which is dropped when the scope closes. */
 export const emptySchema: Effect.Effect<CitusSchema, never, Scope.Scope> = Effect.gen(function* () {
   const url = citusUrl ?? ""
   const schema = `quotewire_${randomUUID().replaceAll("-", "")}`
@@ -36,7 +36,7 @@ export const migrate = (
     only === undefined || only.refusal === null ? Effect.succeed(only?.ran ?? []) : Effect.fail(only.refusal)
   )
 
-/** A schema for as long as the scope lives, migrated and so distributed. */
+/** A migrated, and therefore distributed, schema that lasts as long as the scope. */
 export const scopedSchema: Effect.Effect<CitusSchema, PgStorage.DatabaseRefused, Scope.Scope> = Effect.tap(
   emptySchema,
   migrate
@@ -50,7 +50,7 @@ export const oneCell: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseR
   Effect.map(scopedSchema, (schema) => Layer.merge(PgCells.layer(cellsOf(schema)), Layer.succeed(Schemas, [schema])))
 )
 
-/** A storage of two cells, each a schema of its own. */
+/** A storage of two cells, each in its own schema. */
 export const twoCells: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
   Effect.gen(function* () {
     const schemas = [yield* emptySchema, yield* emptySchema] as const

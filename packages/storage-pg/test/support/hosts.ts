@@ -4,7 +4,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 
 export type Port = Storage.Storage["Service"]
 
-/** A storage as a host of its own would open it, until the scope closes. */
+/** A storage as a separate host would open it, until the scope closes. */
 export const open = (options: PgStorage.Options): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
   Effect.map(Layer.build(PgStorage.layer(options)), Context.get(Storage.Storage))
 
@@ -12,13 +12,13 @@ export const open = (options: PgStorage.Options): Effect.Effect<Port, PgStorage.
 export const workspace = (place: number): Ids.WorkspaceId =>
   Ids.WorkspaceId.make(`wks_${place.toString().padStart(26, "0")}`)
 
-/** What waits for the world outside waits in real time, also under a test clock. */
+/** Waits for something outside this process take real time, even under a test clock. */
 export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const patienceMs = 20_000
 const turnMs = 20
 
-/** Tries until it succeeds, for so long as a machine that is busy needs. */
+/** Retries until it succeeds, for as long as a busy machine may need. */
 export const eventually = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   inRealTime(
     Effect.gen(function* () {
@@ -31,7 +31,7 @@ export const eventually = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Eff
     })
   )
 
-/** Waits, for so many milliseconds of real time at most, until something holds. */
+/** Waits until a condition holds, for at most this many milliseconds of real time. */
 export const eventuallyIn = (patienceMs: number, holds: () => boolean): Effect.Effect<void> =>
   inRealTime(
     Effect.gen(function* () {

@@ -19,10 +19,10 @@ export class TwoServers extends Context.Service<TwoServers, readonly [PostgresSe
           wal_level: "logical",
           max_replication_slots: "20",
           max_wal_senders: "20",
-          // A move that a test stops keeps its workers.
+          // A move that a test stops keeps its worker processes.
           max_worker_processes: "20",
           max_logical_replication_workers: "12",
-          // Some releases of PostgreSQL begin to copy one table in each of these intervals.
+          // Some releases of PostgreSQL start copying only one table per interval.
           wal_retrieve_retry_interval: "100ms"
         }
         const start = () => PostgresServer.start({ durable: false, settings })
@@ -42,14 +42,14 @@ export const emptyOn = Effect.fnUntraced(function* (server: PostgresServer) {
   return server.url(name)
 })
 
-/** A cell that is added and can move to the other server, and where its two ends are. */
+/** A cell that was added and can move to the other server, with the addresses of both ends. */
 export interface MovableCell {
   readonly cells: readonly [PgCells.CellOptions]
   readonly old_url: string
   readonly new_url: string
 }
 
-/** One cell on the first server, the only one and so the first, that can move to the second server. */
+/** A single cell on the first server, which can move to the second server. */
 export const movableCell: Effect.Effect<MovableCell, PgStorage.DatabaseRefused, TwoServers> = Effect.gen(function* () {
   const [first, second] = yield* TwoServers
   const old_url = yield* emptyOn(first)
@@ -64,7 +64,7 @@ export const movableCell: Effect.Effect<MovableCell, PgStorage.DatabaseRefused, 
   return { cells: [cell], old_url, new_url }
 })
 
-/** A host of its own on these cells, until the scope closes. */
+/** A separate host on these cells, until the scope closes. */
 export const openCells = (cells: PgCells.AllCells): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
   Effect.map(Layer.build(PgCells.layer(cells)), Context.get(Storage.Storage))
 
@@ -87,17 +87,17 @@ export const sql = (url: string, ...texts: ReadonlyArray<string>) => Effect.prom
 
 export type StepName = PgCells.MoveProgress["step"]
 
-/** Moves a cell, and stops as a process that is killed after a step. */
+/** Moves a cell, and stops after a step like a killed process. */
 export const moveUntil = Effect.fnUntraced(function* ({ cells }: MovableCell, last: StepName) {
   const onProgress = ({ step }: PgCells.MoveProgress) => (step === last ? Effect.interrupt : Effect.void)
   assert.isTrue(Exit.hasInterrupts(yield* Effect.exit(PgCells.move(cells, "home", { onProgress }))), last)
 })
 
-/** Why a command about a move has failed. */
+/** Why a move command failed. */
 export const reasonOf = <A>(program: Effect.Effect<A, PgStorage.DatabaseRefused>) =>
   Effect.map(Effect.flip(program), ({ message, reason }) => ({ message, reason }))
 
-/** The name of the subscription at the new place, which its slot and its publication have, too. */
+/** The name of the subscription at the new place, which is also that of its slot and its publication. */
 export const subscriptionIn = Effect.fnUntraced(function* (url: string) {
   const found = "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid"
   const [subscription] = yield* sql(url, `${found} where d.datname = current_database()`)
@@ -110,7 +110,7 @@ const leftBehind = `select
   (select count(*) from pg_subscription s join pg_database d on d.oid = s.subdbid where d.datname = current_database())::int
     as subscriptions`
 
-/** Fails if a move has left something of its replication in a database. */
+/** Fails if a move left any replication object in a database. */
 export const assertNothingLeft = Effect.fnUntraced(function* (url: string, message?: string) {
   assert.deepStrictEqual(yield* sql(url, leftBehind), [{ slots: 0, publications: 0, subscriptions: 0 }], message)
 })

@@ -6,12 +6,12 @@ import { statements } from "../../../../test/support/TestDatabase.ts"
 import { eventually } from "./hosts.ts"
 import { Wire } from "./Wire.ts"
 
-/** A primary whose commits wait for a standby, and the wire between them. */
+/** A primary whose commits wait for a standby, and the proxy between them. */
 export interface Replicated {
   readonly primary: PostgresServer
   readonly standby: PostgresServer
   readonly wire: Wire
-  /** How a host uses a server of the two; its time limits are short. */
+  /** How a host connects to one of the two servers, with short time limits. */
   readonly optionsOf: (server: PostgresServer) => PgStorage.Options
 }
 
@@ -21,7 +21,7 @@ const sql = (server: PostgresServer, ...texts: ReadonlyArray<string>) =>
 const removed = (start: () => Promise<PostgresServer>) =>
   Effect.acquireRelease(Effect.promise(start), (server) => Effect.promise(() => server.remove()))
 
-/** Starts a primary and a synchronous standby. The schema is there unless it is told otherwise. */
+/** Starts a primary and a synchronous standby, by default with the schema. */
 export const replicated = (isMigrated = true): Effect.Effect<Replicated, never, Scope.Scope> =>
   Effect.gen(function* () {
     const primary = yield* removed(() =>
@@ -32,7 +32,7 @@ export const replicated = (isMigrated = true): Effect.Effect<Replicated, never, 
       (laid) => Effect.sync(() => laid.close())
     )
     const folder = temporaryFolder()
-    // PostgreSQL may run as another user.
+    // PostgreSQL may run as a different user.
     chmodSync(folder, 0o777)
     const standby = yield* removed(() => primary.startStandby(folder, wire.port))
     const optionsOf = (server: PostgresServer): PgStorage.Options => ({
@@ -51,11 +51,11 @@ export const replicated = (isMigrated = true): Effect.Effect<Replicated, never, 
     return { primary, standby, wire, optionsOf }
   })
 
-/** How many sessions of a server wait for the standby in their commits. */
+/** How many sessions of a server wait for the standby to confirm their commits. */
 export const waiting = (server: PostgresServer): Effect.Effect<number> =>
   Effect.map(sql(server, "select from pg_stat_activity where wait_event = 'SyncRep'"), ({ length }) => length)
 
-/** Ends the primary as a crash would, and makes the standby the new one. */
+/** Ends the primary as a crash would, and promotes the standby. */
 export const failOver = Effect.fnUntraced(function* ({ primary, standby }: Replicated) {
   yield* Effect.promise(() => primary.stop("immediate"))
   yield* sql(standby, "select pg_promote(true, 60)")

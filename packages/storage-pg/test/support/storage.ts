@@ -7,13 +7,13 @@ export class Database extends Context.Service<Database, TestDatabase>()("test/Da
 
 const database = Layer.effect(Database, scopedDatabase)
 
-/** A storage on a database of its own, for a group of tests. */
+/** A storage on its own database, for a group of tests. */
 export const storage = Layer.provideMerge(
   Layer.unwrap(Effect.map(Database, ({ options }) => PgStorage.layer(options))),
   database
 )
 
-/** Runs a test on what another has used: emptied first. */
+/** Empties the storage that earlier tests used, and runs a test on it. */
 export const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Database> =>
   Effect.andThen(
     Effect.flatMap(Database, ({ url }) => Effect.promise(() => truncate(url))),

@@ -74,7 +74,7 @@ const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
 const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>
   Predicate.hasProperty(schema, "~standard") && Predicate.hasProperty(schema["~standard"], "jsonSchema")
 
-/** Objects and lists of a JSON Schema as a schema of Effect; everything else is anything. */
+/** Objects and lists of a JSON Schema as an Effect schema; everything else accepts any value. */
 const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
   if (!Predicate.isObject(json)) return Schema.Unknown
   if (typeof json.$ref === "string") return Schema.suspend(() => shapeIn(target(root, json.$ref), root))

@@ -22,7 +22,7 @@ export type RequestBody =
   | (Only<"form"> & { readonly form: Fields })
   | Only<never>
 
-/** Exactly this kind of body. */
+/** A body of exactly one kind. */
 type Only<Kind extends string> = {
   readonly [Other in Exclude<"json" | "xml" | "text" | "form" | "content_type", Kind>]?: never
 }

@@ -75,7 +75,7 @@ export const Exchange = Schema.Struct({
   http: Schema.Array(HttpExchange),
   /** How many more HTTP exchanges took place. */
   http_left_out: Schema.Int,
-  /** Counts a request's exchanges that can repeat without limit: all but asks. */
+  /** The number of the exchange among those of its request that can repeat without limit: all but asks. */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
 export type Exchange = typeof Exchange.Type

@@ -31,7 +31,7 @@ export interface PendingAsk {
   readonly queue: JobQueue
   /** Whether the carrier was certainly not asked, and will not be; false by default. */
   readonly never_asked?: boolean
-  /** What is recorded of this exchange so far; null for a fictional carrier. */
+  /** The recording of this exchange so far; null for a fictional carrier. */
   readonly draft: Draft.Draft | null
 }
 
@@ -215,7 +215,8 @@ export const job = <K extends JobKind>(
 ): NewJob => JobPayload.make(kind, payload, { due_at, ...pending.queue })
 
 /**
- * Runs a call to an adapter, or a check of its answer, on record. Adds the carrier and the quote request to every log
+ * Runs a call to an adapter, or a check of its answer, and records it. Adds the carrier and the quote request to
+ * every log
  * line, including the adapter's own.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>

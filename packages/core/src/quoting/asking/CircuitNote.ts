@@ -6,8 +6,8 @@ import { QuoteRequestId } from "../../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
 
 /**
- * How a carrier's circuit and a quote request met: the circuit kept the request out, or the request changed the
- * circuit.
+ * How a carrier's circuit and a quote request affected each other: the circuit blocked the ask, or its result
+ * changed the circuit.
  */
 const CircuitNote = Schema.Struct({
   quote_request_id: QuoteRequestId,
@@ -17,7 +17,7 @@ const CircuitNote = Schema.Struct({
   circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]),
   /** When the circuit opened, in real time. */
   since: Timestamp,
-  /** Until when it lets no ask through, in real time; null if it is closed. */
+  /** Until when it blocks asks, in real time; null if it is closed. */
   until: Schema.NullOr(Timestamp),
   why: Schema.String
 })
@@ -40,7 +40,7 @@ interface About {
   readonly at: number
 }
 
-/** The stored note of a request that a circuit kept out, or that changed the circuit. */
+/** The stored note about a request that a circuit blocked, or that changed the circuit. */
 export const toStored = (
   { at, attempt, carrier_id, quote_request_id }: About,
   circuit: CircuitNote["circuit"],

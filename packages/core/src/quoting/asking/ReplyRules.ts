@@ -216,7 +216,7 @@ const stepPart = (
   before: ReadonlyArray<Part> = []
 ): Part => {
   const { ask, candidate, request } = pending
-  // "Nobody asked the carrier" is never a late outcome: hosts that come back after the deadline find it out only then.
+  // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
   const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
   const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
   if (step === null) return nothing

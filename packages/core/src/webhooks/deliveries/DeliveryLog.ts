@@ -19,7 +19,7 @@ export const find = Effect.fnUntraced(function* (storage: Storage["Service"], ca
   const subscription = yield* findSubscription(storage, workspaceId, input.id)
   const id = Delivery.idOf(subscription.id, input.event_id)
   const delivery = yield* readOne(storage, Delivery.kind, workspaceId, id)
-  // Its id has only a part of the event's.
+  // The delivery's id contains only a part of the event's id.
   if (delivery === null || delivery.event_id !== input.event_id) return yield* ApiError.make("not_found")
   return { subscription, delivery }
 })

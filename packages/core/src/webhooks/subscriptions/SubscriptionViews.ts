@@ -27,7 +27,7 @@ export const UpdateInput = Schema.Struct({
 }).check(
   Schema.makeFilter(
     ({ url, event_types }) => (url === undefined && event_types === undefined ? nothingToChange : undefined),
-    // The id, and at least one more.
+    // The id, and at least one more field.
     { toJsonSchema: () => ({ minProperties: 2 }) }
   )
 )

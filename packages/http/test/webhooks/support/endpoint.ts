@@ -3,30 +3,30 @@ import * as Tls from "node:tls"
 import { Effect } from "effect"
 import type { Certificate } from "../../../../../test/support/certificate.ts"
 
-/** A request as its bytes came. */
+/** A request as raw bytes. */
 export interface Request {
   /** The request line. */
   readonly line: string
   readonly headers: Headers
   readonly body: string
-  /** The name that TLS was asked for; null where there is none. */
+  /** The server name in the TLS handshake; null if there is none. */
   readonly servername: string | null
 }
 
-/** What an endpoint does with a request: it writes on the socket what it likes. */
+/** What an endpoint does with a request: it writes anything to the socket. */
 export type Script = (socket: Net.Socket, request: Request) => void
 
 /** An endpoint that a test controls to the byte. */
 export interface Endpoint {
   readonly port: number
   readonly requests: ReadonlyArray<Request>
-  /** How many connections it has had, and has. */
+  /** How many connections it has had in all, and has now. */
   readonly connections: () => { readonly all: number; readonly open: number; readonly most: number }
-  /** How many bytes have come in, handshakes included. */
+  /** How many bytes have arrived, including handshakes. */
   readonly received_bytes: () => number
 }
 
-/** Answers with a status, headers and a short body, and keeps the connection. */
+/** Answers with a status, headers and a short body, and keeps the connection open. */
 export const answer =
   (status: number, headers: Readonly<Record<string, string>> = {}, body = "ok"): Script =>
   (socket) => {
@@ -36,7 +36,7 @@ export const answer =
     socket.write(`HTTP/1.1 ${status} Fine\r\n${head}\r\n${isBare ? "" : body}`)
   }
 
-/** Writes text as it is. */
+/** Writes text unchanged. */
 export const raw =
   (text: string): Script =>
   (socket) =>
@@ -63,7 +63,7 @@ const listen = (socket: Net.Socket, take: (request: Request) => void): void => {
   })
 }
 
-/** Starts an endpoint, with TLS where it has a certificate. */
+/** Starts an endpoint, with TLS if there is a certificate. */
 export const start = (
   script: Script,
   options: { readonly certificate?: Certificate; readonly host?: string; readonly port?: number } = {}

@@ -3,14 +3,14 @@ import { Resolver } from "node:dns/promises"
 import { createServer } from "node:net"
 import { Effect } from "effect"
 
-/** What the name server says of one type of a name; `silent` says nothing at all. */
+/** The name server's answer for one record type of a name; `silent` never answers. */
 export type Reply = "silent" | "nxdomain" | "servfail" | ReadonlyArray<Record>
 
-/** A record; an alias names what it leads to. */
+/** A record; an alias contains its target. */
 export interface Record {
   readonly type: "A" | "AAAA" | "CNAME"
   readonly data: string
-  /** Whose record it is; the name that was asked for where it is left out. */
+  /** The name of the record; by default the queried name. */
   readonly name?: string
 }
 
@@ -20,12 +20,12 @@ export const aaaa = (...addresses: ReadonlyArray<string>) => addresses.map((data
 /** Answers a query for a name. */
 export type Zone = (name: string, type: "A" | "AAAA") => Reply
 
-/** A name server on this machine that says what a test wants, and a resolver that asks it alone. */
+/** A scripted local name server, and a resolver that asks only this server. */
 export interface NameServer {
   readonly resolver: Resolver
   /** Every query, as `type name`. */
   readonly queries: ReadonlyArray<string>
-  /** Lets the server say something else from now on. */
+  /** Changes the server's answers from now on. */
   readonly say: (zone: Zone) => void
 }
 
@@ -47,7 +47,7 @@ const data = ({ type, data }: Record): Buffer => {
   return Buffer.from(all.flatMap((segment) => [segment >> 8, segment & 255]))
 }
 
-/** Writes a record that may be kept for no time at all. */
+/** Writes a record that must not be cached. */
 const recordBytes = (asked: string, record: Record): Buffer => {
   const fixed = Buffer.alloc(10)
   fixed.writeUInt16BE(typeCodes[record.type], 0)
@@ -84,7 +84,7 @@ const response = (
   header.writeUInt16BE(records.length, 6)
   const whole = Buffer.concat([header, question, ...records.map((record) => recordBytes(name, record))])
   if (whole.length <= max) return whole
-  // Too much for a packet: ask again over TCP.
+  // Too large for a packet: the resolver must retry over TCP.
   header.writeUInt16BE(0x8780 | code, 2)
   header.writeUInt16BE(0, 6)
   return Buffer.concat([header, question])

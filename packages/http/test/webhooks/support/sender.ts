@@ -3,20 +3,20 @@ import { Context, Effect, Layer } from "effect"
 import * as NodeWebhookSender from "../../../src/webhooks/NodeWebhookSender.ts"
 import * as Endpoint from "./endpoint.ts"
 
-/** A policy that lets webhooks go to the networks, as if they were public, and to what is public. */
+/** A policy that allows these networks as well as public addresses. */
 export const allowing = (networks: string): WebhookAddress.Policy => ({
   ...WebhookAddress.publicOnly,
   allow: WebhookAddress.readNetworks(networks) ?? []
 })
 
-/** A sender that may reach 127.0.0.1, and no other address of this machine; it ends with the scope. */
+/** A sender that may reach 127.0.0.1 but no other local address. It ends with the scope. */
 export const make = (settings: NodeWebhookSender.Settings = {}) =>
   Effect.map(
     Layer.build(NodeWebhookSender.layer({ policy: allowing("127.0.0.1/32"), ...settings })),
     Context.get(WebhookSender.WebhookSender)
   )
 
-/** A POST to a URL, with a deadline that no test should meet unless it means to. */
+/** A POST to a URL, with a deadline that is only reached on purpose. */
 export const request = (url: string, deadline_ms = 10_000): WebhookSender.WebhookRequest => ({
   url,
   headers: { "content-type": "application/json", "webhook-id": "evt_1" },
@@ -24,10 +24,10 @@ export const request = (url: string, deadline_ms = 10_000): WebhookSender.Webhoo
   deadline_ms
 })
 
-/** What came of a POST, without how long it took. */
+/** The outcome of a POST, without its duration. */
 export const outcome = ({ response_status_code, failure }: WebhookSender.SendOutcome) => [response_status_code, failure]
 
-/** Sends to an endpoint that follows a script, on a sender of its own. */
+/** Sends to a scripted endpoint with a separate sender. */
 export const sendTo = (script: Endpoint.Script, deadlineMs?: number) =>
   Effect.gen(function* () {
     const endpoint = yield* Endpoint.start(script)
@@ -36,6 +36,6 @@ export const sendTo = (script: Endpoint.Script, deadlineMs?: number) =>
     return { endpoint, sender, sent: outcome(sent) }
   })
 
-/** Waits for something that sockets bring about. */
+/** Waits for something that depends on sockets. */
 export const eventually = (isTrue: () => boolean) =>
   Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)
