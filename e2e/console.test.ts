@@ -189,7 +189,7 @@ describe("the console", () => {
     await page.getByRole("alert").getByText("facts").first().waitFor()
   })
 
-  it("says when the host is gone, keeps what it has, and goes on when the host is back", async () => {
+  it("says when the host is gone, keeps what it has, and continues when the host is back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, `/requests/${id}`)
     await heading("Renters").waitFor()

@@ -44,7 +44,7 @@ describe("a figure", () => {
     )
   })
 
-  it("is judged by its second half, when it is warm", () => {
+  it("is judged by its second half, after warming up", () => {
     assert.strictEqual(
       verdict(
         points((hours) => Math.min(hours, 0.5) * 1_000),

@@ -129,7 +129,7 @@ describe("--work-cells", () => {
           [how, err],
           [
             "wrong usage",
-            "quotewire: --work-cells (or QUOTEWIRE_WORK_CELLS) must name cells of the file of cells, separated by commas."
+            "quotewire: --work-cells (or QUOTEWIRE_WORK_CELLS) must name cells from the cells file, separated by commas."
           ]
         )
       }

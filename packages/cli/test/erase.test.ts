@@ -151,7 +151,7 @@ describe("quotewire erase", () => {
         [["--receipt-stdin"], receipt, "wrong usage", /needs --organization and --environment\.$/],
         [["--receipt-stdin", receipt], "", "wrong usage", /<id> must be an id such as qreq_01/],
         [[unknown, "--request", unknown], "", "wrong usage", /, not both\.$/],
-        [["--receipt-stdin", ...place], " \n", "failed", /must hold one receipt, of 1 to 128 characters\.$/],
+        [["--receipt-stdin", ...place], " \n", "failed", /must be one receipt of 1 to 128 characters\.$/],
         [["--receipt-stdin", ...nobody], receipt, "failed", /No such organization\.$/]
       ]
       for (const [args, input, how, message] of wrong) {

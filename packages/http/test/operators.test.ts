@@ -123,7 +123,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("records every call with a valid token, whatever comes of it", () =>
+  it.live("records every call with a valid token, whatever its outcome", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -173,7 +173,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("is not there unless it is asked for", () =>
+  it.live("is absent unless it is requested", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
         Http.layer({ ...ServiceApi.of(), port: 0, drain_ms: 0 }).pipe(Layer.provideMerge(whole))

@@ -130,7 +130,7 @@ const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Setting
 const lineOf = (id: unknown, method: string) => `${JSON.stringify({ jsonrpc: "2.0", id, method })}\n`
 
 describe("more forms than a person can read", () => {
-  it.effect("do not keep the program from being heard", () =>
+  it.effect("do not block the program's other messages", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(askingAlways()), layer))

@@ -86,7 +86,7 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
     "Type the receipt, then Ctrl-D. What you type is visible."
   )).trim()
   if (consent_receipt_id === "" || consent_receipt_id.length > 128) {
-    return yield* StandardInput.unreadable("must hold one receipt, of 1 to 128 characters")
+    return yield* StandardInput.unreadable("must be one receipt of 1 to 128 characters")
   }
   const ofReceipt: ErasureTarget = { consent_receipt_id, organization_id, environment }
   return ofReceipt

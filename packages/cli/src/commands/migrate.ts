@@ -87,6 +87,6 @@ const describe = ({ excludes_older, found, known, pending, serves_from }: PgStor
   if (serves_from > known) return `At migration ${found}, which needs a newer program: this one knows ${known}.`
   if (found > known) return `At migration ${found}. This program knows ${known}, and can use the schema.`
   if (found === known) return `Up to date, at migration ${found}.`
-  const older = excludes_older ? "They exclude the hosts that run now." : "Hosts that run now keep running."
+  const older = excludes_older ? "They exclude the running hosts." : "Running hosts keep running."
   return `At migration ${found} of ${known}. Pending: ${pending.join(", ")}.${found === 0 ? "" : ` ${older}`}`
 }

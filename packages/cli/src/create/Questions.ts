@@ -16,7 +16,7 @@ const place = Prompt.Select<Place>({
 })
 
 const carrier = Prompt.Select<CarrierChoice>({
-  message: "Which carrier of your own does it begin with?",
+  message: "Which carrier of your own should it start with?",
   choices: [
     { title: "none", value: "none", description: "the sandbox has fictional ones" },
     { title: "a JSON API", value: "json" },
@@ -25,8 +25,8 @@ const carrier = Prompt.Select<CarrierChoice>({
   ]
 })
 
-const line = Prompt.Confirm({ message: "Add a line of insurance of your own (bicycles)?" })
-const receiver = Prompt.Confirm({ message: "Add a receiver of webhooks?" })
+const line = Prompt.Confirm({ message: "Add an insurance line of your own (bicycles)?" })
+const receiver = Prompt.Confirm({ message: "Add a webhook receiver?" })
 const docker = Prompt.Confirm({ message: "Add files for Docker, with PostgreSQL?" })
 
 const orQuit = <A, R>(asked: Effect.Effect<A, Terminal.QuitError, R>): Effect.Effect<A, CommandFailed, R> =>

@@ -20,10 +20,10 @@ const part = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.optional)
 
 const flags = {
-  in: Flag.optional(word("in", places, "Where the service runs: in this framework, or as a host of its own")),
-  carrier: Flag.optional(word("carrier", carriers, "A carrier to begin with; none by default")),
-  line: part("line", "Add a line of insurance of your own: bicycles"),
-  receiver: part("receiver", "Add a receiver of webhooks"),
+  in: Flag.optional(word("in", places, "Where the service runs: in this framework, or as a separate host")),
+  carrier: Flag.optional(word("carrier", carriers, "Carrier to start with; none by default")),
+  line: part("line", "Add an insurance line of your own: bicycles"),
+  receiver: part("receiver", "Add a webhook receiver"),
   docker: part("docker", "Add files for Docker, with PostgreSQL")
 }
 
@@ -38,7 +38,7 @@ interface Given {
 /** The choices made with flags. */
 const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effect.Effect<Choices, WrongUsage> =>
   Option.isNone(place)
-    ? Effect.fail(new WrongUsage({ message: `Say where the service runs: --in must be ${anyOf(places)}.` }))
+    ? Effect.fail(new WrongUsage({ message: `Choose where the service runs: --in must be ${anyOf(places)}.` }))
     : Effect.succeed({
         place: place.value,
         carrier: Option.getOrElse(carrier, () => "none" as const),
@@ -77,7 +77,7 @@ export const create = Command.make("create", reportAllErrors({ folder: folderArg
       `Wrote ${paths.length} files:`,
       ...paths.map((one) => `  ${one}`),
       "",
-      "Next, and README.md goes on from there:",
+      "Next steps, which README.md continues:",
       ...next.map((one) => `  ${one}`)
     ])
   })

@@ -66,7 +66,7 @@ const cellsAt = Effect.fnUntraced(function* (file: string, workCells: Option.Opt
   const cells = yield* CellsFile.read(file)
   if (Option.isNone(workCells)) return { cells, work: {} }
   if (PgCells.unknownCell(cells, workCells.value) !== undefined) {
-    return yield* wrongWorkCells("name cells of the file of cells, separated by commas")
+    return yield* wrongWorkCells("name cells from the cells file, separated by commas")
   }
   return { cells, work: { work_cells: workCells.value } }
 })

@@ -84,7 +84,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has no mark of a template left, no secret, and a page of README at most", () => {
+  it("has no template mark left, no secret, and at most a page of README", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         assert.notMatch(text, /\{\{|(?:\/\/|#|<!--)\?/, `${name}: ${path}`)

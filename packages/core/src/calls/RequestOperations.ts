@@ -12,7 +12,7 @@ export const listApiRequests = Operation.make({
   name: "list_api_requests",
   summary: "List API requests",
   description:
-    "The calls of the last 30 days in this environment, newest first, refused ones too; a call appears within a second. No bodies are kept. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
+    "The calls of the last 30 days in this environment, newest first, including refused ones; a call appears within a second. No bodies are kept. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
   tag: "Requests",
   route: {
     method: "GET",

@@ -55,7 +55,7 @@ export const notAskedMeanings = {
   credit_disclosure_missing: "The carrier uses credit information, and the person has not read the disclosure",
   state_not_served: "The carrier does not offer the line in the state",
   product_closed: "The carrier does not take new business",
-  circuit_open: "The carrier failed too often, and is left alone for a while",
+  circuit_open: "The carrier failed too often, and is not asked for a while",
   not_appointed: "The organization has no connection to the carrier"
 }
 /** The reasons for which a carrier is not asked. */

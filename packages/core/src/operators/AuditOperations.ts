@@ -8,7 +8,7 @@ export const listAuditLog = OperatorOperation.make({
   name: "list_audit_log",
   summary: "List what operators did",
   description:
-    "Every call with a valid operator's token, newest first, refused ones too; it is kept as long as quote requests, by default 13 months. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
+    "Every call with a valid operator's token, newest first, including refused ones; it is kept as long as quote requests, by default 13 months. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
   tag: "Audit log",
   route: {
     method: "GET",

@@ -60,7 +60,7 @@ export const createOrganization = OperatorOperation.make({
   reach: "deployment",
   input: Schema.Struct({
     name: textUpTo(200, 1)
-      .check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" }))
+      .check(Schema.isPattern(/\S/u, { expected: "non-blank text" }))
       .annotateKey({ description: "Its name, 1 to 200 characters" })
   }),
   output: Organization,
@@ -94,7 +94,7 @@ const keyViewOf = ({ created_at, revoked_at, ...key }: Directory.ApiKey): typeof
 export const listKeys = OperatorOperation.make({
   name: "list_keys",
   summary: "List the keys of an organization",
-  description: "What is known about each key, oldest first, revoked ones too. Keys themselves are never shown again.",
+  description: "The metadata of each key, oldest first, including revoked ones. Keys themselves are never shown again.",
   tag,
   route: { method: "GET", path: "/operator/v1/organizations/{organization_id}/keys", query: {}, status: 200 },
   scope: "read",

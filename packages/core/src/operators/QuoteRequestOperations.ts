@@ -19,7 +19,7 @@ export const findQuoteRequests = OperatorOperation.make({
   name: "find_quote_requests",
   summary: "Find quote requests",
   description:
-    "Quote requests of all organizations that the token reaches, newest first; with more than a hundred workspaces, a hundred of them after the other. All filters must match, and must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
+    "Quote requests of all organizations that the token reaches, newest first; beyond a hundred workspaces, one group of a hundred after another. All filters must match, and must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
   tag,
   route: {
     method: "GET",
@@ -100,7 +100,7 @@ export const getTimeline = OperatorOperation.make({
   name: "get_quote_request_timeline",
   summary: "Read what happened to a quote request",
   description:
-    "The call that started it, which carriers were asked and what came of it, exchanges with carriers, quotes, events and deliveries, oldest first. Without the bodies of exchanges and the words of carriers, which can hold facts about the person.",
+    "The call that started it, which carriers were asked and with what outcome, exchanges with carriers, quotes, events and deliveries, oldest first. Without the bodies of exchanges and the words of carriers, which can hold facts about the person.",
   tag,
   route: { method: "GET", path: "/operator/v1/quote-requests/{id}/timeline", query: page, status: 200 },
   scope: "read",

@@ -34,7 +34,7 @@ const Report = Schema.Struct({
 /** Shows whether due work gets done. */
 export const getWork = OperatorOperation.make({
   name: "get_work",
-  summary: "Read whether work gets done",
+  summary: "Check whether due work gets done",
   description: "The oldest job that waits, the cells of the storage, and how long data is kept.",
   tag: "Work",
   route: { method: "GET", path: "/operator/v1/work", query: {}, status: 200 },

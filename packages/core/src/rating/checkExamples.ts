@@ -58,7 +58,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   const { coverage_codes } = rating.line.codes
   const listed = new Set(subjects.flatMap(({ coverages }) => coverages.map(({ code }) => code)))
   for (const code of listed) {
-    const message = `The rating lists the cover ${code}, which is no coverage code of ${rating.line.name}.`
+    const message = `The rating lists the cover ${code}, which is not a coverage code of ${rating.line.name}.`
     faults.require(coverage_codes.includes(code), path, message)
   }
 }
@@ -72,7 +72,7 @@ const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<
   }
   for (const name of Object.keys(expected)) {
     if (steps.some(({ step }) => step === name)) continue
-    faults.add(`${path}.steps.${name}`, `There is no such step. There are: ${listOf(steps)}.`)
+    faults.add(`${path}.steps.${name}`, `There is no such step. The steps are: ${listOf(steps)}.`)
   }
 }
 

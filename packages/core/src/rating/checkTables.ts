@@ -88,7 +88,7 @@ const checkRest = ({ faults }: Context, table: Table, { domain, may_be_unknown }
   if (domain.kind === "text") faults.require(table.otherwise !== undefined, `${path}.otherwise`, "Is missing.")
   else faults.require(table.otherwise === undefined, `${path}.otherwise`, "Is for ZIP codes only: list every value.")
   if (may_be_unknown)
-    faults.require(table.unknown !== undefined, `${path}.unknown`, "Is missing: the fact may not be known.")
+    faults.require(table.unknown !== undefined, `${path}.unknown`, "Is required, because the fact can be unknown.")
   else faults.require(table.unknown === undefined, `${path}.unknown`, "Must be absent: the fact is always known.")
 }
 

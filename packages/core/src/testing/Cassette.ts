@@ -167,7 +167,7 @@ const whyNotKept = (body: string | null, contentType: string | null): ReadonlyAr
     ]
   }
   const keep =
-    "If it may be kept verbatim, set http.keeps_text_bodies (keeps_text_bodies of an adapter written by hand), and record again."
+    "If it may be kept verbatim, set http.keeps_text_bodies (keeps_text_bodies of a handwritten adapter), and record again."
   if (Redaction.isXml(body, contentType)) {
     return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }

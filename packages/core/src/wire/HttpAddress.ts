@@ -6,7 +6,7 @@ export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragme
 /** The rule behind each refusal: the end of a sentence that begins with the setting's name. */
 export const rules: { readonly [R in Refusal]: string } = {
   scheme: "must be an absolute http or https address",
-  credentials: "must not hold a user or a password",
+  credentials: "must not contain a user or a password",
   malformed:
     "must be a valid address, without quotes, blanks, line breaks and other characters that have to be encoded",
   query: "must not have a query",

@@ -87,7 +87,7 @@ describe("a row copied to another place", () => {
     kind: Schema.Literals(["a", "b"]),
     id: Schema.Literals(["a", "b"])
   })
-  it.effect.prop("does not match as the fingerprint of another call", [Record, Record], ([from, to]) =>
+  it.effect.prop("does not match the fingerprint of another call", [Record, Record], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const fingerprint = yield* Fingerprint.of(seal, from, { a: 1 })

@@ -239,7 +239,7 @@ describe("the organizations of an embedded service", () => {
     })
   )
 
-  it.live("and their keys are named by strings, as a program stores them", () =>
+  it.live("and their keys are identified by strings, as a program stores them", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)

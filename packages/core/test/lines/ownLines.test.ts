@@ -93,10 +93,10 @@ describe("the lines of a configuration", () => {
         })
       ],
       says: [
-        "lines.0.name: Must begin with a small letter, and have only small letters, digits and underscores, at most 60.",
+        "lines.0.name: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
         'lines.0.insures: Must be what the line insures, as in "rented homes".',
         "lines.0.facts_version: Must be a day, YYYY-MM-DD.",
-        "lines.0.disclosures.1: Must begin with a small letter, and have only small letters, digits and underscores, at most 60.",
+        "lines.0.disclosures.1: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
         "lines.0.codes.coverage_codes: Must not be empty.",
         "lines.0.codes.fee_codes.1: Must appear in the list only once."
       ]
@@ -235,7 +235,7 @@ describe("the rates of a custom line", () => {
     )
     assert.deepStrictEqual(faults, [{ path: "fees.0.code", message: "Must be one of policy_fee." }])
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [{ ...rating, line }] }), [
-      { path: "examples.0", message: "The rating lists the cover theft, which is no coverage code of bicycle." }
+      { path: "examples.0", message: "The rating lists the cover theft, which is not a coverage code of bicycle." }
     ])
   })
 

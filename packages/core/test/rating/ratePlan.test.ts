@@ -122,7 +122,7 @@ const tables: ReadonlyArray<Row> = [
     "no value for a fact that may not be known",
     withFactor({ ...year_built, unknown: undefined }),
     "factors.0.unknown",
-    "Is missing: the fact may not be known."
+    "Is required, because the fact can be unknown."
   ],
   [
     "a value for a fact that is always known",

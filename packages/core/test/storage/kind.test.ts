@@ -36,7 +36,7 @@ describe("the record of a value", () => {
     assert.deepStrictEqual(Json.read(notes.json(kept)), value)
   })
 
-  it("does not give its value to another kind", () => {
+  it("does not expose its value to another kind", () => {
     assert.isUndefined(others.json(notes.record({ id: "n1", words: [] }, meta)).value)
   })
 })

@@ -332,7 +332,7 @@ const compareAll = (steps: ReadonlyArray<Step>, limit: number) =>
   }).pipe(Effect.scoped, Effect.provide(world({ webhooks: endpoints().layer })))
 
 describe("the filtered pages of random calls", () => {
-  it.effect("are the whole lists, filtered by hand", () =>
+  it.effect("equal the complete lists, filtered by hand", () =>
     Effect.forEach(
       fc.sample(fc.tuple(fc.array(step, { minLength: 3, maxLength: 25 }), fc.constantFrom(1, 3, 100)), {
         numRuns: 25,

@@ -66,7 +66,7 @@ const written = (fields: Fields, write: (fields: Fields) => string): string => {
     return write(fields)
   } catch {
     const [wrong = ""] = Array.from(fields).find((field) => !canBe(write, field)) ?? []
-    throw invalidInput(wrong, "Must be a value that JSON can hold.")
+    throw invalidInput(wrong, "Must be a value that JSON can represent.")
   }
 }
 

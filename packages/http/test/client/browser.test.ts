@@ -99,7 +99,7 @@ describe("a page of a browser with a widget key", () => {
     assert.deepStrictEqual(refusal, { code: "not_found", status: 404, hasId: true })
   })
 
-  it("does not reach what is not meant for pages", async () => {
+  it("cannot reach what is not meant for pages", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).server, max_retries: 0 }
     const reason = await page.evaluate(
       (host) =>

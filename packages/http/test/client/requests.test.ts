@@ -95,7 +95,7 @@ describe("an input that JSON cannot represent", () => {
     const started: Promise<unknown> = Reflect.apply(client.start_quote_request, null, [input])
     assert.deepInclude(await rejectionOf(started), {
       code: "invalid_input",
-      field_errors: [{ path, message: "Must be a value that JSON can hold." }]
+      field_errors: [{ path, message: "Must be a value that JSON can represent." }]
     })
     assert.lengthOf(sent, 0)
   })

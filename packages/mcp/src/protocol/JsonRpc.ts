@@ -68,7 +68,7 @@ export const readBody = (
   hasBatches: boolean
 ): Result.Result<Message | Response | Batch, ErrorAnswer> => {
   if (!hasBatches || !Array.isArray(value)) return isResponse(value) ? readResponse(value) : readMessage(value)
-  if (value.length === 0) return invalid(null, "A batch must hold a message.")
+  if (value.length === 0) return invalid(null, "A batch must contain at least one message.")
   if (value.length > maxBatch) return invalid(null, `A batch holds at most ${maxBatch} messages.`)
   return Result.succeed(value.map(readMessage))
 }

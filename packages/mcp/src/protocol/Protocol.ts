@@ -169,7 +169,7 @@ const checkMeta = (message: Message): Result.Result<string, RpcError> => {
 }
 
 const wrongMeta = (key: string, expected: string): Result.Result<never, RpcError> =>
-  Result.fail({ code: codes.invalid_params, message: `params._meta must hold ${key}: ${expected}.` })
+  Result.fail({ code: codes.invalid_params, message: `params._meta must contain ${key}: ${expected}.` })
 
 /** Refuses an unsupported revision. `data` lists the supported ones. */
 const checkVersion = (requested: string): Result.Result<void, RpcError> =>

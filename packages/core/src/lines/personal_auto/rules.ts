@@ -27,7 +27,7 @@ const checkDriver = (driver: DraftDriver, index: number, today: string, problems
     const message = `A driver must be ${minDriverAge} to ${maxDriverAge} years old.`
     problems.refuse(`${path}.date_of_birth`, message)
   } else if (age !== null && years_licensed !== undefined && years_licensed > age - minLicenseAge) {
-    problems.refuse(`${path}.years_licensed`, "Must be at most the driver's age less 13 years.")
+    problems.refuse(`${path}.years_licensed`, "Must be at most the driver's age minus 13 years.")
   }
   if (license_status === "never_licensed" && years_licensed !== undefined && years_licensed > 0) {
     problems.refuse(`${path}.years_licensed`, "Must be 0 for a driver who was never licensed.", ["0"])

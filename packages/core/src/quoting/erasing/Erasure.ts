@@ -31,7 +31,7 @@ export const ReceiptTarget = Schema.Struct({
 /** What to erase, as sent: one quote request, or every one that was started with a receipt of consent. */
 export type ErasureTarget = typeof RequestTarget.Encoded | typeof ReceiptTarget.Encoded
 
-const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" }))
+const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank text" }))
 
 /** How to erase. */
 export const ErasureOptions = Schema.Struct({

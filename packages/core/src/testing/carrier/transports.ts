@@ -68,7 +68,7 @@ export const troubles: ReadonlyArray<Trouble> = [
   },
   { name: "answers 500", transport: answering(500, (sent) => `<p>Error at ${sent}</p>`, "text/html") },
   {
-    name: "answers with other JSON than expected",
+    name: "answers with unexpected JSON",
     transport: answering(200, (sent) => JSON.stringify([{ unexpected: sent }]), "application/json")
   },
   { name: "answers with text that is not JSON", transport: answering(200, (sent) => `<${sent}`, "text/plain") },
