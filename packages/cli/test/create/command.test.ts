@@ -85,7 +85,7 @@ describe("quotewire create", () => {
         { keys: ["down", "down", "enter", "down", "enter", "y", "n", "n"] }
       )
       assert.strictEqual(how, "done", err)
-      for (const question of ["Where does it run?", "Which carrier", "bicycles", "webhooks", "Docker"]) {
+      for (const question of ["Where does it run?", "Which carrier", "bicycles", "webhook receiver", "Docker"]) {
         assert.include(out, question)
       }
       const choices = { place: "hono", carrier: "json", line: true, receiver: false, docker: false } as const
