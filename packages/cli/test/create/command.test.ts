@@ -68,7 +68,8 @@ describe("quotewire create", () => {
         "wrong usage",
         "--in must be fastify, express, hono, next, nest, or host.\n--carrier must be json, xml, rate-plan, or none.\nSee quotewire create --help."
       ])
-      const missing = "quotewire: Choose where the service runs: --in must be fastify, express, hono, next, nest, or host."
+      const missing =
+        "quotewire: Choose where the service runs: --in must be fastify, express, hono, next, nest, or host."
       assert.deepStrictEqual(yield* errorOf("--line"), ["wrong usage", missing])
       assert.deepStrictEqual(yield* errorOf(), ["wrong usage", missing])
       assert.isFalse(existsSync(folder))

@@ -14,7 +14,8 @@ import { stateCodes } from "./State.ts"
 type Faults = ReadonlyArray<FieldError>
 
 const isName = /^[a-z][a-z0-9_]{0,59}$/
-const nameForm = "Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60."
+const nameForm =
+  "Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60."
 
 // A fact is named by its path, in which dots separate the names and `*` stands for every item.
 const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/

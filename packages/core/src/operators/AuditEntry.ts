@@ -81,7 +81,9 @@ export const ListInput = Schema.Struct({
   ...pageFields,
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "Only calls of this operation" }),
   token_id: Schema.optionalKey(OperatorTokenId).annotateKey({ description: "Only calls with this token" }),
-  outcome: Schema.optionalKey(Schema.Literals(auditOutcomes)).annotateKey({ description: "Only calls with this outcome" }),
+  outcome: Schema.optionalKey(Schema.Literals(auditOutcomes)).annotateKey({
+    description: "Only calls with this outcome"
+  }),
   organization_id: Schema.optionalKey(OrganizationId).annotateKey({
     description: "Only calls about this organization"
   }),
