@@ -36,7 +36,13 @@ describe("quotewire dev", () => {
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const ready = JSON.parse(started.output())
-      assert.deepStrictEqual(Object.keys(ready), ["base_url", "organization_id", "keys", "operator_token"])
+      assert.deepStrictEqual(Object.keys(ready), [
+        "base_url",
+        "organization_id",
+        "keys",
+        "operator_token",
+        "console_url"
+      ])
       assert.deepStrictEqual(Object.keys(ready.keys), ["server", "widget", "platform"])
       const response = yield* Effect.promise(() =>
         fetch(`${ready.base_url}/v1/sandbox`, { headers: { authorization: `Bearer ${ready.keys.server}` } })
@@ -51,6 +57,28 @@ describe("quotewire dev", () => {
       const sandbox = yield* Effect.promise(() => response.json())
       assert.strictEqual(sandbox.partner_id, ready.organization_id)
       assert.strictEqual(started.output().split("\n").length, 2)
+    })
+  )
+
+  it.live("leads browsers to the console, and signs in there once with the printed link", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json"])
+      const { base_url, console_url, keys } = JSON.parse(started.output())
+      const home = yield* Effect.promise(() =>
+        fetch(base_url, { headers: { accept: "text/html" }, redirect: "manual" })
+      )
+      assert.deepStrictEqual([home.status, home.headers.get("location")], [302, "/console"])
+      const [page = "", code = ""] = console_url.split("#link=")
+      assert.strictEqual(page, `${base_url}/console`)
+      const signIn = () =>
+        fetch(`${page}/session`, {
+          method: "POST",
+          headers: { "sec-fetch-site": "same-origin", "content-type": "application/json" },
+          body: JSON.stringify({ link: code })
+        })
+      const first = yield* Effect.promise(signIn)
+      assert.deepStrictEqual(yield* Effect.promise(() => first.json()), { key: keys.server })
+      assert.strictEqual((yield* Effect.promise(signIn)).status, 404)
     })
   )
 

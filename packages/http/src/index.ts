@@ -1,4 +1,5 @@
 export * as CarrierTransports from "./carriers/CarrierTransports.ts"
+export * as ConsoleLink from "./console/ConsoleLink.ts"
 export type { Settings as ConsoleSettings } from "./console/ConsoleRoutes.ts"
 export * as FirstCall from "./documents/FirstCall.ts"
 export * as OpenApi from "./documents/OpenApi.ts"

@@ -1,5 +1,6 @@
 import { Access, Lines, OperatorToken, OperatorTokens, Quotewire } from "@quotewire/core"
-import { Console, Context, Deferred, Effect, Layer } from "effect"
+import { ConsoleLink, NodeCrypto } from "@quotewire/http"
+import { Console, Context, Deferred, Effect, Layer, Redacted } from "effect"
 import { Command } from "effect/cli"
 import * as CarrierList from "../carriers/CarrierList.ts"
 import * as SandboxConnections from "../carriers/SandboxConnections.ts"
@@ -28,18 +29,30 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
     workspace_id: organization.workspaces.sandbox,
     environment: "sandbox"
   } as const
-  const { base_url } = yield* Host.serve({ ...settings, operators: true, console: {} }).pipe(
+  const link = yield* ConsoleLink.make(Redacted.make(keys.server)).pipe(Effect.provide(NodeCrypto.layer))
+  const { base_url } = yield* Host.serve({ ...settings, operators: true, console: { link, at_root: true } }).pipe(
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
   const lines = yield* Effect.provideContext(Lines.Lines, core)
-  const ready = { base_url, organization_id: organization.id, keys, operator_token, lines }
+  const ready = {
+    base_url,
+    organization_id: organization.id,
+    keys,
+    operator_token,
+    console_url: consoleUrl(base_url, link),
+    lines
+  }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
   if (settings.json) yield* CarrierList.log(carriers)
   const { bold } = yield* style
   yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, CarrierList.text(carriers), bold))
   return yield* Effect.never
 })
+
+/** The address that opens the console and signs in. The code is in the fragment, which browsers do not send to hosts. */
+const consoleUrl = (baseUrl: string, { code }: ConsoleLink.ConsoleLink): string =>
+  `${baseUrl}/console#link=${Redacted.value(code)}`
 
 const makeSandbox = Effect.gen(function* () {
   const access = yield* Access.Access

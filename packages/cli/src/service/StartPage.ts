@@ -8,6 +8,8 @@ export interface Ready {
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
   /** A token for the operators' API, with every scope. */
   readonly operator_token: string
+  /** Opens the console and signs in, once. */
+  readonly console_url: string
   /** The lines of the host; the first call is for the first one. */
   readonly lines: Lines.LineSet
 }
@@ -18,13 +20,17 @@ export const line = (ready: Ready): string =>
     base_url: ready.base_url,
     organization_id: ready.organization_id,
     keys: ready.keys,
-    operator_token: ready.operator_token
+    operator_token: ready.operator_token,
+    console_url: ready.console_url
   })
 
 /** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
+
+  Console: ${paint(ready.console_url)}
+  The link signs in once, within ten minutes. After that, enter the server key.
 
   Everything is in memory. Carriers whose ids begin with sbx_ are fictional, and so are their prices.
 
@@ -45,7 +51,6 @@ ${FirstCall.text(ready.base_url, ready.keys.server, ready.lines)}
 ${paint("Read its quotes as they arrive")} (replace qreq_… with the id from the answer)
 curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'
 
-  Console:         ${ready.base_url}/console
   API reference:   ${ready.base_url}/docs
   OpenAPI:         ${ready.base_url}/openapi.json
   For operators:   ${ready.base_url}/operator/openapi.json

@@ -4,11 +4,17 @@ import * as Page from "../documents/Page.ts"
 import type { Answer } from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 import * as ConsoleFiles from "./ConsoleFiles.ts"
+import type { ConsoleLink } from "./ConsoleLink.ts"
+import * as ConsoleSession from "./ConsoleSession.ts"
 
 /** Settings of the console. */
 export interface Settings {
   /** The folder with a copy of the console's files; by default the one in this package. */
   readonly folder?: string | URL
+  /** A link that signs in once; none by default. */
+  readonly link?: ConsoleLink
+  /** Whether `/` leads browsers to the console; false by default. */
+  readonly at_root?: boolean
 }
 
 /** What the host tells the page. */
@@ -22,13 +28,14 @@ export interface Host {
  *
  * The page loads its files from this host and nothing from others. It calls the API with a key, as any other client.
  */
-export const routes = ({ folder }: Settings, host: Host): ReadonlyArray<Route.Route> => {
+export const routes = ({ folder, link }: Settings, host: Host): ReadonlyArray<Route.Route> => {
   const files = ConsoleFiles.find(folder)
   const answer = files === null ? () => missing : (publicPath: string) => shell(publicPath, host)
   const page = (path: string) => Route.make("GET", path, ({ public_path }) => Effect.sync(() => answer(public_path)))
   return [
     page("/console"),
     page("/console/{path...}"),
+    ...(link === undefined ? [] : [ConsoleSession.route(link)]),
     ...(files === null ? [] : ConsoleFiles.fileNames.map((name) => fileRoute(files, name)))
   ]
 }

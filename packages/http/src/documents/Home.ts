@@ -11,25 +11,24 @@ export interface Settings {
   readonly rest: boolean
   /** The path of the agent endpoint; null if the host does not serve agents. */
   readonly mcp_path: string | null
-  /** Whether the host serves the console. */
-  readonly has_console?: boolean
+  /** Whether the page links to the console, or leads browsers to it at once; `none` by default. */
+  readonly console?: "none" | "linked" | "first"
 }
 
 /** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
 export const route = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
   Route.make("GET", "/", ({ header, public_path }) =>
     Effect.sync(() => {
-      const answer = (header("accept") ?? "").includes("text/html")
-        ? pageOf(public_path, baseUrl, lines, settings)
-        : textOf(baseUrl, lines, settings)
+      const isForBrowser = (header("accept") ?? "").includes("text/html")
+      const answer = isForBrowser ? forBrowser(public_path, baseUrl, lines, settings) : textOf(baseUrl, lines, settings)
       return { ...answer, headers: { ...answer.headers, vary: "Accept" } }
     })
   )
 
 const about = "Insurance quotes from several carriers, over one API."
 
-const placesOf = ({ has_console = false, mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
-  ...(has_console ? [["Console", "/console"] as const] : []),
+const placesOf = ({ console: pages = "none", mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
+  ...(pages !== "none" ? [["Console", "/console"] as const] : []),
   ["API reference", "/docs"],
   ["OpenAPI document", "/openapi.json"],
   ["Error codes", "/docs/v1/errors"],
@@ -40,6 +39,11 @@ const placesOf = ({ has_console = false, mcp_path }: Settings): ReadonlyArray<re
 const key = "$QUOTEWIRE_API_KEY"
 
 const firstCall = (baseUrl: string, lines: Lines.LineSet): string => FirstCall.text(baseUrl, key, lines)
+
+const forBrowser = (publicPath: string, baseUrl: string, lines: Lines.LineSet, settings: Settings): Answer =>
+  settings.console === "first"
+    ? { status: 302, headers: { location: `${publicPath}/console`, "cache-control": "no-store" }, body: null }
+    : pageOf(publicPath, baseUrl, lines, settings)
 
 const pageOf = (publicPath: string, baseUrl: string, lines: Lines.LineSet, settings: Settings): Answer =>
   page(

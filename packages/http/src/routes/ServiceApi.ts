@@ -51,9 +51,14 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
-    home: { rest, mcp_path: endpoint?.paths[0] ?? null, has_console: pages !== undefined },
+    home: { rest, mcp_path: endpoint?.paths[0] ?? null, console: consoleAt(pages) },
     ...(pages !== undefined && { console: pages })
   }
+}
+
+const consoleAt = (pages: ConsoleRoutes.Settings | undefined) => {
+  if (pages === undefined) return "none"
+  return pages.at_root === true ? "first" : "linked"
 }
 
 /** The routes of an agent endpoint that accepts tokens: the endpoint itself and its metadata. */

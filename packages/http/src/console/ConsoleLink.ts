@@ -1,0 +1,36 @@
+import { Clock, Effect, Redacted } from "effect"
+import { Mac, SecureRandom } from "effect/crypto"
+import { Base64Url } from "effect/encoding"
+
+/** The code of a link that signs in to the console once, and what it is exchanged for. */
+export interface ConsoleLink {
+  readonly code: Redacted.Redacted
+  /** The key, the first time the code is sent in time; null otherwise. */
+  readonly redeem: (code: string) => Effect.Effect<Redacted.Redacted | null>
+}
+
+const codeBytes = 24
+/** How long a link can be used, in nanoseconds. */
+const validNs = 10n * 60n * 1_000_000_000n
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** Makes a link for a key. It is valid for ten minutes, and only in this process. */
+export const make = Effect.fnUntraced(function* (
+  key: Redacted.Redacted
+): Effect.fn.Return<ConsoleLink, never, SecureRandom.SecureRandom> {
+  const { randomBytes } = yield* SecureRandom.SecureRandom
+  const code = Base64Url.encode(yield* randomBytes(codeBytes))
+  const endsNs = (yield* Clock.monotonicTimeNanos) + validNs
+  let isUsed = false
+  return {
+    code: Redacted.make(code, { label: "console link" }),
+    redeem: (sent) =>
+      Effect.map(Clock.monotonicTimeNanos, (nowNs) => {
+        const isRight = Mac.timingSafeEqual(bytesOf(sent), bytesOf(code))
+        if (!isRight || isUsed || nowNs >= endsNs) return null
+        isUsed = true
+        return key
+      })
+  }
+})

@@ -1,0 +1,55 @@
+import { ApiError, Input } from "@quotewire/core"
+import { Effect, Redacted, Schema } from "effect"
+import type { Answer } from "../host/Answer.ts"
+import * as Body from "../host/Body.ts"
+import * as Route from "../host/Route.ts"
+import type { ConsoleLink } from "./ConsoleLink.ts"
+
+/** The largest body, in bytes. */
+const maxBytes = 1_024
+
+const read = Input.reader(
+  Schema.Struct({ link: Schema.String.annotateKey({ description: "The code of the link, from its fragment" }) })
+)
+
+/**
+ * `POST /console/session`: exchanges the code of a link for the key, once.
+ *
+ * Only the page of this host may do so. A code that is wrong, used or too old gives `not_found`, without saying which.
+ */
+export const route = (link: ConsoleLink): Route.Route =>
+  Route.make("POST", "/console/session", (incoming) =>
+    Effect.gen(function* () {
+      if (!isSameOrigin(incoming.header)) return yield* otherOrigin
+      const body = yield* Effect.fromResult(Body.parse(yield* incoming.read(maxBytes), incoming.header))
+      const sent = yield* Effect.fromResult(read(body))
+      const key = yield* link.redeem(sent.link)
+      return key === null ? yield* notValid : granted(Redacted.value(key))
+    })
+  )
+
+/** Whether a page of this host sent a request. Browsers always say so, and pages cannot change what they say. */
+const isSameOrigin = (header: Route.Header): boolean => {
+  const site = header("sec-fetch-site")
+  if (site !== null) return site === "same-origin"
+  const origin = header("origin")
+  // Browsers tell the site only to hosts with TLS and to this machine.
+  return origin !== null && URL.parse(origin)?.host === header("host")
+}
+
+const otherOrigin = ApiError.make("forbidden", { message: "Only the console of this host may sign in with a link." })
+
+const notValid = ApiError.make("not_found", {
+  message: "The link is unknown, used or too old. Enter a key, or start the sandbox again for a new link."
+})
+
+const granted = (key: string): Answer => ({
+  status: 200,
+  headers: {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff"
+  },
+  body: JSON.stringify({ key })
+})
