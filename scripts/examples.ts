@@ -80,6 +80,10 @@ const tell = Effect.gen(function* () {
   yield* play("get_event_delivery", { id, event_id })
   yield* play("replay_event_delivery", { id, event_id })
   yield* play("get_event_subscription_health", { id })
+  yield* play("preview_event_recovery", { id, statuses: ["succeeded"], per_minute: 30 })
+  const recovery = at(yield* play("start_event_recovery", { id, statuses: ["succeeded"], per_minute: 30 }), "id")
+  yield* play("list_event_recoveries", { id })
+  yield* play("change_event_recovery", { id, recovery_id: recovery, action: "stop" })
   yield* play("disable_event_subscription", { id })
 
   const report = yield* play("send_feedback", feedback)

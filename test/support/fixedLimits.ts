@@ -36,7 +36,7 @@ export const fixedLimits: ReadonlyArray<FixedLimit> = [
   row(
     "replays of an event to a subscription",
     "5 in 24 hours",
-    `${core}/webhooks/deliveries/DeliveryReplays.ts`,
+    `${core}/webhooks/records/Delivery.ts`,
     "maxReplays = 5\n"
   ),
   row(

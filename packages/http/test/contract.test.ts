@@ -63,6 +63,7 @@ const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
   get_event_delivery: ["invalid_version", "forbidden", "not_found"],
   replay_event_delivery: ["invalid_version", ...command, "forbidden", "not_found", "conflict"],
   get_event_subscription_health: ["invalid_version", "forbidden", "not_found"],
+  start_event_recovery: [...command, "forbidden", "not_found", "conflict"],
   list_events: ["invalid_version", "invalid_cursor", "forbidden", "event_cursor_expired"],
   cancel_quote_request: [...command, "forbidden", "not_found", "conflict"],
   get_quote: ["invalid_version", "forbidden", "not_found"],

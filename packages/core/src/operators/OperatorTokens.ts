@@ -84,36 +84,7 @@ export class OperatorTokens extends Context.Service<
       Effect.gen(function* () {
         const storage = yield* Storage
         const seal = yield* Seal
-        const ids = yield* Ids
-        const random = yield* SecureRandom.SecureRandom
-
-        const create = Effect.fn("OperatorTokens.create")(function* (options: TokenOptions) {
-          const wrong = wrongOptions(options)
-          if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
-          const { expires_in_days, name, organization_id, scopes } = options
-          if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
-            return yield* ApiError.make("not_found")
-          }
-          const token = OperatorToken.write(yield* random.randomBytes(SecretText.randomBytes))
-          const now = yield* Clock.currentTimeMillis
-          const details: OperatorToken.OperatorToken = {
-            id: ids.operator_token(),
-            name,
-            scopes: OperatorToken.OperatorScope.literals.filter((scope) => scopes.includes(scope)),
-            organization_id: organization_id ?? null,
-            created_at: now,
-            expires_at: OperatorToken.expiryOf(now, expires_in_days),
-            revoked_at: null
-          }
-          const writes = [OperatorToken.toStored(yield* seal.hash(token), 1, details)]
-          yield* Effect.catchTag(
-            commit(storage, Change.make(directoryWorkspace, { writes })),
-            "VersionConflict",
-            // The record is new, so nothing can conflict with it.
-            (conflict) => Effect.die(conflict)
-          )
-          return { token, details }
-        })
+        const create = yield* makeCreate
 
         const all = {
           workspace_id: directoryWorkspace,
@@ -158,6 +129,42 @@ export class OperatorTokens extends Context.Service<
       })
     )
 }
+
+/** Makes new tokens. */
+const makeCreate = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const ids = yield* Ids
+  const random = yield* SecureRandom.SecureRandom
+
+  return Effect.fn("OperatorTokens.create")(function* (options: TokenOptions) {
+    const wrong = wrongOptions(options)
+    if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+    const { expires_in_days, name, organization_id, scopes } = options
+    if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
+      return yield* ApiError.make("not_found")
+    }
+    const token = OperatorToken.write(yield* random.randomBytes(SecretText.randomBytes))
+    const now = yield* Clock.currentTimeMillis
+    const details: OperatorToken.OperatorToken = {
+      id: ids.operator_token(),
+      name,
+      scopes: OperatorToken.OperatorScope.literals.filter((scope) => scopes.includes(scope)),
+      organization_id: organization_id ?? null,
+      created_at: now,
+      expires_at: OperatorToken.expiryOf(now, expires_in_days),
+      revoked_at: null
+    }
+    const writes = [OperatorToken.toStored(yield* seal.hash(token), 1, details)]
+    yield* Effect.catchTag(
+      commit(storage, Change.make(directoryWorkspace, { writes })),
+      "VersionConflict",
+      // The record is new, so nothing can conflict with it.
+      (conflict) => Effect.die(conflict)
+    )
+    return { token, details }
+  })
+})
 
 /** The refusal of a call without a valid token. */
 export const refused = Effect.fail(

@@ -6,6 +6,7 @@ import { Recoveries } from "../webhooks/deliveries/Recoveries.ts"
 import { recoveryActions } from "../webhooks/deliveries/Recovery.ts"
 import {
   previewOf,
+  RecoveryList,
   RecoveryPreviewView,
   RecoveryView,
   recoveryFields,
@@ -88,9 +89,7 @@ export const listRecoveries = OperatorOperation.make({
   scope: "read",
   reach: "organization",
   input: Schema.Struct(placeFields),
-  output: Schema.Struct({
-    recoveries: Schema.Array(RecoveryView).annotateKey({ description: "The recoveries, newest first" })
-  }),
+  output: RecoveryList,
   errors: ["not_found"],
   run: Effect.fnUntraced(function* (_, input) {
     const { workspace } = yield* momentOf(input)
@@ -119,9 +118,7 @@ export const changeRecovery = OperatorOperation.make({
   about: (_, answer) => ({ resource: answer?.id ?? null }),
   run: Effect.fnUntraced(function* (_, { action, recovery_id, ...place }) {
     const { workspace } = yield* momentOf(place)
-    const recoveries = yield* Recoveries
-    const all = yield* recoveries.list(workspace.id, place.subscription_id)
-    if (!all.some(({ id }) => id === recovery_id)) return yield* ApiError.make("not_found")
-    return Json.encode(recoveryViewOf(yield* recoveries.change(workspace.id, recovery_id, action)))
+    const named = { id: recovery_id, subscription_id: place.subscription_id }
+    return Json.encode(recoveryViewOf(yield* (yield* Recoveries).change(workspace.id, named, action)))
   })
 })

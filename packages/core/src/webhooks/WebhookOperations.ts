@@ -2,8 +2,11 @@ import { Effect } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import * as Operation from "../calls/Operation.ts"
 import { aboutQuery } from "../wire/About.ts"
+import * as Json from "../wire/Json.ts"
 import { Deliveries } from "./deliveries/Deliveries.ts"
 import * as DeliveryViews from "./deliveries/DeliveryViews.ts"
+import { Recoveries } from "./deliveries/Recoveries.ts"
+import * as RecoveryViews from "./deliveries/RecoveryViews.ts"
 import { Delivery } from "./records/Delivery.ts"
 import { EventSubscription } from "./records/EventSubscription.ts"
 import { SubscriptionHealth } from "./records/SubscriptionHealth.ts"
@@ -194,4 +197,89 @@ export const getEventSubscriptionHealth = Operation.make({
   output: SubscriptionHealth,
   errors: ["not_found"],
   run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.health(call, id))
+})
+
+const recoveriesPath = "/v1/event-subscriptions/{id}/recoveries"
+
+/** Counts what a recovery would send again (api.md, Recoveries). */
+export const previewEventRecovery = Operation.make({
+  name: "preview_event_recovery",
+  summary: "Count what a recovery would send again",
+  description: "How many deliveries match, and how long they take at the pace. It changes nothing.",
+  tag: "Webhooks",
+  route: { method: "POST", path: `${recoveriesPath}/preview`, query: {}, status: 200 },
+  authority,
+  cost: { read: 2 },
+  idempotent: false,
+  input: RecoveryViews.RecoveryInput,
+  output: RecoveryViews.RecoveryPreviewView,
+  errors: ["not_found"],
+  run: Effect.fnUntraced(function* ({ moment: { now, workspace } }, { id, ...choice }) {
+    const request = RecoveryViews.requestOf(id, choice, now)
+    const preview = yield* (yield* Recoveries).preview(workspace.id, request)
+    return Json.encode(RecoveryViews.previewOf(preview, request))
+  })
+})
+
+/** Sends many deliveries of a subscription again (api.md, Recoveries). */
+export const startEventRecovery = Operation.make({
+  name: "start_event_recovery",
+  summary: "Send deliveries again",
+  description:
+    "Sends what matches again, in the order of the events and at the pace, for example after your endpoint was down. A subscription has one recovery at a time.",
+  tag: "Webhooks",
+  route: { method: "POST", path: recoveriesPath, query: {}, status: 201 },
+  authority,
+  cost: { read: 2 },
+  idempotent: true,
+  input: RecoveryViews.RecoveryInput,
+  output: RecoveryViews.RecoveryView,
+  errors: ["not_found", "conflict"],
+  run: Effect.fnUntraced(function* ({ moment: { now, workspace } }, { id, ...choice }) {
+    const started = yield* (yield* Recoveries).start(workspace.id, RecoveryViews.requestOf(id, choice, now))
+    return Json.encode(RecoveryViews.recoveryViewOf(started))
+  })
+})
+
+/** Lists the recoveries of a subscription (api.md, Recoveries). */
+export const listEventRecoveries = Operation.make({
+  name: "list_event_recoveries",
+  summary: "List recoveries",
+  description: "The recoveries of a subscription with their progress, newest first; at most a hundred.",
+  tag: "Webhooks",
+  route: { method: "GET", path: recoveriesPath, query: {}, status: 200 },
+  authority,
+  cost: { read: 1 },
+  idempotent: false,
+  input: RecoveryViews.RecoveriesInput,
+  output: RecoveryViews.RecoveryList,
+  errors: ["not_found"],
+  run: ({ caller: { workspace_id } }, { id }) =>
+    Effect.flatMap(Recoveries, (recoveries) =>
+      Effect.map(recoveries.list(workspace_id, id), (all) =>
+        Json.encode({ recoveries: all.map(RecoveryViews.recoveryViewOf) })
+      )
+    )
+})
+
+/** Pauses, resumes or stops a recovery (api.md, Recoveries). */
+export const changeEventRecovery = Operation.make({
+  name: "change_event_recovery",
+  summary: "Pause, resume or stop a recovery",
+  description:
+    "What is queued already is still sent. A stopped recovery cannot be resumed. Repeating an action changes nothing.",
+  tag: "Webhooks",
+  route: { method: "POST", path: `${recoveriesPath}/{recovery_id}/{action}`, query: {}, status: 200 },
+  authority,
+  cost: { other: 1 },
+  idempotent: false,
+  input: RecoveryViews.RecoveryChangeInput,
+  output: RecoveryViews.RecoveryView,
+  errors: ["not_found", "conflict"],
+  run: ({ caller: { workspace_id } }, { action, id, recovery_id }) =>
+    Effect.flatMap(Recoveries, (recoveries) =>
+      Effect.map(recoveries.change(workspace_id, { id: recovery_id, subscription_id: id }, action), (changed) =>
+        Json.encode(RecoveryViews.recoveryViewOf(changed))
+      )
+    )
 })

@@ -23,7 +23,7 @@ import {
   stranger,
   testInWorld
 } from "../quoting/support.ts"
-import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
+import { create, deliveries, endpoints, recover, url } from "../webhooks/support.ts"
 
 /**
  * The resources that calls name: a request with a quote, a subscription with an event, and a subscription that may
@@ -37,6 +37,7 @@ interface Named {
   readonly other: string
   readonly request: string
   readonly report: string
+  readonly recovery: string
 }
 
 const nothing: Named = {
@@ -46,6 +47,7 @@ const nothing: Named = {
   event: "evt_x",
   other: "sub_x",
   request: "req_x",
+  recovery: "rcv_x",
   report: "fb_x"
 }
 
@@ -69,6 +71,10 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
   get_event_delivery: { id: "{subscription}", event_id: "{event}" },
   replay_event_delivery: { id: "{subscription}", event_id: "{event}" },
   get_event_subscription_health: { id: "{subscription}" },
+  preview_event_recovery: { id: "{subscription}" },
+  start_event_recovery: { id: "{subscription}" },
+  list_event_recoveries: { id: "{subscription}" },
+  change_event_recovery: { id: "{other}", recovery_id: "{recovery}", action: "stop" },
   list_api_requests: {},
   get_api_request: { id: "{request}" },
   send_feedback: { kind: "bug", summary: "It is slow", expected: "", actual: "" },
@@ -101,6 +107,7 @@ const serverOnly = [
   "get_event_delivery",
   "replay_event_delivery",
   "get_event_subscription_health",
+  ...["preview_event_recovery", "start_event_recovery", "list_event_recoveries", "change_event_recovery"],
   "list_api_requests",
   "get_api_request"
 ]
@@ -154,8 +161,9 @@ const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
   yield* pass(1_000)
   const request = (yield* requests({}, options)).requests[0]?.request_id ?? ""
   const { call } = yield* World
+  const { id: recovery } = yield* recover(other, {}, options)
   const { feedback_id: report } = yield* call(Feedback.sendFeedback, calls.send_feedback, options)
-  return { ...nothing, id, subscription, other, event, request, report }
+  return { ...nothing, id, subscription, other, event, request, report, recovery }
 })
 
 /** The same in the sandbox, with a quote. */

@@ -110,6 +110,7 @@ describe("retention", () => {
         delivery: 0,
         endpoint_health: 0,
         parked_event: 0,
+        recovery: 0,
         erasure: 0,
         request_key: 0,
         application: 0,

@@ -118,6 +118,8 @@ export const delivery = (id: string, event_id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(Webhooks.getEventDelivery, { id, event_id }, options))
 export const replay = (id: string, event_id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(Webhooks.replayEventDelivery, { id, event_id }, options))
+export const recover = (id: string, choice: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.startEventRecovery, { id, ...choice }, options))
 export const health = (id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(Webhooks.getEventSubscriptionHealth, { id }, options))
 export const replayEvents = (input: object = {}, options?: CallOptions) =>

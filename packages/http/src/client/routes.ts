@@ -46,6 +46,14 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_event_delivery: read("/v1/event-subscriptions/{id}/deliveries/{event_id}"),
   replay_event_delivery: command("/v1/event-subscriptions/{id}/replay"),
   get_event_subscription_health: read("/v1/event-subscriptions/{id}/health"),
+  preview_event_recovery: { method: "POST", path: "/v1/event-subscriptions/{id}/recoveries/preview", retry: "always" },
+  start_event_recovery: command("/v1/event-subscriptions/{id}/recoveries"),
+  list_event_recoveries: read("/v1/event-subscriptions/{id}/recoveries"),
+  change_event_recovery: {
+    method: "POST",
+    path: "/v1/event-subscriptions/{id}/recoveries/{recovery_id}/{action}",
+    retry: "always"
+  },
   list_api_requests: read("/v1/requests"),
   get_api_request: read("/v1/requests/{id}"),
   // A retry could create a second report.

@@ -8,9 +8,6 @@ import type { DeliveryInput, ReplayResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** How many replays of an event are allowed in a day (api.md, Fixed limits). */
-const maxReplays = 5
-
 /** Queues events of the log for delivery again (api.md, Replays). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -25,9 +22,9 @@ export const make = Effect.gen(function* () {
     yield* manual.checkReceives(subscription)
     const realNow = yield* Clock.currentTimeMillis
     const recent = Delivery.recentReplays(delivery, realNow)
-    if (recent.length >= maxReplays) {
+    if (recent.length >= Delivery.maxReplays) {
       const leftMs = (recent[0] ?? 0) + dayMs - realNow
-      return yield* ManualDelivery.limited(`${maxReplays} replays of an event a day`, leftMs)
+      return yield* ManualDelivery.limited(`${Delivery.maxReplays} replays of an event a day`, leftMs)
     }
     const next = Delivery.replayed(delivery, now, realNow)
     const result: ReplayResult = { subscription_id: subscription.id, event_id: delivery.event_id }

@@ -7,7 +7,7 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import type { RecordPage, RecordQuery } from "../../storage/Page.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
-import { Ids, type SubscriptionId, type WorkspaceId } from "../../wire/Ids.ts"
+import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Delivery from "../records/Delivery.ts"
 import { receives } from "../records/Endpoint.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
@@ -15,7 +15,7 @@ import * as Recovery from "./Recovery.ts"
 
 /** What to send again, and how fast. */
 export interface RecoveryRequest {
-  readonly subscription_id: SubscriptionId
+  readonly subscription_id: string
   readonly filter: Recovery.RecoveryFilter
   readonly per_minute: number
 }
@@ -26,6 +26,12 @@ export interface RecoveryPreview {
   readonly matched: number
   /** Whether all deliveries in the time were looked at. */
   readonly is_complete: boolean
+}
+
+/** Names a recovery of a subscription. */
+export interface RecoveryName {
+  readonly id: string
+  readonly subscription_id: string
 }
 
 type NotFound = ApiError.ApiError<"not_found">
@@ -45,12 +51,12 @@ export class Recoveries extends Context.Service<
     /** Lists those of a subscription, newest first; at most a hundred. */
     readonly list: (
       workspace_id: WorkspaceId,
-      subscription_id: SubscriptionId
+      subscription_id: string
     ) => Effect.Effect<ReadonlyArray<Recovery.Recovery>, NotFound | StorageUnavailable>
-    /** Pauses, resumes or stops one; `conflict` if it has ended. */
+    /** Pauses, resumes or stops one of a subscription; `conflict` if it has ended. */
     readonly change: (
       workspace_id: WorkspaceId,
-      id: string,
+      named: RecoveryName,
       action: Recovery.RecoveryAction
     ) => Effect.Effect<Recovery.Recovery, Refused>
     readonly jobs: JobHandlers<"recover_deliveries">
@@ -73,7 +79,7 @@ const maxPreviewed = 10_000
 /** The list of the deliveries of a recovery, in the order of their events. */
 const queryOf = (
   workspace_id: WorkspaceId,
-  { filter, subscription_id }: Pick<Recovery.Recovery, "filter" | "subscription_id">
+  { filter, subscription_id }: Pick<RecoveryRequest, "filter" | "subscription_id">
 ): Omit<RecordQuery, "after"> => ({
   workspace_id,
   kind: Delivery.kind.name,
@@ -85,11 +91,9 @@ const queryOf = (
   created_before: filter.created_before
 })
 
-/** What operators and owners ask for. */
-const makeOwned = Effect.gen(function* () {
+/** What operators and owners read. */
+const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
-  const workspaces = yield* Workspaces
-  const ids = yield* Ids
 
   const count = Effect.fnUntraced(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
     let after: string | null = null
@@ -104,7 +108,7 @@ const makeOwned = Effect.gen(function* () {
     return { matched, is_complete: after === null } satisfies RecoveryPreview
   })
 
-  const list = Effect.fn("Recoveries.list")(function* (workspace_id: WorkspaceId, parent: SubscriptionId) {
+  const list = Effect.fn("Recoveries.list")(function* (workspace_id: WorkspaceId, parent: string) {
     yield* findSubscription(storage, workspace_id, parent)
     const query = { workspace_id, kind: Recovery.kind.name, parent, order: "newest", after: null } as const
     const { records } = yield* storage.page({ ...query, limit: pageSize })
@@ -116,6 +120,16 @@ const makeOwned = Effect.gen(function* () {
     return yield* count(workspaceId, request)
   })
 
+  return { count, list, preview }
+})
+
+/** What operators and owners change, and read. */
+const makeOwned = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const ids = yield* Ids
+  const { count, list, preview } = yield* makeReads
+
   const start = Effect.fn("Recoveries.start")(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
     const subscription = yield* findSubscription(storage, workspaceId, request.subscription_id)
     if (!receives(subscription)) return yield* conflict("The subscription is disabled, or its delivery is turned off.")
@@ -126,11 +140,13 @@ const makeOwned = Effect.gen(function* () {
     const moment = yield* workspaces.moment(workspaceId)
     const recovery: Recovery.Recovery = {
       ...request,
+      subscription_id: subscription.id,
       id: ids.recovery(),
       state: "running",
       reason: null,
       matched,
       resent: 0,
+      skipped: 0,
       position: null,
       turn: 1,
       created_at: moment.now,
@@ -144,11 +160,11 @@ const makeOwned = Effect.gen(function* () {
 
   const change = Effect.fn("Recoveries.change")(function* (
     workspace_id: WorkspaceId,
-    id: string,
+    { id, subscription_id }: RecoveryName,
     action: Recovery.RecoveryAction
   ) {
     const stored = Option.getOrNull(yield* storage.get({ workspace_id, kind: Recovery.kind.name, id }))
-    if (stored === null) return yield* ApiError.make("not_found")
+    if (stored === null || stored.parent !== subscription_id) return yield* ApiError.make("not_found")
     const moment = yield* workspaces.moment(workspace_id)
     const before = Recovery.kind.value(stored)
     const after = Recovery.changed(before, action, moment.now)
@@ -163,8 +179,8 @@ const makeOwned = Effect.gen(function* () {
     preview,
     list,
     start: (workspaceId: WorkspaceId, request: RecoveryRequest) => retryOnConflict(start(workspaceId, request)),
-    change: (workspaceId: WorkspaceId, id: string, action: Recovery.RecoveryAction) =>
-      retryOnConflict(change(workspaceId, id, action))
+    change: (workspaceId: WorkspaceId, named: RecoveryName, action: Recovery.RecoveryAction) =>
+      retryOnConflict(change(workspaceId, named, action))
   }
 })
 
@@ -202,7 +218,13 @@ const makeStep = Effect.gen(function* () {
         ? finish(job, { writes: [write({ state: "done" })] })
         : finish(job, { writes: [write({ position: page.next })], jobs: [Recovery.nextJob(recovery, at)] })
     }
-    const again = Delivery.replayed(Delivery.kind.value(found), at, yield* Clock.currentTimeMillis)
+    const realNow = yield* Clock.currentTimeMillis
+    const delivery = Delivery.kind.value(found)
+    if (Delivery.recentReplays(delivery, realNow).length >= Delivery.maxReplays) {
+      const writes = [write({ position: found.id, skipped: recovery.skipped + 1 })]
+      return yield* finish(job, { writes, jobs: [Recovery.nextJob(recovery, at)] })
+    }
+    const again = Delivery.replayed(delivery, at, realNow)
     yield* finish(job, {
       writes: [Delivery.toStored(again, at), write({ position: found.id, resent: recovery.resent + 1 })],
       jobs: [

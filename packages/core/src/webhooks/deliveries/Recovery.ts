@@ -28,7 +28,7 @@ export const RecoveryFilter = Schema.Struct({
 export type RecoveryFilter = typeof RecoveryFilter.Type
 
 /** The slowest and the fastest pace, and the default, in deliveries per minute. */
-export const pace = { least: 1, most: 600, usual: 60 } as const
+export const pace = { least: 1, most: 600, most_of_owners: 60, usual: 60 } as const
 
 /** A recovery as stored. Times are milliseconds of workspace time. */
 export const Recovery = Schema.Struct({
@@ -42,6 +42,8 @@ export const Recovery = Schema.Struct({
   /** How many deliveries matched when it was started. */
   matched: Schema.Int,
   resent: Schema.Int,
+  /** How many were passed over, because their events had been replayed too often within a day. */
+  skipped: Schema.Int,
   /** The id of the last delivery that was looked at; null before the first. */
   position: Schema.NullOr(Schema.String),
   /** Counts its starts. A job of an earlier one does nothing. */

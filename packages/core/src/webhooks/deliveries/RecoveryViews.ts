@@ -27,6 +27,27 @@ export const recoveryFields = {
   })
 }
 
+const Id = Schema.String.annotateKey({ description: "The subscription, `sub_…`" })
+
+/** Input of an owner's recovery, or of its preview. */
+export const RecoveryInput = Schema.Struct({
+  id: Id,
+  ...recoveryFields,
+  per_minute: Schema.optionalKey(wholeNumber(Recovery.pace.least, Recovery.pace.most_of_owners)).annotateKey({
+    description: `How many deliveries are sent in a minute: 1 to ${Recovery.pace.most_of_owners}; ${Recovery.pace.usual} by default`
+  })
+})
+
+/** Input of the list of a subscription's recoveries. */
+export const RecoveriesInput = Schema.Struct({ id: Id })
+
+/** Input of a change of a recovery. */
+export const RecoveryChangeInput = Schema.Struct({
+  id: Id,
+  recovery_id: Schema.String.annotateKey({ description: "The recovery, `rcv_…`" }),
+  action: Schema.Literals(Recovery.recoveryActions).annotateKey({ description: "What to do" })
+})
+
 /** What a caller chooses. */
 export interface RecoveryChoice {
   readonly statuses?: ReadonlyArray<(typeof Recovery.recoverable)[number]>
@@ -38,7 +59,7 @@ export interface RecoveryChoice {
 
 /** The request of a caller, with the defaults; `now` in milliseconds of workspace time. */
 export const requestOf = (
-  subscription_id: SubscriptionId,
+  subscription_id: string,
   { created_after, created_before, event_types, per_minute = Recovery.pace.usual, statuses }: RecoveryChoice,
   now: number
 ): RecoveryRequest => ({
@@ -86,15 +107,24 @@ export const RecoveryView = Schema.Struct({
   per_minute: Schema.Int.annotateKey({ description: "The pace" }),
   matched: Schema.Int.annotateKey({ description: "How many deliveries matched when it was started" }),
   resent: Schema.Int.annotateKey({ description: "How many were queued again so far" }),
+  skipped: Schema.Int.annotateKey({
+    description: "How many were passed over, because their events had been replayed five times within a day"
+  }),
   left_seconds: Schema.Int.annotateKey({ description: "About how long the rest takes; 0 if it has ended" }),
   created_at: Timestamp.annotate({ description: "When it was started, in the time of the workspace" }),
   updated_at: Timestamp.annotate({ description: "When it last went on or changed, in the time of the workspace" })
 }).annotate({ identifier: "Recovery" })
 
+/** The recoveries of a subscription. */
+export const RecoveryList = Schema.Struct({
+  recoveries: Schema.Array(RecoveryView).annotateKey({ description: "The recoveries, newest first; at most a hundred" })
+}).annotate({ identifier: "RecoveryList" })
+
 /** The shown form of a recovery. */
 export const recoveryViewOf = (recovery: Recovery.Recovery): typeof RecoveryView.Type => {
-  const { created_at, id, matched, per_minute, reason, resent, state, subscription_id, updated_at } = recovery
-  const left = Recovery.isOpen(recovery) ? Math.max(0, matched - resent) : 0
+  const { created_at, id, matched, per_minute, reason, resent, skipped, state } = recovery
+  const { subscription_id, updated_at } = recovery
+  const left = Recovery.isOpen(recovery) ? Math.max(0, matched - resent - skipped) : 0
   return {
     id,
     subscription_id,
@@ -103,6 +133,7 @@ export const recoveryViewOf = (recovery: Recovery.Recovery): typeof RecoveryView
     per_minute,
     matched,
     resent,
+    skipped,
     left_seconds: Math.ceil((left * minuteMs) / per_minute / 1_000),
     created_at: fromMillis(created_at),
     updated_at: fromMillis(updated_at)

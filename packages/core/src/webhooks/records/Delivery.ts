@@ -201,6 +201,9 @@ export const replayed = (delivery: KeptDelivery, at: number, realNow: number): K
   replays: [...recentReplays(delivery, realNow), realNow]
 })
 
+/** How many replays of an event are allowed in a day (api.md, Fixed limits). */
+export const maxReplays = 5
+
 /** The delivery after its cancellation. No attempt follows. */
 export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
 
