@@ -71,7 +71,7 @@ describe("rooms", () => {
     ],
     "storage-pg": [
       ...["sql", "rows", "connection", "migrations", "database"],
-      ...["changes", "counts", "erasure", "hints", "jobs", "reads", "opening"],
+      ...["changes", "counts", "erasure", "hints", "jobs", "reads", "opening", "folder"],
       // The root is the plain storage. The code for cells is above it, in a separate entry point that the root never
       // imports.
       ...["the root", "citus", "places", "moves", "cells"]

@@ -2,9 +2,9 @@ import { PGlite } from "@electric-sql/pglite"
 import { Effect, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Rows } from "../../../packages/storage-pg/src/connection/Send.ts"
+import * as PgliteSession from "../../../packages/storage-pg/src/folder/PgliteSession.ts"
 import { steps } from "../../../packages/storage-pg/src/migrations/PlainSchema.ts"
 import { migrateOn } from "../../../packages/storage-pg/src/migrations/Schema.ts"
-import * as Session from "./Session.ts"
 
 /*
  * A PostgreSQL server in this process, with the shipped schema. Its clock is the machine's, and its random values
@@ -65,7 +65,7 @@ const inconstant = `select proname as name from pg_proc
 
 /** Creates the shipped schema with the shipped migrations. */
 export const make = (database: PGlite): Server => {
-  const { run, takeNotifications } = Session.open(database)
+  const { run, takeNotifications } = PgliteSession.open(database)
   const now = (sql: string, params: ReadonlyArray<unknown> = []) => Effect.runSync(run(sql, params)).rows
   const namesIn = (sql: string) => now(sql).map(({ name }) => String(name))
   const setTime = (to: number) => now("select set_config('simulated.now', $1, false)", [`${to}`])

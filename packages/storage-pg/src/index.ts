@@ -1,2 +1,2 @@
 export * as PgStorage from "./PgStorage.ts"
-export { type PostgresOptions, postgres } from "./postgres.ts"
+export { type FolderOptions, type PostgresOptions, postgres, type ServerOptions } from "./postgres.ts"

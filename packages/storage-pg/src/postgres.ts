@@ -2,22 +2,41 @@ import { Argument, type Storage } from "@quotewire/core"
 import { Effect, Layer, Redacted } from "effect"
 import { addressForm, addressOf } from "./connection/Address.ts"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
+import * as FolderStorage from "./folder/FolderStorage.ts"
 import * as PgStorage from "./PgStorage.ts"
 
-/** Options of `postgres`. */
-export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
+/** Options of `postgres` for a server. */
+export interface ServerOptions extends Omit<PgStorage.Options, "url"> {
   /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
   /**
    * Whether to migrate the schema at startup; false by default, so the service does not start on an outdated schema.
    */
   readonly migrate?: boolean
+  readonly data?: never
 }
+
+/** Options of `postgres` for a folder. */
+export interface FolderOptions {
+  /**
+   * The folder that keeps the data. It is created if it does not exist. Only one process can use it at a time.
+   *
+   * PostgreSQL runs in this process: install `@electric-sql/pglite`. The schema is always migrated.
+   */
+  readonly data: string
+  readonly url?: never
+}
+
+/** Options of `postgres`: a server, or a folder. */
+export type PostgresOptions = ServerOptions | FolderOptions
 
 const checked = Argument.checker("postgres")
 
 /**
  * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
+ *
+ * With `data`, the database is in a folder, and PostgreSQL runs in this process: for tests, programs on one machine, and
+ * sandboxes that remember. The SQL is the same.
  *
  * If the database is unusable, the service does not start, and the error says why (`DatabaseRefused`).
  *
@@ -25,14 +44,29 @@ const checked = Argument.checker("postgres")
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })
  */
 export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
-  const { migrate = false, url, ...options } = checked(given)
-  if (typeof url !== "string" || addressOf(url) === null) return Layer.effectContext(Effect.fail(wrongUrl))
+  const options = checked(given)
+  return options.data === undefined ? onServer(options) : inFolder(options)
+}
+
+const onServer = ({ data: _none, migrate = false, url, ...options }: ServerOptions) => {
+  if (typeof url !== "string" || addressOf(url) === null) return refuse(wrongUrl)
   const database = { ...options, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
   return migrate ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
 }
 
+const inFolder = ({ data, url }: FolderOptions) => {
+  if (url !== undefined) return refuse(twoPlaces)
+  return typeof data === "string" && data.trim() !== "" ? FolderStorage.layer(data) : refuse(wrongFolder)
+}
+
+const refuse = (refusal: DatabaseRefused) => Layer.effectContext(Effect.fail(refusal))
+
 const wrongUrl = new DatabaseRefused({
   reason: "address",
   message: `url must be the address of a PostgreSQL database, ${addressForm}`
 })
+
+const twoPlaces = new DatabaseRefused({ reason: "address", message: "Set either url or data, not both." })
+
+const wrongFolder = new DatabaseRefused({ reason: "address", message: "data must be the path of a folder." })

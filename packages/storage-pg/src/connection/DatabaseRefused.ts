@@ -33,6 +33,12 @@ export type RefusalReason =
   | "cell"
   /** A move of a cell cannot begin or continue. */
   | "move"
+  /** The folder cannot hold a database, or its database cannot be opened. */
+  | "folder"
+  /** Another process uses the folder. */
+  | "in_use"
+  /** A database in a folder needs the package `@electric-sql/pglite`, which is not installed. */
+  | "not_installed"
   /** Any other server error. */
   | "server"
 

@@ -68,17 +68,19 @@ export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, Da
   using(options, statusOn)
 
 /** Determines the engine of a schema. Fails if this program cannot use the schema. */
+export const examineOn = Effect.fnUntraced(function* (
+  run: Run,
+  engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
+): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
+  const refusal = incompatibility(yield* statusOn(run))
+  return refusal === null ? yield* engineOf(run) : yield* refusal
+})
+
+/** The same on a connection of its own. */
 export const examine = (
   options: DatabaseOptions,
   engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
-): Effect.Effect<Engine, DatabaseRefused> =>
-  using(
-    options,
-    Effect.fnUntraced(function* (run) {
-      const refusal = incompatibility(yield* statusOn(run))
-      return refusal === null ? yield* engineOf(run) : yield* refusal
-    })
-  )
+): Effect.Effect<Engine, DatabaseRefused> => using(options, (run) => examineOn(run, engineOf))
 
 // One host migrates at a time. The number is arbitrary; nothing else locks it.
 const lock = "select pg_advisory_xact_lock(5849202817)"

@@ -1,35 +1,36 @@
 import { type PgConnection, PgProtocol, PgTypes } from "@effect/sql-pg"
-import type { PGlite } from "@electric-sql/pglite"
 import { Effect, Result } from "effect"
-import { SqlError, UnknownError } from "effect/sql/SqlError"
-import { wireTypes } from "../../../packages/storage-pg/src/rows/wireTypes.ts"
+import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
+import type { Run } from "../connection/Session.ts"
+import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
  * The session of PGlite, which answers at once: statements and their answers are the bytes that PostgreSQL clients and
  * servers exchange, and the codecs are those of the shipped connections.
  */
 
+/** The part of PGlite that a session uses. The package is optional, so none of its types is exported. */
+export interface Pglite {
+  readonly execProtocolRawStream: (
+    message: Uint8Array,
+    options: { readonly syncToFs: boolean; readonly onRawData: (bytes: Uint8Array) => void }
+  ) => Promise<void>
+}
+
 /** The only session of a database. */
 export interface Session {
   /** Runs a statement at once. */
-  readonly run: (
-    sql: string,
-    params?: ReadonlyArray<unknown>,
-    prepare?: boolean
-  ) => Effect.Effect<PgConnection.Result, SqlError>
+  readonly run: Run
   /** The payloads that were sent to the session's channels since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
 }
 
-/** Sends messages, and reads the answer: all of its bytes arrive before `execProtocolRawStream` returns. */
-const send = (database: PGlite, message: Uint8Array, onBytes: (bytes: Uint8Array) => void): void => {
-  let isThere = false
-  const onRawData = (bytes: Uint8Array) => {
-    isThere = true
-    onBytes(bytes)
-  }
-  void database.execProtocolRawStream(message, { syncToFs: false, onRawData })
-  if (!isThere) throw new Error("PGlite has not answered at once")
+/**
+ * Sends messages. All bytes of the answer have arrived when it returns; if PGlite has failed, some or all are missing,
+ * and the promise, which nothing waits for, is rejected.
+ */
+const send = (database: Pglite, message: Uint8Array, onRawData: (bytes: Uint8Array) => void): void => {
+  void database.execProtocolRawStream(message, { syncToFs: false, onRawData }).catch(() => {})
 }
 
 /** What is known about a statement that the server has prepared. */
@@ -73,11 +74,16 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
     reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
   })
 
+/** PGlite has not answered, so it never will again. */
+const lost = new SqlError({
+  reason: new ConnectionError({ cause: undefined, message: "PGlite has not answered", operation: "execute" })
+})
+
 /** Answers to messages that return no rows have no fields. */
 const noFields: PgProtocol.FieldReader<unknown> = () => null
 
 /** Opens the session. */
-export const open = (database: PGlite): Session => {
+export const open = (database: Pglite): Session => {
   const prepared = new Map<string, Prepared>()
   const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
   let count = 0
@@ -86,11 +92,13 @@ export const open = (database: PGlite): Session => {
   /** Sends messages, and calls back with each message of the answer. */
   const exchange = (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {
     let error: PgProtocol.ErrorFields | null = null
+    let isComplete = false
     let fields: ReadonlyArray<PgProtocol.FieldDescription> = []
     const rows: Array<ReadonlyArray<unknown>> = []
     let command = ""
     parser.readField = readField
     const note = (message: PgProtocol.BackendMessage<unknown>) => {
+      if (message._tag === "ReadyForQuery") isComplete = true
       if (message._tag === "ErrorResponse") error = message.fields
       if (message._tag === "RowDescription") fields = message.fields
       if (message._tag === "DataRow") rows.push(message.values)
@@ -98,6 +106,7 @@ export const open = (database: PGlite): Session => {
       if (message._tag === "NotificationResponse") notifications.push(message.payload)
     }
     send(database, joined(parts), (bytes) => parser.pushEach(bytes, note))
+    if (!isComplete) return Result.fail(lost)
     return error === null ? Result.succeed({ fields, rows, command }) : Result.fail(errorOf(error))
   }
 

@@ -1,0 +1,110 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Effect, Redacted, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { defaultSchema } from "../connection/Address.ts"
+import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import type { Run } from "../connection/Session.ts"
+import { refused, stateOf, unavailable } from "../connection/StatementRefused.ts"
+import type { PlacedDatabase } from "../database/Database.ts"
+import * as PlainSchema from "../migrations/PlainSchema.ts"
+import { examineOn, migrateOn } from "../migrations/Schema.ts"
+import * as FolderLock from "./FolderLock.ts"
+import { attempt, folderRefused } from "./FolderRefused.ts"
+import * as PgliteServer from "./PgliteServer.ts"
+import * as PgliteSession from "./PgliteSession.ts"
+import * as Tidying from "./Tidying.ts"
+
+/*
+ * A database in a folder, for one process: PostgreSQL runs in this process, with the shipped schema.
+ */
+
+/** Only the owner may read what a folder has. */
+const privateMode = 0o700
+
+/** Names that may be in a folder without a database: those of this program, hidden files, and what new disks have. */
+const known = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
+
+/** Creates the folder. Fails if it is used for something else. */
+const prepare = Effect.fnUntraced(function* (folder: string) {
+  const strangers = yield* attempt(folder, () => {
+    mkdirSync(folder, { recursive: true, mode: privateMode })
+    const isNew = !existsSync(join(folder, "database"))
+    const found = isNew ? readdirSync(folder).filter((name) => !known.test(name)) : []
+    if (found.length === 0 && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, privateMode)
+    return found
+  })
+  if (strangers.length > 0) {
+    yield* folderRefused(`${folder} has other files but no database: choose a new or an empty folder.`)
+  }
+})
+
+interface Opened {
+  readonly run: Run
+  readonly hasFailed: () => boolean
+}
+
+/** Opens the database, with the newest schema. */
+const opened = Effect.fnUntraced(function* (
+  folder: string
+): Effect.fn.Return<Opened, DatabaseRefused | SqlError, Scope.Scope> {
+  const path = join(folder, "database")
+  const unfinished = join(folder, "database.unfinished")
+  // A process died while it created the database: nothing was stored there.
+  const isNew = yield* attempt(folder, () => {
+    if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true })
+    if (existsSync(path)) return false
+    writeFileSync(unfinished, "")
+    return true
+  })
+  const server = yield* PgliteServer.open(folder, path)
+  const { run } = PgliteSession.open(server)
+  yield* migrateOn({ url: Redacted.make("postgres://localhost/postgres") }, run, PlainSchema.steps)
+  yield* examineOn(run, PlainSchema.engineOf)
+  if (isNew) yield* attempt(folder, () => rmSync(unfinished))
+  return { run, hasFailed: server.hasFailed }
+})
+
+/** How long a call may wait, in milliseconds. The database answers at once. */
+const callMs = 10_000
+
+/** Opens the database in a folder until the scope closes, and creates it in a new or an empty folder. */
+export const open = Effect.fnUntraced(function* (
+  path: string
+): Effect.fn.Return<PlacedDatabase, DatabaseRefused, Scope.Scope> {
+  const folder = resolve(path)
+  yield* prepare(folder)
+  yield* FolderLock.lock(folder)
+  const { hasFailed, onWrite, run } = yield* opened(folder).pipe(
+    Effect.flatMap((server) => Effect.map(Tidying.make(server.run), (tidy) => ({ ...server, onWrite: tidy }))),
+    Effect.catchTag("SqlError", (error) => Effect.fail(unusable(folder, error))),
+    inRealTime
+  )
+  let isReported = false
+  const report = Effect.suspend(() => {
+    if (isReported) return Effect.void
+    isReported = true
+    return Effect.logError("The database has failed: start this program again").pipe(Effect.annotateLogs({ folder }))
+  })
+  const statement = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.suspend(() =>
+      hasFailed()
+        ? Effect.andThen(report, Effect.fail(unavailable))
+        : run(sql, params).pipe(
+            Effect.map(({ rows }) => rows),
+            Effect.catchTag("SqlError", (error) => refused(error, "postgresql"))
+          )
+    )
+  return {
+    schema: defaultSchema,
+    call_ms: callMs,
+    read: statement,
+    write: (sql, params) => Effect.ensuring(statement(sql, params), Effect.sync(onWrite)),
+    // A connection for others to listen with does not exist: only this process uses the database.
+    atEachPlace: () => Effect.void
+  }
+})
+
+const unusable = (folder: string, error: SqlError): DatabaseRefused =>
+  folderRefused(`The database in ${folder} cannot be used now (${stateOf(error) ?? "no answer"}).`)

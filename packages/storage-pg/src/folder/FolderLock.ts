@@ -1,0 +1,151 @@
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { hostname } from "node:os"
+import { join } from "node:path"
+import { kill, pid } from "node:process"
+import { Effect, Option, Predicate, Schema, type Scope } from "effect"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { attempt } from "./FolderRefused.ts"
+
+/*
+ * The lock of a folder: files `lock.1`, `lock.2` and so on, of which the last one counts. It names its owner.
+ *
+ * Nobody removes the last file. Whoever finds that its owner has ended creates the next one, which only one process can
+ * do. So two processes that find the same lock stale cannot both take it, as they could if they removed it.
+ */
+
+/** Who holds a lock. */
+const Owner = Schema.Struct({
+  pid: Schema.Int,
+  host: Schema.String,
+  /** Identifies the process, since its number can be used again; null where that is unknown. */
+  started: Schema.NullOr(Schema.String)
+})
+type Owner = typeof Owner.Type
+
+const Lock = Schema.fromJsonString(Schema.Struct({ owner: Schema.NullOr(Owner) }))
+const decode = Schema.decodeUnknownOption(Lock)
+const encode = Schema.encodeSync(Lock)
+
+/** Races are rare and end quickly, so more attempts mean that something else is wrong. */
+const attempts = 10
+
+/** What a file contains; null if it cannot be read. */
+const textOf = (file: string): string | null => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return null
+  }
+}
+
+/** When a process started, and whether it still runs, where Linux tells; null elsewhere. */
+const processOf = (number: number): { readonly started: string; readonly isRunning: boolean } | null => {
+  const boot = textOf("/proc/sys/kernel/random/boot_id")?.trim()
+  // The name of the program, in parentheses, can contain spaces.
+  const [state, ...fields] =
+    textOf(`/proc/${number}/stat`)
+      ?.replace(/^.*\) /s, "")
+      .split(" ") ?? []
+  const started = fields[18]
+  return boot === undefined || started === undefined
+    ? null
+    : { started: `${boot} ${started}`, isRunning: state !== "Z" && state !== "X" }
+}
+
+/** Whether a process exists on this machine, even one of another user. */
+const exists = (number: number): boolean => {
+  try {
+    return kill(number, 0)
+  } catch (error) {
+    return !Predicate.hasProperty(error, "code") || error.code !== "ESRCH"
+  }
+}
+
+/** Whether an owner may still use the folder. Of an owner on another machine, nobody can tell. */
+const mayRun = (owner: Owner): boolean => {
+  if (owner.host !== hostname()) return true
+  if (!exists(owner.pid)) return false
+  const found = processOf(owner.pid)
+  return found === null || owner.started === null || (found.started === owner.started && found.isRunning)
+}
+
+const numbered = /^lock\.([1-9]\d{0,8})$/
+
+/** The number of the last lock; 0 if there is none. */
+const lastIn = (folder: string): number =>
+  Math.max(0, ...readdirSync(folder).map((name) => Number(numbered.exec(name)?.[1] ?? 0)))
+
+const fileOf = (folder: string, number: number) => join(folder, `lock.${number}`)
+
+/** The owner that a lock names; null if it was released. A lock that cannot be read was not written by this program. */
+const ownerIn = (folder: string, number: number): Owner | null =>
+  Option.match(decode(textOf(fileOf(folder, number))), { onNone: () => null, onSome: ({ owner }) => owner })
+
+const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused => {
+  const isHere = owner.host === hostname()
+  const who = isHere ? `the process ${owner.pid}` : `the process ${owner.pid} on the machine ${owner.host}`
+  const todo = isHere
+    ? "stop it first, or use another folder"
+    : `stop it first; if it has ended, remove ${fileOf(folder, number)}`
+  return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${who}: ${todo}.` })
+}
+
+/** Whether a file could be created under a name that must not exist. Its content appears with it. */
+const create = (file: string, temporary: string): boolean => {
+  try {
+    linkSync(temporary, file)
+    return true
+  } catch (error) {
+    if (Predicate.hasProperty(error, "code") && error.code === "EEXIST") return false
+    throw error
+  }
+}
+
+/** Takes the lock if its owner has ended. Returns its number; null if another process was faster. */
+const take = (folder: string, temporary: string): number | DatabaseRefused | null => {
+  const last = lastIn(folder)
+  const owner = ownerIn(folder, last)
+  if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
+  const number = last + 1
+  if (!create(fileOf(folder, number), temporary)) return null
+  // Others may have taken and left this number and the next one since it was looked for.
+  if (lastIn(folder) !== number) {
+    rmSync(fileOf(folder, number), { force: true })
+    return null
+  }
+  for (let older = last; older > 0 && textOf(fileOf(folder, older)) !== null; older--) rmSync(fileOf(folder, older))
+  return number
+}
+
+/** Writes a lock into a file of its own, from which it gets its name. */
+const write = (folder: string, owner: Owner | null): string => {
+  const file = join(folder, `lock.new.${hostname()}.${pid}`)
+  // One that was left behind by a process with the same number may be linked to a lock.
+  rmSync(file, { force: true })
+  writeFileSync(file, encode({ owner }), { mode: 0o600 })
+  return file
+}
+
+const acquire = Effect.fnUntraced(function* (folder: string) {
+  const me: Owner = { pid, host: hostname(), started: processOf(pid)?.started ?? null }
+  const taken = yield* attempt(folder, () => {
+    const temporary = write(folder, me)
+    try {
+      let found: ReturnType<typeof take> = null
+      for (let tries = 0; tries < attempts && found === null; tries++) found = take(folder, temporary)
+      return found
+    } finally {
+      rmSync(temporary, { force: true })
+    }
+  })
+  if (typeof taken === "number") return taken
+  return yield* taken ?? inUse(folder, lastIn(folder), ownerIn(folder, lastIn(folder)) ?? me)
+})
+
+/** Marks the lock as released. If the folder was removed meanwhile, there is nothing to release. */
+const release = (folder: string, number: number) =>
+  Effect.ignore(attempt(folder, () => renameSync(write(folder, null), fileOf(folder, number))))
+
+/** Locks a folder until the scope closes. Fails with the reason `in_use` if another process, or this one, holds the lock. */
+export const lock = (folder: string): Effect.Effect<void, DatabaseRefused, Scope.Scope> =>
+  Effect.asVoid(Effect.acquireRelease(acquire(folder), (number) => release(folder, number)))

@@ -1,0 +1,92 @@
+import { Effect, Predicate, type Scope } from "effect"
+import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { faultOf, folderRefused } from "./FolderRefused.ts"
+import type { Pglite } from "./PgliteSession.ts"
+
+/*
+ * PostgreSQL in this process. The package PGlite is optional, so it is loaded only here, and only when it is needed.
+ */
+
+/** The version of the package that this program was tested with. */
+const tested = "0.5.16"
+
+const missing = new DatabaseRefused({
+  reason: "not_installed",
+  message: `A database in a folder needs a package that is not installed: npm install @electric-sql/pglite@${tested}`
+})
+
+const unloadable = new DatabaseRefused({
+  reason: "not_installed",
+  message: `The package @electric-sql/pglite cannot be loaded: install it again, npm install @electric-sql/pglite@${tested}`
+})
+
+const load = Effect.tryPromise({
+  try: async () => (await import("@electric-sql/pglite")).PGlite,
+  catch: (error) =>
+    Predicate.hasProperty(error, "code") && error.code === "ERR_MODULE_NOT_FOUND" ? missing : unloadable
+})
+
+/**
+ * How the server runs. Its buffers are small, because they are part of this process. It plans statements once, as on
+ * other servers. Nothing may be set in files of the database, which would stay there.
+ */
+const settings = [
+  "shared_buffers=16MB",
+  "min_wal_size=32MB",
+  "max_wal_size=64MB",
+  "plan_cache_mode=force_generic_plan",
+  "log_statement=none",
+  "log_min_error_statement=panic"
+].flatMap((setting) => ["-c", setting])
+
+/** The most lines of the server's log that are kept. */
+const maxLines = 20
+
+const otherVersion = /initialized by PostgreSQL version (\S+), which is not compatible with this version (\d+)/
+
+/** Says why a database cannot be opened, given what the server reported. */
+const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefused => {
+  const fault = faultOf(folder, error, report)
+  if (fault !== null) return folderRefused(fault)
+  const [, made, own] = otherVersion.exec(report) ?? []
+  if (made !== undefined) {
+    return folderRefused(
+      `The database in ${folder} was made by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that made it, or begin anew in another folder.`
+    )
+  }
+  const found = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
+  return folderRefused(
+    `The database in ${folder} is damaged (${found}): restore the folder from a copy, or remove it to begin anew.`
+  )
+}
+
+/** A server in this process. */
+export interface PgliteServer extends Pglite {
+  /** Whether the server has failed, and cannot run statements any more. */
+  readonly hasFailed: () => boolean
+}
+
+/** Opens the database in `path`, a part of `folder`, until the scope closes. Creates an empty database there if there is none. */
+export const open = (folder: string, path: string): Effect.Effect<PgliteServer, DatabaseRefused, Scope.Scope> =>
+  Effect.gen(function* () {
+    const PGlite = yield* load
+    const lines: Array<string> = []
+    let hasFailed = false
+    const onStderr = (line: string): boolean => {
+      lines.push(line)
+      if (lines.length > maxLines) lines.shift()
+      if (/\bPANIC: |^Aborted\(/.test(line)) hasFailed = true
+      return false
+    }
+    const database = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => PGlite.create({ dataDir: path, startParams: [...PGlite.defaultStartParams, ...settings], onStderr }),
+        catch: (error) => refusalOf(folder, error, lines.join("\n"))
+      }),
+      (made) => Effect.ignore(Effect.tryPromise(() => made.close()))
+    )
+    return {
+      execProtocolRawStream: (message, options) => database.execProtocolRawStream(message, options),
+      hasFailed: () => hasFailed
+    }
+  })

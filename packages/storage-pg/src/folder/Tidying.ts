@@ -1,0 +1,50 @@
+import { Supervise } from "@quotewire/core"
+import { Effect, Queue, Schema, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Run } from "../connection/Session.ts"
+import { someRowsReader } from "../rows/Columns.ts"
+
+/*
+ * What a server does in the background, and PGlite does not: without it, the log of changes and the old versions of rows
+ * would grow until the server is closed.
+ */
+
+/** After how many writes to look at the log. */
+const lookAfter = 100
+/** How long the log may become, in bytes. */
+const maxLog = 32 * 1_024 * 1_024
+/** After how many looks to remove old versions of rows. */
+const vacuumAfter = 100
+/** The pause after a failure, in milliseconds. */
+const pauseMs = 1_000
+
+const logEnd = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as at"
+const readEnd = someRowsReader(Schema.Struct({ at: Schema.Number }))
+const tableNames = "select string_agg('quotewire.' || quote_ident(tablename), ', ') as names from pg_tables"
+const ofSchema = "where schemaname = 'quotewire'"
+const readNames = someRowsReader(Schema.Struct({ names: Schema.String }))
+
+/** Tidies up between writes. Call the returned function after each. */
+export const make = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<() => void, SqlError, Scope.Scope> {
+  const endOf = Effect.map(run(logEnd), ({ rows }) => readEnd(rows)[0].at)
+  const [{ names }] = readNames((yield* run(`${tableNames} ${ofSchema}`)).rows)
+  const wake = yield* Queue.sliding<void>(1)
+  let begin = yield* endOf
+  let looks = 0
+  let writes = 0
+  const tidy = Effect.gen(function* () {
+    yield* Queue.take(wake)
+    const end = yield* endOf
+    if (end - begin > maxLog) {
+      yield* run("checkpoint")
+      begin = end
+    }
+    looks += 1
+    if (looks % vacuumAfter === 0) yield* run(`vacuum ${names}`)
+  })
+  yield* Effect.forkScoped(Supervise.repeatForever("Tidying up the database", tidy, pauseMs))
+  return () => {
+    writes += 1
+    if (writes % lookAfter === 0) Queue.offerUnsafe(wake, undefined)
+  }
+})

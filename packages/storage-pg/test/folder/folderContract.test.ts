@@ -1,0 +1,30 @@
+import { layer } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
+import { StorageContract } from "@quotewire/core/testing"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { PlacedDatabase } from "../../src/database/Database.ts"
+import * as FolderStorage from "../../src/folder/FolderStorage.ts"
+import { temporaryFolder } from "./temporaryFolder.ts"
+
+class Database extends Context.Service<Database, PlacedDatabase>()("test/Database") {}
+
+// A storage on PostgreSQL follows the real clock, even under a test clock.
+const storage = Layer.effectContext(
+  Effect.gen(function* () {
+    const { database, storage } = yield* FolderStorage.open(yield* temporaryFolder)
+    return Context.make(Storage.Storage, storage).pipe(Context.add(Database, database))
+  })
+).pipe(Layer.provide(Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())))
+
+const tables = `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names from pg_tables
+  where schemaname = 'quotewire' and tablename <> 'migration'`
+
+const emptied = Effect.gen(function* () {
+  const database = yield* Database
+  const [row] = yield* database.read(tables, [])
+  yield* database.write(`truncate ${row?.names}`, [])
+})
+
+layer(storage, { timeout: 120_000 })("the rules of storage, in a folder", (it) => {
+  for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
+})
