@@ -64,25 +64,28 @@ describe("the lock of a folder", () => {
     })
   )
 
-  it.live("is taken over by one process alone when its owner was killed, however many try", { timeout: 60_000 }, () =>
-    Effect.gen(function* () {
-      const folder = yield* emptyFolder
-      for (let round = 0; round < 2; round++) {
-        const said = yield* Effect.scoped(
-          Effect.map(
-            Effect.all(
-              Array.from({ length: 4 }, () => holder(folder)),
-              { concurrency: "unbounded" }
-            ),
-            (holders) => holders.map((one) => one.said)
+  it.live(
+    "is taken over by one process alone when its owner was killed, however many try",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* emptyFolder
+        for (let round = 0; round < 2; round++) {
+          const said = yield* Effect.scoped(
+            Effect.map(
+              Effect.all(
+                Array.from({ length: 4 }, () => holder(folder)),
+                { concurrency: "unbounded" }
+              ),
+              (holders) => holders.map((one) => one.said)
+            )
           )
-        )
-        assert.strictEqual(said.filter((text) => text === "held").length, 1, said.join("\n"))
-      }
-      // All were killed, so what they left behind is no lock.
-      yield* lockOnce(folder)
-      assert.isAtMost(locksIn(folder).length, 2)
-    })
+          assert.strictEqual(said.filter((text) => text === "held").length, 1, said.join("\n"))
+        }
+        // All were killed, so what they left behind is no lock.
+        yield* lockOnce(folder)
+        assert.isAtMost(locksIn(folder).length, 2)
+      }),
+    60_000
   )
 
   it.live("is not taken over if its number belongs to another process by now", () =>
