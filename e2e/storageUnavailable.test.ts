@@ -83,7 +83,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
   return (name: string) => inputs[name]?.() ?? {}
 })
 
-layer(http(storage), { excludeTestServices: true })("where storage is away", (it) => {
+layer(http(storage), { excludeTestServices: true })("while storage is unavailable", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
     "%s answers 503 with Retry-After if storage fails, at any step, and never 500",
     (name) =>

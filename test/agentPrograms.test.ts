@@ -225,7 +225,7 @@ describe("the entry in the registry of MCP servers", () => {
     assert.isTrue(key?.isSecret)
   })
 
-  it.live("starts a program that forwards to a host, the same that every link and the remote lead to", () =>
+  it.live("starts a program that forwards to the host that every link and the remote entry name", () =>
     Effect.gen(function* () {
       const { base_url } = yield* host
       const [{ environmentVariables, packageArguments }] = server.packages

@@ -53,7 +53,7 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 describe("a database that flaps for an hour", () => {
   const database = flapping()
   testWebhooks(
-    "costs no delivery: interrupted attempts are repeated, and no job is given up",
+    "loses no delivery: interrupted attempts are repeated, and no job is abandoned",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -82,7 +82,7 @@ describe("a database that flaps for an hour", () => {
 describe("a database that flaps for an hour, under two hosts", () => {
   const database = flapping()
   testWebhooks(
-    "costs no delivery either, whichever host takes over a lease that expired in an outage",
+    "loses no delivery either, whichever host takes over a lease that expired in an outage",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })

@@ -49,7 +49,7 @@ describe("the connections of the sandbox in memory", () => {
   )
 
   it.live.each(["dev", "mcp"])(
-    "cause a warning at the start of quotewire %s if they are missing, which names the carrier",
+    "cause a warning that names the carrier when quotewire %s starts without them",
     (command) =>
       Effect.gen(function* () {
         const said = yield* saidBy(yield* host([command, ...(command === "mcp" ? ["--http"] : []), ...args]))

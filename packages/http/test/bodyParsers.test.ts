@@ -102,7 +102,7 @@ describe("behind a body parser", () => {
   it.live.each([
     ["Express", expressBehind((request, _, next) => void request.resume().once("end", () => next()))],
     ["Fastify", fastifyBehindItsParser(() => {})]
-  ] as const)("a body that is gone is our fault, and the log says what to do: %s", ([, serve]) =>
+  ] as const)("a consumed body is our fault, and the log says what to do: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       const { status, text } = yield* send("POST", "/v1/things", json, thing)

@@ -60,7 +60,7 @@ describe("embedding", () => {
     { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
     { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
     { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
-  ])("says which address it cannot take, and not the address: %j", (addresses) =>
+  ])("says which address it cannot use, and does not repeat it: %j", (addresses) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
       const [name = ""] = Object.keys(addresses).slice(-1)

@@ -58,7 +58,7 @@ const knock = (
 const everyOperation: ReadonlyArray<Operation> = operatorOperations
 
 describe("the operators' API", () => {
-  it.live("gives nobody anything without a valid token", () =>
+  it.live("returns nothing without a valid token", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, keyOf, send, tokens } = host

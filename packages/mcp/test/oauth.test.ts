@@ -258,7 +258,7 @@ describe("the metadata of the endpoint", () => {
 })
 
 describe("wrong options", () => {
-  it("are named with what they must be", () => {
+  it("are listed with what they must be", () => {
     const good = { issuer: "https://login.example", environment: "sandbox", organization_id: `org_${"0".repeat(26)}` }
     const cases: ReadonlyArray<readonly [object, RegExp]> = [
       [{ ...good, issuer: "http://login.example" }, /^oauth\.issuer: Must be an https address/],

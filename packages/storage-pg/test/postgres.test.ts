@@ -70,7 +70,7 @@ describe("postgres", () => {
     "postgres://user:12/secret@127.0.0.1:1/quotes",
     "postgres://user:secret%zz@127.0.0.1:1/quotes",
     "postgres:secret"
-  ])("names the option, and does not repeat an address that is none: %j", (url) =>
+  ])("names the option, and does not repeat an invalid address: %j", (url) =>
     Effect.gen(function* () {
       const { ready } = yield* embedded({ storage: postgres({ url }) })
       const form =

@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "accepts no message when the time is up, or when the waiter has gone",
+    "accepts no message once the time is up or the waiter is gone",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")

@@ -248,7 +248,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "cannot outlast its time: the signal is aborted",
+    "cannot exceed its time: the signal is aborted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

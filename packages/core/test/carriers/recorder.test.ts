@@ -320,7 +320,7 @@ describe("every exchange is recorded:", () => {
     }
   })
   testRecorded(
-    "but for an offer that is refreshed again and again, only the first ones",
+    "except that only the first ones are kept for an offer that is refreshed repeatedly",
     Effect.gen(function* () {
       yield* ask()
       for (let i = 0; i < 150; i++) yield* pass(minuteMs)

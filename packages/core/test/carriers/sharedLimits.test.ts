@@ -186,11 +186,11 @@ describe("hosts on one storage", () => {
   }
 })
 
-describe("what is counted", () => {
+describe("a carrier's count of calls", () => {
   {
     const rationed = appointing({}, { rate_per_minute: 1 })
     testInWorld(
-      "is the calls of each connection: organizations do not limit each other",
+      "counts the calls of each connection separately: organizations do not limit each other",
       Effect.gen(function* () {
         yield* work
         const access = yield* Access
@@ -209,7 +209,7 @@ describe("what is counted", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     testInWorld(
-      "is the calls in each environment, if a carrier has no connections",
+      "counts the calls in each environment, if a carrier has no connections",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach([live, {}, live, {}], (options) => start({}, options))

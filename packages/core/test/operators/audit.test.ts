@@ -123,7 +123,7 @@ describe("the audit log", () => {
   })
 
   testInWorld(
-    "comes first: nothing is changed, and nothing is shown, that it cannot record",
+    "comes first: what it cannot record is neither changed nor shown",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { id } = yield* start()

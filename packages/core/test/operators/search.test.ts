@@ -79,7 +79,7 @@ describe("a search for quote requests", () => {
   )
 
   testInWorld(
-    "tells which requests ended without a quote, and why",
+    "shows which requests ended without a quote, and why",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* work
@@ -132,7 +132,7 @@ describe("the timeline for operators", () => {
   const worded = { ...declined, message: "Not for Jane Doe." }
 
   testInWorld(
-    "has a carrier's words only for those who may read facts",
+    "shows a carrier's text only to those who may read facts",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* work

@@ -273,7 +273,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "that can claim but not commit, as with a full disk, retries less and less often and gives up no job",
+    "that can claim but not commit, as with a full disk, retries less and less often and abandons no job",
     Effect.gen(function* () {
       full.refused = 0
       const { id } = yield* start({}, live)

@@ -198,7 +198,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "leaves nothing from before behind while a runner is at work",
+    "leaves nothing from before the reset, even while a runner is working",
     Effect.gen(function* () {
       yield* work
       for (let round = 1; round <= 5; round++) {

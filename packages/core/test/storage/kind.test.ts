@@ -27,7 +27,7 @@ describe("the record of a value", () => {
     assert.deepStrictEqual(record.labels, ["id:n1"])
   })
 
-  it("has its value at hand while it stays in memory, and is decoded if a storage has kept only its text", () => {
+  it("keeps its value while it is in memory, and is decoded if a storage kept only its text", () => {
     const value = { id: "n1", words: ["a"] }
     const record = notes.record(value, meta)
     assert.strictEqual(Json.read(notes.json(record)), value)

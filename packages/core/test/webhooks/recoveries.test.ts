@@ -34,7 +34,7 @@ const eventsIn = (sent: ReadonlyArray<{ readonly request: { readonly headers: Re
   sent.map(({ request }) => request.headers["webhook-id"] ?? "")
 
 describe("a recovery", () => {
-  testWebhooks("sends deliveries again in order, at its pace, and tells how far it is", ({ sent }) =>
+  testWebhooks("resends deliveries in order, at its pace, and reports its progress", ({ sent }) =>
     Effect.gen(function* () {
       const { place, progress, token } = yield* delivered(5)
       const first = eventsIn(sent)

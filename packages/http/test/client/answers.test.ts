@@ -105,14 +105,17 @@ describe("an answer that does not come from the API", () => {
       "The host at https://host.example answered HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
       { status: 200, retry_action: "none" }
     ]
-  ])("is told when it is %s: what came, and neither its body nor the key", async (_, step, message, fields) => {
-    const error = await hostErrorOf(step)
-    assert.strictEqual(error.message, message)
-    assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
-    const told = `${error.stack} ${JSON.stringify(error)}`
-    assert.notInclude(told, "secret")
-    assert.notInclude(told, key)
-  })
+  ])(
+    "is reported when it is %s: with what arrived, and without its body or the key",
+    async (_, step, message, fields) => {
+      const error = await hostErrorOf(step)
+      assert.strictEqual(error.message, message)
+      assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
+      const told = `${error.stack} ${JSON.stringify(error)}`
+      assert.notInclude(told, "secret")
+      assert.notInclude(told, key)
+    }
+  )
 
   it("keeps the request id, for support", async () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
@@ -152,7 +155,7 @@ describe("an answer that lacks what the client needs", () => {
       { quote_request: { version: 1, status: null } },
       "quote_request.status: Must be text"
     ]
-  ])("is told with the host and the field, and is not asked for again: %s", async (_, call, answer, wrong) => {
+  ])("is reported with the host and the field, and is not requested again: %s", async (_, call, answer, wrong) => {
     const { client, sent } = against([json(answer, { headers: { "request-id": "req_7" } })])
     const error = await rejectionOf(call(client))
     if (!(error instanceof HostError)) return assert.fail(String(error))

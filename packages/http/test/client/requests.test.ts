@@ -142,7 +142,7 @@ describe("connect", () => {
     [JSON.parse('{ "timeout_ms": "5000" }'), /^timeout_ms must be a number from/],
     [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/],
     [JSON.parse('{ "check_answer": {} }'), /^check_answer must be a function\.$/]
-  ])("refuses what only JavaScript lets pass: %o", (options, says) => {
+  ])("refuses what only JavaScript allows: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 

@@ -106,7 +106,7 @@ describe("the clock of a sandbox", () => {
     }
   })
 
-  it("leaves waits whose own signal is aborted alone", async () => {
+  it("ignores waits whose own signal is aborted", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const outcome = await world.client

@@ -20,7 +20,7 @@ export interface NamedStorage {
 /** A cell in a running program: its storage, its health, and what is known about its due work. */
 export interface CellState {
   readonly name: string
-  /** Null until its storage is open. */
+  /** The storage; null until it is open. */
   storage: Port | null
   /**
    * Whether a call failed as unavailable. If so, the cell gets no new workspaces and no claims until it is ready again.
