@@ -161,7 +161,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
-/** Checks options by the rules for each. Returns the refusal, or null if nothing is wrong. */
+/** Checks each option by its rule. Returns the refusal, or null if nothing is wrong. */
 export const checkOptions = (
   value: unknown,
   rules: Readonly<Record<string, OptionRule>>,

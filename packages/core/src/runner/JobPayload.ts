@@ -43,7 +43,7 @@ const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
 const OfRecovery = Schema.Struct({
   recovery_id: RecoveryId,
-  /** Counts the starts of the recovery, so that the job of an earlier one does nothing. */
+  /** Counts the starts of the recovery, so that a job from an earlier start does nothing. */
   turn: Schema.Int
 })
 

@@ -60,7 +60,7 @@ describe("stored data", () => {
     )
   )
 
-  it.effect("can be opened to the same quotes, with readable covers", () =>
+  it.effect("opens to the same quotes, with readable covers", () =>
     inWorld(
       [],
       Effect.gen(function* () {
