@@ -94,30 +94,14 @@ const everyone = ["get_capabilities", "start_quote_request", "send_feedback"]
 const inWorkspace = ["get_feedback"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = [
-  "preview_revisions",
-  "list_quote_requests",
-  "list_events",
-  "create_event_subscription",
-  "list_event_subscriptions",
-  "update_event_subscription",
-  "disable_event_subscription",
-  "rotate_event_subscription_secret",
-  "send_test_event",
-  "list_event_deliveries",
-  "get_event_delivery",
-  "replay_event_delivery",
-  "get_event_subscription_health",
-  ...["preview_event_recovery", "start_event_recovery", "list_event_recoveries", "change_event_recovery"],
-  "list_api_requests",
-  "get_api_request"
+  ...["preview_revisions", "list_quote_requests", "list_events", "list_api_requests", "get_api_request"],
+  ...["create_event_subscription", "list_event_subscriptions", "update_event_subscription"],
+  ...["disable_event_subscription", "rotate_event_subscription_secret", "send_test_event"],
+  ...["list_event_deliveries", "get_event_delivery", "replay_event_delivery", "get_event_subscription_health"],
+  ...["preview_event_recovery", "start_event_recovery", "list_event_recoveries", "change_event_recovery"]
 ]
 const sandboxOnly = [
-  "get_sandbox",
-  "list_sandbox_scenarios",
-  "select_scenario",
-  "advance_time",
-  "force_expiry",
-  "replay_events",
+  ...["get_sandbox", "list_sandbox_scenarios", "select_scenario", "advance_time", "force_expiry", "replay_events"],
   "reset_sandbox"
 ]
 

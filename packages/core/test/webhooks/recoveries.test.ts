@@ -7,9 +7,10 @@ import {
   startRecovery
 } from "../../src/operators/RecoveryOperations.ts"
 import { World } from "../../src/testing/World.ts"
+import { changeEventRecovery, listEventRecoveries } from "../../src/webhooks/WebhookOperations.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
 import { live, pass, pathsOf, refusal, start, work } from "../quoting/support.ts"
-import { create, disable, testWebhooks } from "./support.ts"
+import { create, disable, recover, replay, testWebhooks } from "./support.ts"
 
 /** A token, a subscription with deliveries in live, and where operators find it. */
 const delivered = (count: number) =>
@@ -88,6 +89,36 @@ describe("a recovery", () => {
       assert.lengthOf(sent, 9)
       assert.strictEqual((yield* refusal(change("resume")))._tag, "conflict")
       assert.strictEqual((yield* change("stop")).state, "stopped")
+    })
+  )
+
+  testWebhooks("passes over events that were replayed five times within a day, also for their owner", ({ sent }) =>
+    Effect.gen(function* () {
+      const { place } = yield* delivered(2)
+      const { call } = yield* World
+      const id = place.subscription_id
+      const [event] = eventsIn(sent)
+      for (let i = 0; i < 5; i++) {
+        yield* replay(id, event ?? "", { ...live, idempotency_key: `replay-${i}` })
+        yield* pass(1_000)
+      }
+      const before = sent.length
+      const options = { ...live, idempotency_key: "recover" }
+      const started = yield* recover(id, { statuses: ["succeeded"] }, options)
+      assert.deepStrictEqual(yield* recover(id, { statuses: ["succeeded"] }, options), started)
+      yield* pass(10_000)
+      const { recoveries } = yield* call(listEventRecoveries, { id }, live)
+      assert.deepStrictEqual(
+        recoveries.map(({ resent, skipped, state }) => [state, resent, skipped]),
+        [["done", 1, 1]]
+      )
+      assert.lengthOf(sent, before + 1)
+      const input = { id, recovery_id: started.id, action: "pause" }
+      assert.strictEqual((yield* refusal(call(changeEventRecovery, input, live)))._tag, "conflict")
+      const fast = yield* refusal(recover(id, { per_minute: 61 }, { ...live, idempotency_key: "fast" }))
+      assert.deepStrictEqual(pathsOf(fast), ["per_minute"])
+      const foreign = yield* refusal(call(listEventRecoveries, { id }))
+      assert.strictEqual(foreign._tag, "not_found")
     })
   )
 
