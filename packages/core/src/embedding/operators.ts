@@ -48,14 +48,16 @@ export const makeOperators = (run: Lifetime["call"]): Operators => ({
 })
 
 const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMethods => {
-  const method = (operation: AnyOperatorOperation) => async (input?: unknown) => {
-    const sent = snapshot(input ?? {})
-    return run(Effect.map(call(operation, acting, sent), Json.decode))
-  }
+  const method =
+    (operation: AnyOperatorOperation) =>
+    async (input?: unknown): Promise<unknown> => {
+      const sent = snapshot(input ?? {})
+      return run(Effect.map(call(operation, acting, sent), Json.decode))
+    }
   // The cast is safe: each name gets the method that calls its own operation.
   return Object.fromEntries(
     operatorOperations.map((operation) => [operation.name, method(operation)])
-  ) as unknown as OperatorMethods
+  ) as OperatorMethods
 }
 
 const call = Effect.fnUntraced(function* (

@@ -1,6 +1,3 @@
-import type * as Fs from "node:fs"
-import type * as Zlib from "node:zlib"
-
 /** The files of the built console. */
 export interface ConsoleFiles {
   readonly read: (name: FileName) => Promise<Uint8Array>
@@ -25,8 +22,9 @@ const folderInPackage = (): URL => {
 export const find = (folder?: string | URL): ConsoleFiles | null => {
   try {
     // Loaded by name at run time, so that the program can be bundled for platforms without these modules.
-    const fs: typeof Fs = process.getBuiltinModule("node:fs")
-    const zlib: typeof Zlib = process.getBuiltinModule("node:zlib")
+    const { getBuiltinModule } = globalThis.process
+    const fs = getBuiltinModule("node:fs")
+    const zlib = getBuiltinModule("node:zlib")
     const pathOf = (name: FileName) => placeOf(folder ?? folderInPackage(), name)
     for (const name of fileNames) fs.accessSync(pathOf(name), fs.constants.R_OK)
     return {

@@ -26,7 +26,7 @@ export interface Host {
 /**
  * `GET /console` and every address below it: a single page, whose program shows what the address names.
  *
- * The page loads its files from this host and nothing from others. It calls the API with a key, as any other client.
+ * The page loads its files from this host and nothing from others. It calls the API with a key, like every other client.
  */
 export const routes = ({ folder, link }: Settings, host: Host): ReadonlyArray<Route.Route> => {
   const files = ConsoleFiles.find(folder)
