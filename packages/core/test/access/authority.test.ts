@@ -23,7 +23,8 @@ import {
   stranger,
   testInWorld
 } from "../quoting/support.ts"
-import { create, deliveries, endpoints, recover, url } from "../webhooks/support.ts"
+import { create, deliveries, endpoints, recover } from "../webhooks/support.ts"
+import { everyInput } from "./everyInput.ts"
 
 /**
  * The resources that calls name: a request with a quote, a subscription with an event, and a subscription that may
