@@ -64,6 +64,7 @@ const tell = Effect.gen(function* () {
   yield* runner.runDue()
   const read = yield* play("get_quote_request", { id: request, since_version: 1 })
   yield* play("get_quote", { id: at(read, "quotes", 0, "id"), version: 1 })
+  yield* play("get_quote_request_timeline", { id: request, limit: 10 })
   yield* play("preview_revisions", { id: at(read, "quotes", 0, "id") })
   yield* play("list_quote_requests", { limit: 10, status: "completed" })
   yield* play("list_events", { limit: 3 })

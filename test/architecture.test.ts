@@ -205,6 +205,7 @@ describe("modules of the core", () => {
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
       ...["calls/Pipeline", "calls/identify"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
+      "timeline/TimelineOperations",
       ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
       ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Work"].map((name) => `operators/${name}Operations`)
     ].map((name) => `packages/core/src/${name}.ts`)

@@ -26,6 +26,7 @@ import { PreviewInput, preview, RevisionPreview } from "./quoting/RevisionPrevie
 import * as Start from "./quoting/Start.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
+import { getQuoteRequestTimeline } from "./timeline/TimelineOperations.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
 import * as Webhooks from "./webhooks/WebhookOperations.ts"
 import { aboutQuery } from "./wire/About.ts"
@@ -350,6 +351,7 @@ export const operations = [
   startQuoteRequest,
   getQuoteRequest,
   listQuoteRequests,
+  getQuoteRequestTimeline,
   cancelQuoteRequest,
   getQuote,
   previewRevisions,

@@ -15,6 +15,7 @@ const authority: Readonly<Record<string, "everybody" | "by handle" | "servers">>
   cancel_quote_request: "by handle",
   list_quote_requests: "servers",
   preview_revisions: "servers",
+  get_quote_request_timeline: "servers",
   list_events: "servers",
   create_event_subscription: "servers",
   list_event_subscriptions: "servers",

@@ -23,15 +23,18 @@ export interface TimelineOptions {
   readonly after?: number
   /** The maximum number of entries; 200 by default, at most 1,000. */
   readonly limit?: number
+  /** The workspace of the request; by default every workspace is searched, because an id does not name its own. */
+  readonly workspace_id?: WorkspaceId
+  /** Whether exchanges with carriers are included; true by default. */
+  readonly exchanges?: boolean
 }
 
-/** Tells operators what happened to a quote request. Callers of the API never reach it. */
+/** Tells what happened to a quote request: to operators, and without exchanges to the organization that started it. */
 export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * The timeline of a request. Searches every workspace, because an id does not name its workspace; `not_found` if no
-     * workspace has it.
+     * The timeline of a request; `not_found` if the given workspace does not have it, or no workspace does.
      */
     readonly read: (
       quote_request_id: string,
@@ -60,16 +63,14 @@ const maxCircuitNotes = 500
 
 type Port = Storage["Service"]
 
-const read = Effect.fnUntraced(function* (
-  storage: Port,
-  id: string,
-  { after = 0, bodies = false, limit = defaultLimit }: TimelineOptions
-) {
-  const found = yield* findRequest(storage, id)
+const read = Effect.fnUntraced(function* (storage: Port, id: string, options: TimelineOptions) {
+  const { after = 0, bodies = false, exchanges: isRecorded = true, limit = defaultLimit } = options
+  const given = options.workspace_id
+  const found = yield* given === undefined ? findRequest(storage, id) : findIn(storage, given, id)
   if (found === null) return yield* ApiError.make("not_found")
   const { request, workspace_id } = found
   const quotes = yield* quotesOf(storage, workspace_id, id)
-  const exchanges = yield* exchangesOf(storage, workspace_id, request, bodies)
+  const exchanges = isRecorded ? yield* exchangesOf(storage, workspace_id, request, bodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
   const events = yield* eventsOf(storage, workspace_id, request, quotes.found)
   const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
@@ -105,6 +106,13 @@ const read = Effect.fnUntraced(function* (
   }
   return page
 })
+
+const none = { found: [], isComplete: true }
+
+const findIn = (storage: Port, workspace_id: WorkspaceId, id: string) =>
+  Effect.map(readOne(storage, QuoteRequest.kind, workspace_id, id), (request) =>
+    request === null ? null : { workspace_id, request }
+  )
 
 const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null

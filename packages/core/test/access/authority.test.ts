@@ -58,6 +58,7 @@ const everyone = ["get_capabilities", "start_quote_request", "send_feedback"]
 const inWorkspace = ["get_feedback"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = [
+  "get_quote_request_timeline",
   ...["preview_revisions", "list_quote_requests", "list_events", "list_api_requests", "get_api_request"],
   ...["create_event_subscription", "list_event_subscriptions", "update_event_subscription"],
   ...["disable_event_subscription", "rotate_event_subscription_secret", "send_test_event"],

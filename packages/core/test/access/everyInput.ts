@@ -9,6 +9,7 @@ export const everyInput: { readonly [N in (typeof operations)[number]["name"]]: 
   list_quote_requests: {},
   cancel_quote_request: { id: "{id}" },
   get_quote: { id: "{quote}" },
+  get_quote_request_timeline: { id: "{id}" },
   preview_revisions: { id: "{quote}" },
   list_events: {},
   create_event_subscription: { url, event_types: ["quote.created"] },

@@ -31,6 +31,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   // The host recognizes a retry by its request_key.
   start_quote_request: { method: "POST", path: "/v1/quote-requests", retry: "always" },
   get_quote_request: read("/v1/quote-requests/{id}", longPollMs),
+  get_quote_request_timeline: read("/v1/quote-requests/{id}/timeline"),
   list_quote_requests: read("/v1/quote-requests"),
   cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),

@@ -112,6 +112,11 @@ describe.each([
     assert.strictEqual((await client.advance_time({ seconds: 60 }, once)).control, "advance_time")
     const { quotes } = await client.get_quote_request({ id: second.id, wait_seconds: 0 })
     assert.deepStrictEqual(await client.get_quote({ id: String(quotes[0]?.id), version: 1 }), quotes[0])
+    const timeline = await client.get_quote_request_timeline({ id: second.id, limit: 100 })
+    assert.include(
+      timeline.entries.map(({ what }) => what),
+      "quote"
+    )
     const preview = await client.preview_revisions({ id: String(quotes[0]?.id) })
     assert.deepStrictEqual(preview.revisions[0]?.quote, { ...quotes[0] })
     assert.isNotEmpty((await client.list_quote_requests({ status: "completed", limit: 1 })).quote_requests)
