@@ -35,7 +35,7 @@ export interface HeldConsumer {
 
 const none: Records = Effect.succeed([])
 
-/** Makes the held consumer of a claim. `claimed` is the consumer as the claim has stored it. */
+/** Makes a held consumer after a claim. `claimed` is the consumer as the claim stored it. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
   workspaceId: WorkspaceId,

@@ -32,7 +32,7 @@ const Report = Schema.Struct({
 const howFields = {
   by: Schema.optionalKey(textUpTo(200, 1)).annotateKey({
     description:
-      "The ticket, or who asks. It is kept for years, so it must not name the person. Required unless dry_run"
+      "Who erases the data, or the ticket. It is kept for years, so it must not name the person. Required unless dry_run"
   }),
   dry_run: Schema.optionalKey(Schema.Boolean).annotateKey({
     description: "Whether to report what would be erased, and to change nothing"

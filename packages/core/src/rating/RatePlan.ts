@@ -16,7 +16,7 @@ export { format, highestFactor as highest_factor, highestRate as highest_rate, R
 /** A fault of a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
 export type Fault = BrokenRule
 
-/** What a check may depend on. */
+/** The context of a check: the day, and the ratings of your own lines. */
 export interface CheckOptions {
   /** Today, `YYYY-MM-DD`: a later `reviewed_on` is in the future. Without it, any day is accepted. */
   readonly today?: string

@@ -134,7 +134,7 @@ export const resultOf = (record: ErasureRecord, outcome: ErasedRequest["outcome"
 
 const maxListed = 1_000
 
-/** The report before anything is found. */
+/** An empty report. */
 export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 0, requests: [] }
 
 /** The report with one more request. */
