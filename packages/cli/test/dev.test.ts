@@ -301,7 +301,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([
-    { args: ["--help"], names: /^ {2}dev +Serve a sandbox in memory$/m },
+    { args: ["--help"], names: /^ {2}dev +Serve a sandbox, in memory or in a folder$/m },
     { args: ["dev", "--help"], names: /^ {2}--port .*8787 by default.* \[QUOTEWIRE_PORT\]$/m }
   ])("prints its help with $args", ({ args, names }) =>
     Effect.gen(function* () {

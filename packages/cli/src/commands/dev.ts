@@ -1,28 +1,58 @@
-import { Access, Lines, OperatorToken, OperatorTokens, Quotewire } from "@quotewire/core"
+import { Access, type Config, Lines, Quotewire } from "@quotewire/core"
 import { ConsoleLink, NodeCrypto } from "@quotewire/http"
-import { Console, Context, Deferred, Effect, Layer, Redacted } from "effect"
+import { Console, Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import * as CarrierList from "../carriers/CarrierList.ts"
 import * as SandboxConnections from "../carriers/SandboxConnections.ts"
 import * as ConfigFile from "../config/ConfigFile.ts"
+import * as DevSandbox from "../service/DevSandbox.ts"
 import * as Host from "../service/Host.ts"
 import * as MemoryService from "../service/MemoryService.ts"
 import * as StartPage from "../service/StartPage.ts"
 import * as Telemetry from "../service/Telemetry.ts"
 import * as HostSettings from "../settings/HostSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
 import { style } from "../terminal/Style.ts"
 
-/** `quotewire dev` serves an in-memory sandbox: the whole service in one process. */
-export const dev = Command.make("dev", reportAllErrors(HostSettings.flags("127.0.0.0/8,::1/128")), (settings) =>
-  Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
-).pipe(Command.withDescription("Serve a sandbox in memory"))
+const flags = { ...HostSettings.flags("127.0.0.0/8,::1/128"), data: Settings.data }
 
-const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
+interface DevSettings extends HostSettings.HostSettings {
+  /** The folder that keeps everything; none for memory. */
+  readonly data: Option.Option<string>
+}
+
+/** `quotewire dev` serves a sandbox, in memory or on a database in a folder: the whole service in one process. */
+export const dev = Command.make("dev", reportAllErrors(flags), (settings) =>
+  Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
+).pipe(Command.withDescription("Serve a sandbox, in memory or in a folder"))
+
+/** The service and its sandbox, in memory. */
+const inMemory = Effect.fnUntraced(function* (settings: DevSettings, config: Config, base_url: Effect.Effect<string>) {
+  const core = yield* Layer.build(MemoryService.layer(settings, config, base_url))
+  const sandbox = yield* DevSandbox.make.pipe(Effect.provideContext(core), Effect.orDie)
+  return { core, sandbox }
+})
+
+/** The same on a database in a folder. Its code is loaded only if it is needed. */
+const inFolder = Effect.fnUntraced(function* (
+  folder: string,
+  settings: DevSettings,
+  config: Config,
+  base_url: Effect.Effect<string>
+) {
+  const { open } = yield* Effect.promise(() => import("../service/FolderService.ts"))
+  return yield* open(folder, settings, config, base_url)
+})
+
+const serve = Effect.fnUntraced(function* (settings: DevSettings) {
   const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
-  const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
-  const { organization, keys, operator_token } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
+  const { core, sandbox } = yield* Option.match(settings.data, {
+    onNone: () => inMemory(settings, config, Deferred.await(address)),
+    onSome: (folder) => inFolder(folder, settings, config, Deferred.await(address))
+  })
+  const { keys, operator_token, organization } = sandbox
   yield* Effect.provideContext(SandboxConnections.set(config, organization.id), core)
   const keyless = {
     organization_id: organization.id,
@@ -41,6 +71,7 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
     keys,
     operator_token,
     console_url: consoleUrl(base_url, link),
+    data: Option.getOrNull(settings.data),
     lines
   }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
@@ -53,20 +84,3 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
 /** The address that opens the console and signs in. The code is in the fragment, which browsers do not send to hosts. */
 const consoleUrl = (baseUrl: string, { code }: ConsoleLink.ConsoleLink): string =>
   `${baseUrl}/console#link=${Redacted.value(code)}`
-
-const makeSandbox = Effect.gen(function* () {
-  const access = yield* Access.Access
-  const organization = yield* access.createOrganization("Development")
-  const keyOf = (kind: "server" | "widget" | "platform") =>
-    Effect.map(
-      access.createKey({ organization_id: organization.id, environment: "sandbox", kind }),
-      (issued) => issued.key
-    )
-  const keys = yield* Effect.all({ server: keyOf("server"), widget: keyOf("widget"), platform: keyOf("platform") })
-  const tokens = yield* OperatorTokens.OperatorTokens
-  const { token: operator_token } = yield* tokens.create({
-    name: "quotewire dev",
-    scopes: OperatorToken.OperatorScope.literals
-  })
-  return { organization, keys, operator_token }
-})

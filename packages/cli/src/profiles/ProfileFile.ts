@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto"
 import { ApiKey, HttpAddress } from "@quotewire/core/program"
 import { Config, Effect, FileSystem, Option, Path, Redacted, Result, Schema } from "effect"
 import * as JsonFile from "../carriers/JsonFile.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as PrivateFile from "../settings/PrivateFile.ts"
 import * as Settings from "../settings/Settings.ts"
 
 /*
@@ -112,18 +112,9 @@ const write = Effect.fnUntraced(
     ])
     const text = `${JSON.stringify({ profiles: Object.fromEntries(stored) }, null, 2)}\n`
     const path = yield* fileIn(found.value)
-    const temporary = `${path}.${randomUUID()}`
     yield* files.makeDirectory(found.value, { recursive: true, mode: 0o700 })
     if (!isWindows) yield* files.chmod(found.value, 0o700)
-    yield* Effect.gen(function* () {
-      const file = yield* files.open(temporary, { flag: "wx", mode: 0o600 })
-      yield* file.writeAll(new TextEncoder().encode(text))
-      yield* file.sync
-    }).pipe(
-      Effect.scoped,
-      Effect.andThen(files.rename(temporary, path)),
-      Effect.onError(() => Effect.ignore(files.remove(temporary)))
-    )
+    yield* PrivateFile.replace(path, text)
   },
   Effect.catchTag("PlatformError", () =>
     Effect.fail(new CommandFailed({ message: "Cannot write the profiles file. Check the permissions of its folder." }))

@@ -29,6 +29,8 @@ export interface ServiceDependencies<E> {
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
   /** The address that callers use. Waits until it is known. */
   readonly base_url: Effect.Effect<string>
+  /** The error for seal keys that are not those of the storage; by default, it names their setting. */
+  readonly wrong_keys?: (refusal: SealKeysInUse.SealKeysRefused) => CommandFailed
 }
 
 /** The carriers and lines of a checked configuration. */
@@ -47,7 +49,9 @@ export const layer = <E>(
   dependencies: ServiceDependencies<E>
 ): Layer.Layer<Quotewire.Services | Storage.Storage, E | CommandFailed> =>
   Quotewire.layer.pipe(
-    Layer.catchTag("SealKeysRefused", (refusal) => Layer.effectContext(Effect.fail(wrongKeys(refusal)))),
+    Layer.catchTag("SealKeysRefused", (refusal) =>
+      Layer.effectContext(Effect.fail((dependencies.wrong_keys ?? wrongKeys)(refusal)))
+    ),
     Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
     Layer.provideMerge(dependencies.storage),
     Layer.provide(carriers(dependencies.config)),

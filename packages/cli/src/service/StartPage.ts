@@ -10,6 +10,8 @@ export interface Ready {
   readonly operator_token: string
   /** Opens the console and signs in, once. */
   readonly console_url: string
+  /** The folder that keeps everything; null if everything is in memory. */
+  readonly data: string | null
   /** The lines of the host; the first call is for the first one. */
   readonly lines: Lines.LineSet
 }
@@ -21,8 +23,15 @@ export const line = (ready: Ready): string =>
     organization_id: ready.organization_id,
     keys: ready.keys,
     operator_token: ready.operator_token,
-    console_url: ready.console_url
+    console_url: ready.console_url,
+    ...(ready.data !== null && { data: ready.data })
   })
+
+/** Says where everything is kept. */
+const placeOf = (folder: string | null): string =>
+  folder === null
+    ? "Everything is in memory, and lost at the end. To keep it: quotewire dev --data <folder>"
+    : `Everything is kept in ${folder}, its keys too. To begin anew, stop and remove that folder.`
 
 /** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
@@ -32,7 +41,8 @@ ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
   Console: ${paint(ready.console_url)}
   The link signs in once, within ten minutes. After that, enter the server key.
 
-  Everything is in memory. Carriers whose ids begin with sbx_ are fictional, and so are their prices.
+  ${placeOf(ready.data)}
+  Carriers whose ids begin with sbx_ are fictional, and so are their prices.
 
 ${paint("Carriers")}
 ${carriers.replace(/^/gm, "  ")}

@@ -198,6 +198,18 @@ export const webhookHeaderPrefix = textSetting(
   )
 )
 
+/** The folder in which `quotewire dev` keeps everything. */
+export const data = textSetting(
+  "data",
+  "Folder that keeps everything over restarts; by default, all is in memory"
+).pipe(
+  Flag.filter(
+    (folder) => folder.trim() !== "",
+    () => settingError("data", "be the path of a folder")
+  ),
+  Flag.optional
+)
+
 /** Prints one line of JSON instead of a page for people. */
 export const json = toggle("json", "Print one line of JSON, and nothing else on standard output")
 

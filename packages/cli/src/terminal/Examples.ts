@@ -11,6 +11,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   dev: [
     { command: "quotewire dev", description: "Serve a sandbox on http://127.0.0.1:8787" },
+    { command: "quotewire dev --data .quotewire", description: "Keep everything over restarts, the keys too" },
     { command: "quotewire dev --config quotewire.config.ts --port 9001", description: "With carriers of your own" }
   ],
   serve: [

@@ -1,0 +1,73 @@
+import { Access, type Config, Quotewire, Seal, SealKeysInUse, Storage } from "@quotewire/core"
+import { postgres } from "@quotewire/storage-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as DevSandbox from "./DevSandbox.ts"
+import * as SandboxFile from "./SandboxFile.ts"
+import * as Service from "./Service.ts"
+
+/*
+ * A sandbox that remembers: the whole service with its worker, on a database in a folder.
+ */
+
+const otherFile = (folder: string) =>
+  new CommandFailed({
+    message: `sandbox.json in ${folder} does not have the keys of the database there: restore it, or remove the folder to begin anew.`
+  })
+
+const lost = (folder: string) => new CommandFailed({ message: `The database in ${folder} has failed.` })
+
+const storageIn = (folder: string) =>
+  Layer.build(postgres({ data: folder })).pipe(
+    Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
+  )
+
+/** The secrets of the folder. A new folder gets a seal key, which is written down before anything is sealed with it. */
+const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.Storage["Service"]) {
+  const found = yield* SandboxFile.read(folder)
+  if (Option.isSome(found)) return found.value
+  const inUse = yield* Effect.mapError(SealKeysInUse.read(storage), () => lost(folder))
+  if (inUse !== null) return yield* otherFile(folder)
+  const content: SandboxFile.Content = { seal_key: Seal.generateSealKey() }
+  yield* SandboxFile.write(folder, content)
+  return content
+})
+
+/** The sandbox that was made before, or a new one, which is written down before anybody sees its keys. */
+const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxFile.Content) {
+  const unavailable = () => lost(folder)
+  if (content.sandbox === undefined) {
+    const made = yield* Effect.mapError(DevSandbox.make, unavailable)
+    const { organization, ...secrets } = made
+    yield* SandboxFile.write(folder, { ...content, sandbox: { organization_id: organization.id, ...secrets } })
+    return made
+  }
+  const { organization_id, ...secrets } = content.sandbox
+  const all = yield* Effect.flatMap(Access.Access, ({ listOrganizations }) =>
+    Effect.mapError(listOrganizations, unavailable)
+  )
+  const organization = all.find(({ id }) => id === organization_id)
+  return organization === undefined ? yield* otherFile(folder) : { organization, ...secrets }
+})
+
+/** Opens the service on a folder until the scope closes, and its sandbox. */
+export const open = Effect.fnUntraced(function* (
+  folder: string,
+  settings: Service.ServiceSettings,
+  config: Config,
+  base_url: Effect.Effect<string>
+) {
+  const storage = yield* storageIn(folder)
+  const content = yield* contentOf(folder, Context.get(storage, Storage.Storage))
+  const sealKey = Seal.readKey(content.seal_key)
+  if (sealKey === null) return yield* otherFile(folder)
+  const service = Service.layer(settings, {
+    config,
+    storage: Layer.succeedContext(storage),
+    sealKeys: Layer.succeed(Seal.SealKeys, { keys: [sealKey] }),
+    base_url,
+    wrong_keys: () => otherFile(folder)
+  })
+  const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
+  return { core, sandbox: yield* Effect.provideContext(sandboxOf(folder, content), core) }
+})

@@ -1,0 +1,55 @@
+import { ApiKey, Ids, Seal } from "@quotewire/core"
+import { Effect, FileSystem, Option, Path, Schema } from "effect"
+import * as JsonFile from "../carriers/JsonFile.ts"
+import { CommandFailed } from "../settings/CommandErrors.ts"
+import * as PrivateFile from "../settings/PrivateFile.ts"
+
+/*
+ * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets without which its database is of no use. Only
+ * the owner can read it.
+ */
+
+const Key = Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))
+
+const Content = Schema.Struct({
+  /** The key that seals what is stored. It is written before anything is sealed. */
+  seal_key: Schema.String.check(Schema.makeFilter((text) => Seal.readKey(text) !== null)),
+  /** Missing until the first start has made it. */
+  sandbox: Schema.optionalKey(
+    Schema.Struct({
+      organization_id: Ids.OrganizationId,
+      keys: Schema.Struct({ server: Key, widget: Key, platform: Key }),
+      operator_token: Schema.String
+    })
+  )
+})
+/** What the file has. */
+export type Content = typeof Content.Type
+
+const decode = Schema.decodeUnknownOption(Content)
+const encode = Schema.encodeSync(Content)
+
+const pathIn = (folder: string) => Effect.map(Path.Path, ({ join }) => join(folder, "sandbox.json"))
+
+/** Reads the file of a folder; none if there is none. */
+export const read = Effect.fnUntraced(function* (folder: string) {
+  const path = yield* pathIn(folder)
+  const files = yield* FileSystem.FileSystem
+  const isThere = yield* Effect.orElseSucceed(files.exists(path), () => true)
+  if (!isThere) return Option.none()
+  const content = decode(yield* JsonFile.read(path, path))
+  if (Option.isNone(content)) {
+    return yield* new CommandFailed({
+      message: `${path} is not the file that this command wrote: restore it, or remove ${folder} to begin anew.`
+    })
+  }
+  return content
+})
+
+/** Writes the file of a folder. */
+export const write = Effect.fnUntraced(function* (folder: string, content: Content) {
+  const path = yield* pathIn(folder)
+  yield* PrivateFile.replace(path, `${JSON.stringify(encode(content), null, 2)}\n`).pipe(
+    Effect.catchTag("PlatformError", () => Effect.fail(new CommandFailed({ message: `${path} cannot be written.` })))
+  )
+})
