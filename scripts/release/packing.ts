@@ -21,6 +21,7 @@ export interface ReleasedManifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
   readonly publishConfig?: { readonly access?: string; readonly provenance?: boolean }
 }
 
@@ -79,7 +80,7 @@ const unscoped = (
   cli: ReleasedManifest,
   { about, name, usage }: { readonly name: string; readonly about: string; readonly usage: string }
 ): WrittenPackage => {
-  const { version, bin, engines, keywords, license, peerDependencies, publishConfig } = cli
+  const { version, bin, engines, keywords, license, peerDependencies, peerDependenciesMeta, publishConfig } = cli
   const program = `bin/${name}.js`
   return {
     manifest: {
@@ -94,6 +95,8 @@ const unscoped = (
       ...(engines === undefined ? {} : { engines }),
       dependencies: { [cli.name]: version },
       ...(peerDependencies === undefined ? {} : { peerDependencies }),
+      // Without it, what is optional for the command would be installed.
+      ...(peerDependenciesMeta === undefined ? {} : { peerDependenciesMeta }),
       ...(publishConfig === undefined ? {} : { publishConfig })
     },
     files: {
