@@ -32,8 +32,7 @@ const tooLong = [
   "packages/http/src/host/Answering.ts makeUnsafe",
   "packages/http/src/node/Handler.ts makeUnsafe",
   "packages/storage-memory/src/testing/sandbox.ts open",
-  "packages/storage-pg/src/cells/Cells.ts make",
-  "packages/storage-pg/src/folder/PgliteSession.ts open"
+  "packages/storage-pg/src/cells/Cells.ts make"
 ]
 
 /** Functions with too many parameters. */

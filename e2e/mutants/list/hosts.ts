@@ -53,7 +53,9 @@ const ofHttp = inPackage("http")({
       from: "found !== undefined && now < found.expires_at",
       to: "found !== undefined",
       found_by: test("packages/mcp/test/oauth.test.ts", "expires although it is cached, with a small leeway")
-    },
+    }
+  ],
+  "oauth/TokenVerifier.ts": [
     {
       name: "a token for another resource",
       from: "        audience,\n",

@@ -82,15 +82,23 @@ const lost = new SqlError({
 /** Answers to messages that return no rows have no fields. */
 const noFields: PgProtocol.FieldReader<unknown> = () => null
 
-/** Opens the session. */
-export const open = (database: Pglite): Session => {
-  const prepared = new Map<string, Prepared>()
-  const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
-  let count = 0
-  let notifications: Array<string> = []
+/** What PGlite has answered to messages. */
+interface Exchanged {
+  readonly fields: ReadonlyArray<PgProtocol.FieldDescription>
+  readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
+  readonly command: string
+}
 
-  /** Sends messages, and calls back with each message of the answer. */
-  const exchange = (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {
+/** Sends messages, and reads the whole answer. */
+type Exchange = (
+  parts: ReadonlyArray<Uint8Array>,
+  readField: PgProtocol.FieldReader<unknown>
+) => Result.Result<Exchanged, SqlError>
+
+/** Makes the exchange of messages. It calls back with the payload of each notification. */
+const makeExchange = (database: Pglite, onNotification: (payload: string) => void): Exchange => {
+  const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
+  return (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {
     let error: PgProtocol.ErrorFields | null = null
     let isComplete = false
     let fields: ReadonlyArray<PgProtocol.FieldDescription> = []
@@ -103,12 +111,20 @@ export const open = (database: Pglite): Session => {
       if (message._tag === "RowDescription") fields = message.fields
       if (message._tag === "DataRow") rows.push(message.values)
       if (message._tag === "CommandComplete") command = message.commandTag
-      if (message._tag === "NotificationResponse") notifications.push(message.payload)
+      if (message._tag === "NotificationResponse") onNotification(message.payload)
     }
     send(database, joined(parts), (bytes) => parser.pushEach(bytes, note))
     if (!isComplete) return Result.fail(lost)
     return error === null ? Result.succeed({ fields, rows, command }) : Result.fail(errorOf(error))
   }
+}
+
+/** Opens the session. */
+export const open = (database: Pglite): Session => {
+  const prepared = new Map<string, Prepared>()
+  let count = 0
+  let notifications: Array<string> = []
+  const exchange = makeExchange(database, (payload) => notifications.push(payload))
 
   const prepare = (sql: string, types: ReadonlyArray<number>): Result.Result<Prepared, SqlError> => {
     const known = prepared.get(sql)
