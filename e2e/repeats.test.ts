@@ -104,6 +104,17 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
+  it.effect("one starts the recovery", () =>
+    Effect.gen(function* () {
+      const host = yield* Host
+      const keys = yield* host.newOrganization
+      const { id } = yield* subscribe(keys, {}, ["quote_request.queued"])
+      ranOnce(yield* sendAtOnce(keys, `/v1/event-subscriptions/${id}/recoveries`, {}), 201)
+      const listed = yield* host.call(keys, "list_event_recoveries", { id })
+      assert.lengthOf(listed.body.recoveries, 1)
+    })
+  )
+
   it.effect("one runs the sandbox control, whichever it is", () =>
     Effect.gen(function* () {
       const host = yield* Host
@@ -151,6 +162,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
       "rotate_event_subscription_secret",
       "send_test_event",
       "replay_event_delivery",
+      "start_event_recovery",
       "select_scenario",
       "advance_time",
       "force_expiry",
