@@ -117,14 +117,17 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
     { args: [value, ...path], env: {} },
     { args: [`--x=${value}`, ...path], env: {} }
   ])
-  const inFlags = flags.flatMap(({ name }) =>
-    [...wrong, ...(proper[name] ?? [])].flatMap((value) => [
-      given([...filled, `--${name}=${value}`]),
-      given([...filled, `--${name}=${value}`, `--${name}=${value}`]),
-      given([...filled, `--no-${name}=${value}`]),
-      given(filled, { [variableOf(name)]: value })
-    ])
-  )
+  // A folder is made under whatever name it gets, and errors about it name it.
+  const inFlags = flags
+    .filter(({ name }) => name !== "data")
+    .flatMap(({ name }) =>
+      [...wrong, ...(proper[name] ?? [])].flatMap((value) => [
+        given([...filled, `--${name}=${value}`]),
+        given([...filled, `--${name}=${value}`, `--${name}=${value}`]),
+        given([...filled, `--no-${name}=${value}`]),
+        given(filled, { [variableOf(name)]: value })
+      ])
+    )
   return [...everywhere, ...inFlags]
 }
 
