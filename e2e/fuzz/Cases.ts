@@ -82,7 +82,11 @@ const rightCases = (document: Node, operation: Described): fc.Arbitrary<Case> =>
       what: "right",
       operation: operation.name,
       method: operation.method,
-      path: operation.path.replace("{id}", it.id ?? "none").replace("{event_id}", "@@event@@"),
+      path: operation.path
+        .replace("{id}", it.id ?? "none")
+        .replace("{event_id}", "@@event@@")
+        .replace("{recovery_id}", "@@recovery@@")
+        .replace("{action}", "stop"),
       query,
       headers: [
         ["authorization", `Bearer @@${it.key}@@`],
@@ -179,30 +183,42 @@ const wrongCallers = ({ forbids }: Described): ReadonlyArray<fc.Arbitrary<Change
     : [])
 ]
 
-const wrongAddresses = ({ methods, inPath }: Described): ReadonlyArray<fc.Arbitrary<Change>> => [
-  fc
-    .constantFrom(...["GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"].filter((method) => !methods.includes(method)))
-    .map((method) => (one) => ({ ...one, ...refused(`the method ${method}`, ["not_found"]), method })),
-  fc
-    .constantFrom("/", "//", "/x/y/z", "%zz", "%ff", ";a=b")
-    .map((tail) => (one) => ({ ...one, ...refused(`the tail ${tail}`, ["not_found"]), path: `${one.path}${tail}` })),
-  ...(inPath.length === 0
-    ? []
-    : [
-        fc.constantFrom("%00", "a%00b", "%F0%9F%A6%86%00").map(
-          (id): Change =>
-            (one) => ({
-              ...one,
-              ...refused("NUL in an id", ["invalid_input"], "id"),
-              path: one.path.replace(/@@\w+@@/, id)
-            })
-        ),
-        fc.constantFrom("..%2f..", "__proto__", "qreq_", "%F0%9F%A6%86", "0", "a".repeat(2_000), marker, "%27%22").map(
-          (id): Change =>
-            (one) => ({ ...one, ...refused("an id of nothing", ["not_found"]), path: one.path.replace(/@@\w+@@/, id) })
-        )
-      ])
-]
+const wrongAddresses = ({ methods, inPath, path }: Described): ReadonlyArray<fc.Arbitrary<Change>> => {
+  // A tail makes a wrong word of an action, which is one of a few.
+  const tailCodes = path.endsWith("{action}") ? ["not_found", "invalid_input"] : ["not_found"]
+  return [
+    fc
+      .constantFrom(
+        ...["GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"].filter((method) => !methods.includes(method))
+      )
+      .map((method) => (one) => ({ ...one, ...refused(`the method ${method}`, ["not_found"]), method })),
+    fc
+      .constantFrom("/", "//", "/x/y/z", "%zz", "%ff", ";a=b")
+      .map((tail) => (one) => ({ ...one, ...refused(`the tail ${tail}`, tailCodes), path: `${one.path}${tail}` })),
+    ...(inPath.length === 0
+      ? []
+      : [
+          fc.constantFrom("%00", "a%00b", "%F0%9F%A6%86%00").map(
+            (id): Change =>
+              (one) => ({
+                ...one,
+                ...refused("NUL in an id", ["invalid_input"], "id"),
+                path: one.path.replace(/@@\w+@@/, id)
+              })
+          ),
+          fc
+            .constantFrom("..%2f..", "__proto__", "qreq_", "%F0%9F%A6%86", "0", "a".repeat(2_000), marker, "%27%22")
+            .map(
+              (id): Change =>
+                (one) => ({
+                  ...one,
+                  ...refused("an id of nothing", ["not_found"]),
+                  path: one.path.replace(/@@\w+@@/, id)
+                })
+            )
+        ])
+  ]
+}
 
 const wrongQueries = (document: Node, { query }: Described): ReadonlyArray<fc.Arbitrary<Change>> => [
   fc.constantFrom("x", "__proto__", "constructor", "limit%20", "%F0%9F%A6%86", "toString").map((name) => (one) => ({

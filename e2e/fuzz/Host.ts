@@ -90,12 +90,29 @@ const furnish = async (baseUrl: string, key: string): Promise<Readonly<Record<st
   return {
     subscription,
     request,
+    recovery: await stopped(call, `/v1/event-subscriptions/${subscription}`),
     disabled: at(await subscribe(), "id"),
     quote: at(await call("GET", `/v1/quote-requests/${request}`), "quotes", 0, "id"),
     event: at(await call("GET", `/v1/event-subscriptions/${subscription}/deliveries`), "deliveries", 0, "event_id"),
     report: at(await call("POST", "/v1/feedback", report), "feedback_id"),
     call: await logged(() => call("GET", "/v1/requests"))
   }
+}
+
+/** The identifier of a recovery that was stopped, so that it can be stopped again. */
+const stopped = async (
+  call: (method: string, path: string, body?: object) => Promise<unknown>,
+  subscription: string
+): Promise<string> => {
+  // The deliveries must have ended, so that they can be sent again.
+  for (let tries = 0; tries < 40; tries++) {
+    const all = at(await call("GET", `${subscription}/deliveries?limit=100`), "deliveries", 0, "status")
+    if (all === "succeeded") break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const id = at(await call("POST", `${subscription}/recoveries`, { per_minute: 1, statuses: ["succeeded"] }), "id")
+  await call("POST", `${subscription}/recoveries/${id}/stop`)
+  return id
 }
 
 /** The identifier of a call in the request log, which is written with a delay of at most a second. */
