@@ -145,6 +145,45 @@ describe("the console", () => {
     await receiver.close()
   })
 
+  it("adds an endpoint once, however fast it is clicked, and shows its secret only then", async () => {
+    const receiver = await failing()
+    await signIn(keys.server, "/webhooks")
+    await page.getByLabel("Address").fill(receiver.url)
+    await page.getByRole("button", { name: "Add the endpoint" }).dblclick()
+    const secret = await page.getByText(/^whsec_/).textContent()
+    assert.match(secret ?? "", /^whsec_\S{20,}$/)
+    await page.getByRole("link", { name: receiver.url }).waitFor()
+    const { event_subscriptions } = await host.quotewire.client(keys.server).list_event_subscriptions({})
+    assert.lengthOf(event_subscriptions, 1)
+    await page.reload()
+    await page.getByRole("link", { name: receiver.url }).waitFor()
+    assert.strictEqual(await page.getByText(/^whsec_/).count(), 0)
+    await receiver.close()
+  })
+
+  it("lists older requests without a gap while new ones arrive", async () => {
+    const client = host.quotewire.client(keys.server)
+    const begin = async (name: string) => {
+      const { id } = await client.start_quote_request({
+        line: "renters",
+        request_key: name,
+        consent_receipt_id: "receipt-0001",
+        application: Applications.smallest.renters,
+        scenario: "waits_in_queue"
+      })
+      return id
+    }
+    for (let n = 0; n < 60; n++) await begin(`old-${n}`)
+    await signIn(keys.server)
+    await page.getByRole("button", { name: "Older requests" }).click()
+    const rows = page.locator("tbody tr")
+    await rows.nth(59).waitFor()
+    for (let n = 0; n < 5; n++) await begin(`new-${n}`)
+    // The first page follows by itself, and moves five requests off its end.
+    await rows.nth(64).waitFor()
+    assert.strictEqual(await rows.count(), 65)
+  })
+
   it("leads from a call to its request and back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, "/calls")

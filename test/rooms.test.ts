@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { finding, holds } from "./support/findings.ts"
 import { packages, sources } from "./support/sources.ts"
@@ -78,6 +79,25 @@ describe("rooms", () => {
     ],
     "storage-memory": ["the root", "testing"]
   }
+
+  it("of the console import only downwards", () => {
+    const floors = ["words", "state", "parts", "pages", "operators", "the root"]
+    const folder = "packages/http/console/"
+    const roomOf = (path: string) => {
+      const [room = "", file] = path.slice(folder.length).split("/")
+      return file === undefined ? "the root" : room
+    }
+    const files = sources(folder, ".ts", ".tsx").filter(({ path }) => !path.endsWith(".d.ts"))
+    holds(
+      files.flatMap(({ path, text }) =>
+        Array.from(text.matchAll(/from "(\.\.?\/[^"]+)"/g), ([, specifier = ""]) => {
+          const target = join(dirname(path), specifier)
+          const isBelow = !target.startsWith(folder) || floors.indexOf(roomOf(target)) <= floors.indexOf(roomOf(path))
+          return finding(path, isBelow, `imports ${target} above it`)
+        })
+      )
+    )
+  })
 
   for (const [name, floors] of Object.entries(rooms)) {
     it(`of ${name} import only downwards`, () => {

@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks"
+import { useLayoutEffect } from "preact/hooks"
 import { OperatorPage, operatorSections } from "./operators/OperatorApp.tsx"
 import { CallPage, Calls } from "./pages/Calls.tsx"
 import { Events } from "./pages/Events.tsx"
@@ -7,6 +7,7 @@ import { Requests } from "./pages/Requests.tsx"
 import { SignIn } from "./pages/SignIn.tsx"
 import { Try } from "./pages/Try.tsx"
 import { EndpointPage, Webhooks } from "./pages/Webhooks.tsx"
+import { NoSuchPage } from "./parts/basics.tsx"
 import { Clock } from "./parts/Clock.tsx"
 import { type Place, place, to } from "./state/route.ts"
 import { type OperatorSession, type Session, session, signOut } from "./state/session.ts"
@@ -24,8 +25,8 @@ export const App = () => {
   const { path } = place.value
   const [section = "requests", id] = path
   const heading = `${section}/${id ?? ""}`
-  // A new page begins at its heading, for readers of screens, too.
-  useEffect(() => {
+  // A new page begins at its heading, for readers of screens, too. At once: later, the focus may be in a field already.
+  useLayoutEffect(() => {
     document.querySelector<HTMLElement>("h1")?.focus()
     document.title = `${document.querySelector("h1")?.textContent ?? "Console"} · Quotewire`
   }, [heading, user])
@@ -122,13 +123,6 @@ const Page = ({ place: { path, query }, session: user }: { readonly session: Ses
     case "try":
       return <Try session={user} />
     default:
-      return (
-        <section class="page">
-          <h1 tabIndex={-1}>No such page</h1>
-          <p>
-            See the <a href={to(["requests"])}>requests</a>.
-          </p>
-        </section>
-      )
+      return <NoSuchPage />
   }
 }

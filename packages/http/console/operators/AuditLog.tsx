@@ -1,9 +1,9 @@
 import { Empty, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { useLive } from "../state/loading.ts"
+import type { Call } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { words } from "../words/format.ts"
 import type { State } from "../words/states.ts"
-import type { Call } from "./calls.ts"
 
 const outcomes: Readonly<Record<string, State>> = {
   begun: { tone: "odd", text: "Begun" },

@@ -1,8 +1,8 @@
 import { Empty, Failure, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { useAction, useLive } from "../state/loading.ts"
+import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { count, title } from "../words/format.ts"
 import { ofOutcome, type State } from "../words/states.ts"
-import type { Call, OperatorAnswer } from "./calls.ts"
 
 type Status = OperatorAnswer<"get_carrier_status">["carriers"][number]
 

@@ -1,8 +1,8 @@
 import { Empty, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { useAction, useLive } from "../state/loading.ts"
+import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { count } from "../words/format.ts"
-import type { Call, OperatorAnswer } from "./calls.ts"
 
 type Parked = OperatorAnswer<"list_parked_events">["events"][number]
 

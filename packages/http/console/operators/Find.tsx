@@ -1,10 +1,11 @@
-import { useState } from "preact/hooks"
-import { Empty, Failure, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
-import { useAction, useOnce } from "../state/loading.ts"
+import { Empty, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { MoreButton } from "../parts/MoreButton.tsx"
+import { useOnce } from "../state/loading.ts"
+import { useOlder } from "../state/older.ts"
+import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { go, to } from "../state/route.ts"
 import { count, title } from "../words/format.ts"
 import { ofOutcome, ofRequest } from "../words/states.ts"
-import type { Call, OperatorAnswer } from "./calls.ts"
 
 type Page = OperatorAnswer<"find_quote_requests">
 type Found = Page["quote_requests"][number]
@@ -87,6 +88,8 @@ const Filters = ({ filter }: { readonly filter: Readonly<Record<string, string>>
   )
 }
 
+const idOf = ({ id }: Found): string => id
+
 const List = ({
   call,
   filter,
@@ -96,28 +99,18 @@ const List = ({
   readonly filter: Readonly<Record<string, string>>
   readonly first: Page
 }) => {
-  const [pages, setPages] = useState<ReadonlyArray<Page>>([first])
-  const { busy, error, run } = useAction()
-  const all = pages.flatMap(({ quote_requests }) => quote_requests)
-  const next = pages.at(-1)?.next_cursor ?? null
-  const more = () =>
-    run(async () => {
-      const page = await call("find_quote_requests", { ...filter, limit: 50, ...(next !== null && { cursor: next }) })
-      setPages((before) => [...before, page])
-    })
+  const older = useOlder({ items: first.quote_requests, next: first.next_cursor }, idOf, async (cursor) => {
+    const { next_cursor, quote_requests } = await call("find_quote_requests", { ...filter, limit: 50, cursor })
+    return { items: quote_requests, next: next_cursor }
+  })
   return (
     <>
-      {all.length === 0 ? (
-        <Empty>{next === null ? "Nothing matches." : "Nothing on this page."}</Empty>
+      {older.items.length === 0 ? (
+        <Empty>{older.more === null ? "Nothing matches." : "Nothing on this page."}</Empty>
       ) : (
-        <Table requests={all} />
+        <Table requests={older.items} />
       )}
-      {next !== null && (
-        <button type="button" onClick={more} disabled={busy}>
-          {busy ? "Searching…" : "Search further"}
-        </button>
-      )}
-      <Failure error={error} retry={more} />
+      <MoreButton label="Search further" of={older} />
     </>
   )
 }

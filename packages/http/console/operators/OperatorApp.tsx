@@ -1,9 +1,9 @@
+import { NoSuchPage } from "../parts/basics.tsx"
+import type { Call } from "../state/operatorCalls.ts"
 import type { Place } from "../state/route.ts"
-import { to } from "../state/route.ts"
 import { AuditLog } from "./AuditLog.tsx"
 import { Carriers } from "./Carriers.tsx"
 import { Consumers } from "./Consumers.tsx"
-import type { Call } from "./calls.ts"
 import { Find } from "./Find.tsx"
 import { TimelinePage } from "./TimelinePage.tsx"
 import { Work } from "./Work.tsx"
@@ -36,13 +36,6 @@ export const OperatorPage = ({ call, place: { path, query } }: { readonly call: 
     case "audit":
       return <AuditLog call={call} />
     default:
-      return (
-        <section class="page">
-          <h1 tabIndex={-1}>No such page</h1>
-          <p>
-            See the <a href={to(["requests"])}>requests</a>.
-          </p>
-        </section>
-      )
+      return <NoSuchPage />
   }
 }

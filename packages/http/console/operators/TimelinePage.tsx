@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks"
 import { Empty, Facts, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { useAction, useOnce } from "../state/loading.ts"
+import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { duration, title, words } from "../words/format.ts"
 import { ofDelivery, ofOutcome, ofRequest, type State } from "../words/states.ts"
-import type { Call, OperatorAnswer } from "./calls.ts"
 
 type Timeline = OperatorAnswer<"get_quote_request_timeline">
 type Entry = Timeline["entries"][number]

@@ -1,7 +1,7 @@
 import { Facts, Show, Tag, Time } from "../parts/basics.tsx"
 import { useLive } from "../state/loading.ts"
+import type { Call } from "../state/operatorCalls.ts"
 import { count, duration, title } from "../words/format.ts"
-import type { Call } from "./calls.ts"
 
 /** Whether work waits, where it is stored, and how long it is kept. */
 export const Work = ({ call }: { readonly call: Call }) => {

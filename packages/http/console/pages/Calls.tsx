@@ -1,7 +1,8 @@
-import { useState } from "preact/hooks"
-import { Empty, Facts, Failure, Id, Show, Tag, Time } from "../parts/basics.tsx"
+import { Empty, Facts, Id, Show, Tag, Time } from "../parts/basics.tsx"
 import { type Call, CallTable } from "../parts/CallTable.tsx"
-import { useAction, useLive, useOnce } from "../state/loading.ts"
+import { MoreButton } from "../parts/MoreButton.tsx"
+import { useLive, useOnce } from "../state/loading.ts"
+import { useOlder } from "../state/older.ts"
 import { to } from "../state/route.ts"
 import type { Session } from "../state/session.ts"
 import { duration } from "../words/format.ts"
@@ -46,7 +47,7 @@ export const Calls = ({ query, session }: { readonly session: Session; readonly 
             requests.length === 0 ? (
               <Empty>No calls. A call appears within a second of its answer.</Empty>
             ) : (
-              <More session={session} first={requests} cursor={next_cursor} filter={filter} key={status} />
+              <List session={session} first={requests} cursor={next_cursor} filter={filter} key={status} />
             )
           }
         </Show>
@@ -55,7 +56,9 @@ export const Calls = ({ query, session }: { readonly session: Session; readonly 
   )
 }
 
-const More = ({
+const idOf = ({ request_id }: Call): string => request_id
+
+const List = ({
   cursor,
   filter,
   first,
@@ -66,24 +69,14 @@ const More = ({
   readonly cursor: string | null
   readonly filter: Parameters<Session["client"]["list_api_requests"]>[0]
 }) => {
-  const [older, setOlder] = useState<{ readonly calls: ReadonlyArray<Call>; readonly next: string | null } | null>(null)
-  const { busy, error, run } = useAction()
-  const next = older === null ? cursor : older.next
-  const more = () =>
-    run(async () => {
-      const answer = await session.client.list_api_requests({ ...filter, cursor: next ?? "" })
-      setOlder((before) => ({ calls: [...(before?.calls ?? []), ...answer.requests], next: answer.next_cursor }))
-    })
-  const known = new Set(first.map(({ request_id }) => request_id))
+  const older = useOlder({ items: first, next: cursor }, idOf, async (from) => {
+    const { next_cursor, requests } = await session.client.list_api_requests({ ...filter, cursor: from })
+    return { items: requests, next: next_cursor }
+  })
   return (
     <>
-      <CallTable calls={[...first, ...(older?.calls ?? []).filter(({ request_id }) => !known.has(request_id))]} />
-      {next !== null && (
-        <button type="button" onClick={more} disabled={busy}>
-          {busy ? "Loading…" : "Older calls"}
-        </button>
-      )}
-      <Failure error={error} retry={more} />
+      <CallTable calls={older.items} />
+      <MoreButton label="Older calls" of={older} />
     </>
   )
 }

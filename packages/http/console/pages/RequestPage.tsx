@@ -4,6 +4,7 @@ import { CallTable } from "../parts/CallTable.tsx"
 import { Happened } from "../parts/Happened.tsx"
 import { QuoteTable } from "../parts/QuoteTable.tsx"
 import { bump } from "../state/clock.ts"
+import { type DeliveryTo, deliveriesOf } from "../state/deliveries.ts"
 import { useLive, useOnce } from "../state/loading.ts"
 import { to } from "../state/route.ts"
 import type { Session } from "../state/session.ts"
@@ -147,32 +148,6 @@ const Head = ({ request }: { readonly request: Request }) => {
       />
     </header>
   )
-}
-
-/** A delivery and the endpoint that it goes to. */
-export interface DeliveryTo {
-  readonly subscription_id: string
-  readonly url: string
-  readonly delivery: AnswerOf<"list_event_deliveries">["deliveries"][number]
-}
-
-/** The deliveries of a request's events, of every endpoint. There are at most ten endpoints. */
-const deliveriesOf = async (
-  session: Session,
-  quote_request_id: string,
-  signal: AbortSignal
-): Promise<ReadonlyArray<DeliveryTo>> => {
-  const { event_subscriptions } = await session.client.list_event_subscriptions({ limit: 100 }, { signal })
-  const pages = await Promise.all(
-    event_subscriptions.map(async ({ id, url }) => {
-      const { deliveries } = await session.client.list_event_deliveries(
-        { id, quote_request_id, limit: 100 },
-        { signal }
-      )
-      return deliveries.map((delivery) => ({ subscription_id: id, url, delivery }))
-    })
-  )
-  return pages.flat()
 }
 
 const EventTable = ({

@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks"
 import type { AnswerOf } from "../../src/client/index.ts"
-import { Empty, Failure, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { MoreButton } from "../parts/MoreButton.tsx"
 import { bump } from "../state/clock.ts"
-import { useAction, useLive } from "../state/loading.ts"
+import { useLive } from "../state/loading.ts"
+import { useOlder } from "../state/older.ts"
 import { go, to } from "../state/route.ts"
 import type { Session } from "../state/session.ts"
 import { count, title, words } from "../words/format.ts"
@@ -103,6 +105,8 @@ const Find = () => {
   )
 }
 
+const idOf = ({ id }: Request): string => id
+
 /** The newest page, which stays up to date, and the older ones that were asked for. */
 const List = ({
   cursor,
@@ -115,22 +119,10 @@ const List = ({
   readonly cursor: string | null
   readonly filter: Parameters<Session["client"]["list_quote_requests"]>[0]
 }) => {
-  const [older, setOlder] = useState<{
-    readonly requests: ReadonlyArray<Request>
-    readonly next: string | null
-  } | null>(null)
-  const { busy, error, run } = useAction()
-  const next = older === null ? cursor : older.next
-  const more = () =>
-    run(async () => {
-      const answer = await session.client.list_quote_requests({ ...filter, cursor: next ?? "" })
-      setOlder((before) => ({
-        requests: [...(before?.requests ?? []), ...answer.quote_requests],
-        next: answer.next_cursor
-      }))
-    })
-  const known = new Set(first.map(({ id }) => id))
-  const all = [...first, ...(older?.requests ?? []).filter(({ id }) => !known.has(id))]
+  const older = useOlder({ items: first, next: cursor }, idOf, async (from) => {
+    const { next_cursor, quote_requests } = await session.client.list_quote_requests({ ...filter, cursor: from })
+    return { items: quote_requests, next: next_cursor }
+  })
   return (
     <>
       <Wide label="Requests">
@@ -145,18 +137,13 @@ const List = ({
             </tr>
           </thead>
           <tbody>
-            {all.map((request) => (
+            {older.items.map((request) => (
               <Row key={request.id} request={request} />
             ))}
           </tbody>
         </table>
       </Wide>
-      {next !== null && (
-        <button type="button" onClick={more} disabled={busy}>
-          {busy ? "Loading…" : "Older requests"}
-        </button>
-      )}
-      <Failure error={error} retry={more} />
+      <MoreButton label="Older requests" of={older} />
     </>
   )
 }

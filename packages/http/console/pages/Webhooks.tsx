@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks"
 import type { AnswerOf } from "../../src/client/index.ts"
 import { Copy, Empty, Facts, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { bump } from "../state/clock.ts"
@@ -14,6 +15,7 @@ const idempotently = () => ({ idempotency_key: crypto.randomUUID() })
 
 /** The endpoints of the workspace. */
 export const Webhooks = ({ session }: { readonly session: Session }) => {
+  const [secret, setSecret] = useState<string | null>(null)
   const page = useLive(`endpoints ${bump.value}`, {
     read: async (signal) =>
       (await session.client.list_event_subscriptions({ limit: 100 }, { signal })).event_subscriptions,
@@ -22,12 +24,21 @@ export const Webhooks = ({ session }: { readonly session: Session }) => {
   return (
     <section class="page">
       <h1 tabIndex={-1}>Webhooks</h1>
+      {secret !== null && (
+        <div class="card stack" role="status">
+          <p>The endpoint's signing secret, shown only now. Keep it where your endpoint checks signatures:</p>
+          <div class="row">
+            <code>{secret}</code>
+            <Copy label="Copy" text={secret} />
+          </div>
+        </div>
+      )}
       <Show of={page}>
         {(all) =>
           all.length === 0 ? (
             <div class="card">
               <Empty>There are no endpoints. Add the address of yours:</Empty>
-              <Create session={session} />
+              <Create session={session} onCreated={setSecret} />
             </div>
           ) : (
             <>
@@ -38,7 +49,7 @@ export const Webhooks = ({ session }: { readonly session: Session }) => {
               ))}
               <details class="card">
                 <summary>Add an endpoint</summary>
-                <Create session={session} />
+                <Create session={session} onCreated={setSecret} />
               </details>
             </>
           )
@@ -80,7 +91,13 @@ const eventTypes = [
   "quote.expired"
 ] as const
 
-const Create = ({ session }: { readonly session: Session }) => {
+const Create = ({
+  onCreated,
+  session
+}: {
+  readonly session: Session
+  readonly onCreated: (secret: string | null) => void
+}) => {
   const { busy, error, run } = useAction()
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -88,7 +105,11 @@ const Create = ({ session }: { readonly session: Session }) => {
     if (!(form instanceof HTMLFormElement)) return
     const url = new FormData(form).get("url")
     run(async () => {
-      await session.client.create_event_subscription({ url: String(url), event_types: [...eventTypes] }, idempotently())
+      const created = await session.client.create_event_subscription(
+        { url: String(url), event_types: [...eventTypes] },
+        idempotently()
+      )
+      onCreated(created.signing_secret)
       form.reset()
       bump.value++
     })
@@ -97,9 +118,7 @@ const Create = ({ session }: { readonly session: Session }) => {
     <form class="stack" onSubmit={submit}>
       <label for="url">Address</label>
       <input id="url" name="url" type="url" required placeholder="https://hooks.example.com/quotewire" />
-      <p class="minor">
-        It gets {eventTypes.join(", ")}. The signing secret is shown only by the API, at the moment of creation.
-      </p>
+      <p class="minor">It gets {eventTypes.join(", ")}.</p>
       <button type="submit" disabled={busy}>
         {busy ? "Adding…" : "Add the endpoint"}
       </button>

@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../src/client/index.ts"
-import type { DeliveryTo } from "../pages/RequestPage.tsx"
 import { workspaceNow } from "../state/clock.ts"
+import type { DeliveryTo } from "../state/deliveries.ts"
 import { count, duration, title, visible } from "../words/format.ts"
 import { ofDelivery, ofOutcome } from "../words/states.ts"
 import { Outside } from "./basics.tsx"

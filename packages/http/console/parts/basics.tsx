@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { ApiError } from "../../src/client/index.ts"
 import type { Loaded } from "../state/loading.ts"
+import { to } from "../state/route.ts"
 import { moment, shortId, visible } from "../words/format.ts"
 import type { State } from "../words/states.ts"
 
@@ -143,5 +144,15 @@ export const Wide = ({ children, label }: { readonly label: string; readonly chi
   // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, only what has the focus can be scrolled
   <section class="scroll" tabIndex={0} aria-label={label}>
     {children}
+  </section>
+)
+
+/** The page of an address that names none. */
+export const NoSuchPage = () => (
+  <section class="page">
+    <h1 tabIndex={-1}>No such page</h1>
+    <p>
+      See the <a href={to(["requests"])}>requests</a>.
+    </p>
   </section>
 )

@@ -30,14 +30,19 @@ const whenShown = (signal: AbortSignal): Promise<void> =>
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer)
+      // A page that is open for hours pauses thousands of times with the same signal.
+      signal.removeEventListener("abort", end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener("abort", end)
   })
 
 const longestPauseMs = 15_000
+/** Also after reads that wait on the host: one that is closing answers them at once. */
+const shortestPauseMs = 200
 
 /** How to read something, and how to go on. */
 export interface Reading<A> {
@@ -85,7 +90,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
           setState({ value, error: null, at: Date.now() })
           const wait = reading.current.next(value)
           if (wait === null) return
-          await pause(wait, signal)
+          await pause(Math.max(shortestPauseMs, wait), signal)
         } catch (error) {
           if (signal.aborted) return
           if (isApiError(error) && error.code === "authentication_failed") return signOut()
@@ -118,15 +123,17 @@ export interface Acting {
 /** Does one thing at a time, and remembers why the last one failed. */
 export const useAction = (): Acting => {
   const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
+  // The state is known only after the next drawing, and a double click comes sooner.
+  const isBusy = useRef(false)
   const run = useCallback((action: () => Promise<void>) => {
-    setState((before) => {
-      if (before.busy) return before
-      action().then(
-        () => setState({ busy: false, error: null }),
-        (error: unknown) => setState({ busy: false, error })
-      )
-      return { busy: true, error: null }
-    })
+    if (isBusy.current) return
+    const end = (error: unknown) => {
+      isBusy.current = false
+      setState({ busy: false, error })
+    }
+    isBusy.current = true
+    setState({ busy: true, error: null })
+    action().then(() => end(null), end)
   }, [])
   return { ...state, run }
 }

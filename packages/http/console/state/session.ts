@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import { connect, type RemoteClient } from "../../src/client/index.ts"
-import { type Call, withToken } from "../operators/calls.ts"
 import { hostUrl } from "./host.ts"
+import { type Call, withToken } from "./operatorCalls.ts"
 
 /** Who uses the console, in this tab only: somebody who integrates, with a server key. */
 export interface Session {

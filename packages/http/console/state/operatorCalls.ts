@@ -1,6 +1,6 @@
 import type { OperatorOperation, operatorOperations } from "@quotewire/core"
 import { read } from "../../src/client/answer.ts"
-import { hostUrl } from "../state/host.ts"
+import { hostUrl } from "./host.ts"
 
 type Operation = (typeof operatorOperations)[number]
 type Named<Name> = Extract<Operation, { readonly name: Name }>

@@ -1,0 +1,20 @@
+import type { Older } from "../state/older.ts"
+import { Failure } from "./basics.tsx"
+
+/** Reads the next page of a list, and says why that failed. */
+export const MoreButton = ({
+  label,
+  of: { busy, error, more }
+}: {
+  readonly label: string
+  readonly of: Pick<Older<unknown>, "busy" | "error" | "more">
+}) => (
+  <>
+    {more !== null && (
+      <button type="button" onClick={more} disabled={busy}>
+        {busy ? "Loading…" : label}
+      </button>
+    )}
+    <Failure error={error} retry={more ?? undefined} />
+  </>
+)

@@ -1,0 +1,43 @@
+import { useState } from "preact/hooks"
+import { type Acting, useAction } from "./loading.ts"
+
+/** A page of a list. */
+export interface Page<A> {
+  readonly items: ReadonlyArray<A>
+  /** Where the next page begins; null on the last one. */
+  readonly next: string | null
+}
+
+/** A list with its older pages, as far as somebody has asked for them. */
+export interface Older<A> extends Pick<Acting, "busy" | "error"> {
+  readonly items: ReadonlyArray<A>
+  /** Reads one more page; null if there is none. */
+  readonly more: (() => void) | null
+}
+
+/**
+ * Adds older pages to a first page, which may change meanwhile. What a new item moves off the first page is kept, so that
+ * the list has no gap.
+ */
+export const useOlder = <A>(
+  first: Page<A>,
+  idOf: (item: A) => string,
+  read: (cursor: string) => Promise<Page<A>>
+): Older<A> => {
+  const [kept, setKept] = useState<Page<A> | null>(null)
+  const { busy, error, run } = useAction()
+  // A page can be empty although more follow.
+  const next = kept === null ? first.next : kept.next
+  const more = (cursor: string) => () =>
+    run(async () => {
+      const page = await read(cursor)
+      setKept((before) => ({ items: [...(before?.items ?? first.items), ...page.items], next: page.next }))
+    })
+  const ids = new Set(first.items.map(idOf))
+  return {
+    items: [...first.items, ...(kept?.items ?? []).filter((item) => !ids.has(idOf(item)))],
+    more: next === null ? null : more(next),
+    busy,
+    error
+  }
+}
