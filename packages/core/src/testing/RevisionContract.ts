@@ -202,11 +202,20 @@ const rules: ReadonlyArray<{
       expectNone([
         ...changed("quote_request", ["id", "version", "status"], quote_request, body.quote_request),
         ...changed("quote", ["id", "version", "status"], revisions[0]?.quote, own?.quote),
-        ...changed("event", ["id", "type"], revisions[0]?.event, own?.event)
+        ...changed("event", ["id", "type"], revisions[0]?.event, own?.event),
+        ...merged("quote_request", quote_request, body.quote_request),
+        ...merged("quote", revisions[0]?.quote, own?.quote),
+        ...merged("event", revisions[0]?.event, own?.event)
       ])
     }
   }
 ]
+
+/** Whether two fields got the same name: an older revision shows fewer fields than the newest one has. */
+const merged = (kind: Resource, newest: unknown, older: unknown): ReadonlyArray<string> =>
+  Object.keys(fieldsOf(older)).length < Object.keys(fieldsOf(newest)).length
+    ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take the name of another one.`]
+    : []
 
 /** The members of a resource that a revision shows with other values than the newest one. */
 const changed = (kind: Resource, members: ReadonlyArray<string>, newest: unknown, older: unknown) =>

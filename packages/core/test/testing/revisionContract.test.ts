@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
+import fc from "fast-check"
 import * as Revision from "../../src/calls/Revision.ts"
 import * as RevisionContract from "../../src/testing/RevisionContract.ts"
 import { two } from "../calls/inventedRevision.ts"
@@ -74,5 +75,17 @@ describe("the contract of revisions", () => {
     const messages = await brokenBy(served({ event: hidden, quote: hidden, quote_request: hidden }))
     assert.strictEqual(messages.length, 1)
     for (const kind of ["quote_request", "quote", "event"]) assert.include(messages[0], `${kind} changes id`)
+  })
+
+  it("finds a renamed field that takes the name of another one, whichever it is", async () => {
+    const names = ["price", "source", "coverage", "availability", "next_actions", "evidence"]
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(names, { minLength: 2, maxLength: 2 }), async ([newer = "", taken = ""]) => {
+        const messages = await brokenBy(served(Revision.renames({ summary: "Clash.", quote: { [newer]: taken } })))
+        assert.lengthOf(messages, 1)
+        assert.include(messages[0], "quote has fewer fields")
+      }),
+      { numRuns: 10 }
+    )
   })
 })
