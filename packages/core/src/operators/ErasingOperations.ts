@@ -70,7 +70,7 @@ export const eraseQuoteRequest = OperatorOperation.make({
     )
 })
 
-/** Erases a person's data from every quote request of a receipt. */
+/** Erases a person's data from every quote request that was started with a consent receipt. */
 export const eraseReceipt = OperatorOperation.make({
   name: "erase_receipt",
   summary: "Erase a person's data from all quote requests of a receipt",

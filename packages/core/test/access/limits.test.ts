@@ -224,7 +224,7 @@ describe("the allowance", () => {
       assert.strictEqual(refused.message, "The limit of 60 failed authentications of an address a minute was reached.")
       assert.strictEqual((yield* refusal(list({}, { key: null })))._tag, "rate_limited")
       yield* list()
-      // A key that this host has not seen may be a guess, like any other.
+      // A key that this host has never accepted may be a guess, so it counts against the address.
       assert.strictEqual((yield* refusal(list({}, { as: "platform" })))._tag, "rate_limited")
       yield* pass(2_000)
       yield* list()

@@ -2,7 +2,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 
-/** The code of a link that signs in to the console once, and what it is exchanged for. */
+/** A link that signs in to the console once: its code, and the key that the code is exchanged for. */
 export interface ConsoleLink {
   readonly code: Redacted.Redacted
   /** The key, the first time the code is sent in time; null otherwise. */

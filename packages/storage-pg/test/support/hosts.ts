@@ -12,7 +12,7 @@ export const open = (options: PgStorage.Options): Effect.Effect<Port, PgStorage.
 export const workspace = (place: number): Ids.WorkspaceId =>
   Ids.WorkspaceId.make(`wks_${place.toString().padStart(26, "0")}`)
 
-/** Waits for something outside this process take real time, even under a test clock. */
+/** Runs an Effect in real time, even under a test clock: what happens outside this process knows no other. */
 export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const patienceMs = 20_000
