@@ -12,8 +12,9 @@ import { Cache, Context, type Duration, Effect, Layer, ManagedRuntime } from "ef
 import { Aead, Mac, SecureRandom } from "effect/crypto"
 import { FindMyWay } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
+import { nonces } from "../packages/core/src/access/Seal.ts"
+import { nonceBytes } from "../packages/core/src/access/TextCrypto.ts"
 import { BoundedMap } from "../packages/core/src/concurrency/BoundedMap.ts"
-import { inBlocks } from "../packages/core/src/wire/RandomPool.ts"
 import * as Paths from "../packages/http/src/host/Paths.ts"
 import { median } from "./statistics.ts"
 
@@ -153,11 +154,11 @@ const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
 
 const randomness = async (): Promise<Pair> => {
   const random = await Effect.runPromise(Effect.provide(SecureRandom.SecureRandom, SecureRandom.layerWebCrypto))
-  const draw = inBlocks(random)
+  const draw = nonces(random)
   return {
-    what: "16 random bytes",
-    own: loop(() => draw(16)),
-    effect: loop(() => Effect.runSync(random.randomBytes(16))),
+    what: `${nonceBytes} random bytes`,
+    own: loop(() => draw()),
+    effect: loop(() => Effect.runSync(random.randomBytes(nonceBytes))),
     times: 5_000
   }
 }

@@ -6,7 +6,6 @@ import type { StoredRecord } from "../storage/Change.ts"
 import { type Kinds, LateRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { inBlocks } from "../wire/RandomPool.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
 
 /*
@@ -26,6 +25,22 @@ export class SealKeys extends Context.Service<
       return SealKeys.of({ keys: [Redacted.make(yield* random.randomBytes(keyBytes))] })
     })
   )
+}
+
+const blockBytes = 4_096
+
+/** Draws nonces from blocks of 4 KiB. Asking the platform for each one would take 3 µs. */
+export const nonces = (random: SecureRandom.SecureRandom["Service"]): (() => Uint8Array) => {
+  let block: Uint8Array = new Uint8Array(0)
+  let used = 0
+  return () => {
+    if (used + nonceBytes > block.length) {
+      block = Effect.runSync(random.randomBytes(blockBytes))
+      used = 0
+    }
+    used += nonceBytes
+    return block.subarray(used - nonceBytes, used)
+  }
 }
 
 /** The length of a seal key. */
@@ -101,7 +116,7 @@ export class Seal extends Context.Service<
       const textCrypto = yield* TextCrypto
       const mac = yield* Mac.Mac
       const digest = yield* Digest.Digest
-      const draw = inBlocks(yield* SecureRandom.SecureRandom)
+      const drawNonce = nonces(yield* SecureRandom.SecureRandom)
       const { keys: seal_keys } = yield* SealKeys
       const derived = yield* Effect.forEach(seal_keys, (key) => derivedKeysOf(mac, textCrypto, Redacted.value(key)))
       const [newest, ...older] = derived
@@ -112,13 +127,13 @@ export class Seal extends Context.Service<
         Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
       const seal = (purpose: string, text: string) =>
         Effect.suspend(() =>
-          Effect.map(newest.crypto.encrypt(draw(nonceBytes), purpose, text), (sealed) => newest.prefix + sealed)
+          Effect.map(newest.crypto.encrypt(drawNonce(), purpose, text), (sealed) => newest.prefix + sealed)
         )
       const { encryptSync } = newest.crypto
       return Seal.of({
         seal,
         sealSync:
-          encryptSync === null ? null : (purpose, text) => newest.prefix + encryptSync(draw(nonceBytes), purpose, text),
+          encryptSync === null ? null : (purpose, text) => newest.prefix + encryptSync(drawNonce(), purpose, text),
         open: (purpose, sealed) => {
           const keys = keysNamedIn(sealed)
           if (keys !== undefined) {
