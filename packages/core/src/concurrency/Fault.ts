@@ -1,5 +1,9 @@
 import { Cause, Effect, Predicate } from "effect"
 
+/*
+ * Calls to code outside the core, and the part of its errors that may be logged.
+ */
+
 /**
  * The loggable part of an error from code outside the core, such as a carrier's adapter.
  *
@@ -85,6 +89,28 @@ export const redactThrown = <A>(call: () => A): A => {
     throw redacted(thrown)
   }
 }
+
+/**
+ * Calls a function of the embedding program, such as `on_expired`, and handles its failure.
+ *
+ * It does not wait for a promise. What the function throws, or its promise rejects with, goes to `failed`: an unhandled
+ * rejection would end the process.
+ */
+export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    try {
+      const returned = hook()
+      if (!Predicate.isPromiseLike(returned)) return Effect.void
+      // Attached here and not in the fiber: that would start too late, when Node has already reported the rejection.
+      const settled = Promise.resolve(returned).then(
+        () => Effect.void,
+        (thrown) => failed(thrown)
+      )
+      return Effect.asVoid(Effect.forkDetach(Effect.flatten(Effect.promise(() => settled))))
+    } catch (thrown) {
+      return failed(thrown)
+    }
+  })
 
 const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => leftOut): Error => {
   if (thrown instanceof Fault) return thrown

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { callHook } from "../concurrency/callHook.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import type { Event } from "../events/Event.ts"
 import type { StoredEvent } from "../storage/Change.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
@@ -23,7 +23,7 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
     Effect.annotateLogs({ ...annotationsOf(context), events })
   )
   if (on_expired === null) return
-  yield* callHook(
+  yield* Fault.callHook(
     () => on_expired({ consumer, organization_id, environment, events }),
     (thrown) => Effect.annotateLogs(Effect.logError("on_expired failed", thrown), annotationsOf(context))
   )

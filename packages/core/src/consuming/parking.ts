@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { callHook } from "../concurrency/callHook.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import type { Event } from "../events/Event.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { eachPage } from "../storage/Storage.ts"
@@ -35,7 +35,7 @@ export const park = Effect.fnUntraced(function* (
   )
   const { on_parked } = settings
   if (on_parked === null) return
-  yield* callHook(
+  yield* Fault.callHook(
     () => on_parked(ParkedEvent.view(parked, workspace)),
     (thrown) => Effect.annotateLogs(Effect.logError("on_parked failed", thrown), annotationsOf(context))
   )

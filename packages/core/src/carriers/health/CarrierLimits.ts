@@ -1,12 +1,15 @@
-import { Clock, Effect, Exit } from "effect"
+import { Clock, Effect, Exit, Metric, Option } from "effect"
 import type { Environment } from "../../access/Caller.ts"
-import type { StorageUnavailable } from "../../storage/Storage.ts"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
+import * as Batcher from "../../storage/Batcher.ts"
+import * as Change from "../../storage/Change.ts"
+import { commit, directoryWorkspace, retryOnConflict, Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import type { CarrierAsk, CarrierLine } from "../Carrier.ts"
+import { secondMs } from "../../wire/Timestamp.ts"
+import type { CarrierAdapter, CarrierAsk, CarrierLine } from "../Carrier.ts"
 import type { Candidate } from "../Eligibility.ts"
 import * as Draft from "../recorder/Draft.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
-import * as SharedHealth from "./SharedHealth.ts"
 
 /** A call to a carrier's adapter: for which ask and which workspace. */
 export interface CallToCarrier {
@@ -62,25 +65,26 @@ export interface CarrierLimits {
  * retry loads the request again, so slow carriers are retried less often.
  */
 const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
+
 /** The limits on a storage, shared by all its hosts. */
 export const make = Effect.gen(function* () {
-  const { read, apply } = yield* SharedHealth.make
+  const { read, apply } = yield* sharedHealth
 
   const begin = (of: CallToCarrier, how: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
-    apply(subjectOf(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
+    apply(subjectAt(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
 
   /** If storage is unreachable, the call counts as ended after a while. */
   const end = (of: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
-      : apply(subjectOf(placeOf(of)), { type: "end", permit, outcome }).pipe(
+      : apply(subjectAt(placeOf(of)), { type: "end", permit, outcome }).pipe(
           Effect.tap(({ change }) => (change === null ? Effect.void : Draft.note((draft) => draft.changed(change)))),
           Effect.ignore
         )
 
   const limits: CarrierLimits = {
     openCircuit: (place) =>
-      Effect.flatMap(read(subjectOf(place)), ({ health }) =>
+      Effect.flatMap(read(subjectAt(place)), ({ health }) =>
         Effect.map(Clock.currentTimeMillis, (now) => CarrierHealth.blockingCircuit(health, now))
       ),
     ifRoom: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>, outcomeOf?: (value: A) => Outcome) =>
@@ -116,5 +120,167 @@ const placeOf = ({ ask: { environment, line }, candidate, workspace_id }: CallTo
   environment
 })
 
-const subjectOf = ({ candidate: { adapter }, environment, line, workspace_id }: Place): SharedHealth.Subject =>
-  SharedHealth.subjectOf(adapter, { environment, line, workspace_id })
+const subjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: Place): Subject =>
+  subjectOf(adapter, { environment, line, workspace_id })
+
+/** Identifies a health record, and the carrier that it is about. */
+export interface Subject {
+  readonly workspace_id: WorkspaceId
+  readonly id: string
+  readonly carrier_id: string
+  readonly line: string
+  readonly environment: Environment
+}
+
+/**
+ * What calls to a carrier are counted under.
+ *
+ * A carrier with connections counts each agency's calls separately: a connection belongs to an organization in one
+ * environment, which is a workspace. Any other carrier counts all calls in an environment together.
+ */
+export const subjectOf = (
+  { carrier: { id: carrier_id }, connection }: CarrierAdapter,
+  { environment, line, workspace_id }: Pick<Subject, "environment" | "line" | "workspace_id">
+): Subject =>
+  connection === undefined
+    ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
+    : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
+
+/** How many steps share a change, and how many may be waiting. */
+const maxBatch = 1_000
+const maxWaiting = 10_000
+/** The longest that a step waits for storage. */
+const maxWaitMs = 10_000
+
+/** A step, and the health that it changes. */
+interface StepOf {
+  readonly subject: Subject
+  readonly step: CarrierHealth.Step
+}
+
+/**
+ * Reads and writes the stored health of carriers. Whichever host changes a circuit logs and counts the change, once.
+ */
+export const sharedHealth = Effect.gen(function* () {
+  const storage = yield* Storage
+  const gauge = circuitGauge()
+
+  const read = Effect.fnUntraced(function* (subject: Subject) {
+    const stored = yield* storage.get({
+      workspace_id: subject.workspace_id,
+      kind: CarrierHealth.kind.name,
+      id: subject.id
+    })
+    const health = Option.match(stored, { onNone: () => CarrierHealth.unknown, onSome: CarrierHealth.kind.value })
+    yield* gauge.seen(keyOf(subject), subject, health)
+    return { health, record: Option.getOrNull(stored) }
+  })
+
+  const write = Effect.fnUntraced(function* (
+    subject: Subject,
+    health: CarrierHealth.CarrierHealth,
+    before: Change.StoredRecord | null,
+    now: number
+  ) {
+    const version = (before?.version ?? 0) + 1
+    const meta = { id: subject.id, version, created_at: before?.created_at ?? now, updated_at: now }
+    const writes = [CarrierHealth.kind.record(health, meta)]
+    yield* commit(storage, Change.make(subject.workspace_id, { writes }))
+    yield* gauge.seen(keyOf(subject), subject, health)
+  })
+
+  /** Applies steps in order, in one change. */
+  const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.Step>) {
+    const { health: before, record } = yield* read(subject)
+    const now = yield* Clock.currentTimeMillis
+    const results: Array<CarrierHealth.AfterStep> = []
+    let health = before
+    for (const step of steps) {
+      const result = CarrierHealth.apply(health, step, now)
+      health = result.health
+      results.push(result)
+    }
+    if (health !== before) yield* write(subject, health, record, now)
+    return results.map((result) => Exit.succeed(result))
+  })
+
+  const send: Batcher.Batcher<StepOf, CarrierHealth.AfterStep, StorageUnavailable> = yield* Batcher.make({
+    // All have the same subject, because they share a queue.
+    send: (batch: ReadonlyArray<StepOf>) => {
+      const steps = batch.map(({ step }) => step)
+      return batch[0] === undefined ? Effect.succeed([]) : retryOnConflict(applyAll(batch[0].subject, steps))
+    },
+    unavailable: new StorageUnavailable({ retry_after_seconds: 1 }),
+    max_batch: maxBatch,
+    max_waiting: maxWaiting,
+    max_wait_ms: maxWaitMs,
+    queueOf: ({ subject }) => keyOf(subject)
+  })
+
+  const apply = (subject: Subject, step: CarrierHealth.Step) =>
+    Effect.tap(send({ subject, step }), ({ change }) => (change === null ? Effect.void : report(subject, change)))
+
+  return { read, apply }
+})
+
+const keyOf = ({ id, workspace_id }: Subject): string => `${workspace_id} ${id}`
+
+const openCircuits = Metric.gauge("quotewire_carrier_circuits_open", {
+  description: "Circuits that are open, as this process sees them, by carrier, line and environment."
+})
+
+const changes = Metric.counter("quotewire_carrier_circuit_changes_total", {
+  description: "Circuits that this process has opened, kept open or closed, by carrier, line, environment and change.",
+  incremental: true
+})
+
+const labelsOf = ({ carrier_id: carrier, environment, line }: Subject) => ({ carrier, line, environment })
+
+const messages: { readonly [To in Draft.CircuitChange["to"]]: string } = {
+  opened: "A carrier's circuit opened; the carrier is not asked",
+  stays_open: "The circuit of a carrier stays open: the carrier is not asked",
+  closed: "A carrier's circuit closed; the carrier is asked again"
+}
+
+/** Logs and counts a change of a circuit. */
+const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const seconds =
+      change.until === null
+        ? { was_open_seconds: secondsOf(now - change.since) }
+        : { open_for_seconds: secondsOf(change.until - now) }
+    const log = change.to === "closed" ? Effect.logInfo : Effect.logWarning
+    const { carrier_id, environment, line } = of
+    yield* Effect.annotateLogs(log(messages[change.to]), {
+      carrier_id,
+      line,
+      environment,
+      why: change.why,
+      ...seconds
+    })
+    yield* Metric.update(Metric.withAttributes(changes, { ...labelsOf(of), change: change.to }), 1)
+  })
+
+const secondsOf = (ms: number): number => Math.round(ms / secondMs)
+
+/** The maximum number of open circuits counted for the metric. */
+const maxOpen = 10_000
+
+/** Exposes the number of open circuits that this process has seen as a metric. */
+const circuitGauge = () => {
+  const open = new BoundedMap<string, Subject>(maxOpen)
+  const isOfSame = (one: Subject, other: Subject) =>
+    one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
+  return {
+    /** Notes a health that was read or written; `key` identifies it. */
+    seen: (key: string, of: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (open.has(key) === (health.open !== null)) return Effect.void
+        if (health.open === null) open.delete(key)
+        else open.set(key, of)
+        const count = Array.from(open.values()).filter((other) => isOfSame(of, other)).length
+        return Metric.update(Metric.withAttributes(openCircuits, labelsOf(of)), count)
+      })
+  }
+}

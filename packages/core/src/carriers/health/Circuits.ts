@@ -6,8 +6,8 @@ import * as ApiError from "../../wire/ApiError.ts"
 import type { OrganizationId } from "../../wire/Ids.ts"
 import { type CarrierAdapter, CarrierAdapters } from "../Carrier.ts"
 import * as Connection from "../Connection.ts"
+import * as CarrierLimits from "./CarrierLimits.ts"
 import { type CarrierPlace, type CarrierStatus, type CarrierStatusPage, statusOf } from "./CarrierStatus.ts"
-import * as SharedHealth from "./SharedHealth.ts"
 
 export { tally } from "./CarrierHealth.ts"
 
@@ -78,14 +78,14 @@ const readAtOnce = 8
 interface Found {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
-  readonly subject: SharedHealth.Subject
+  readonly subject: CarrierLimits.Subject
 }
 
 const make = Effect.gen(function* () {
   const storage = yield* Storage
   const all = yield* CarrierAdapters
   const adapters = all.filter(({ simulation }) => simulation === undefined)
-  const { apply, read } = yield* SharedHealth.make
+  const { apply, read } = yield* CarrierLimits.sharedHealth
 
   const statusAt = ({ adapter, place, subject }: Found) =>
     Effect.gen(function* () {
@@ -179,12 +179,12 @@ const placesOf = (
     environment,
     organization_id,
     workspace_id
-  }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<SharedHealth.Subject, "workspace_id">
+  }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<CarrierLimits.Subject, "workspace_id">
 ): ReadonlyArray<Found> =>
   Object.keys(adapter.lines).map((line) => ({
     place: { carrier_id: adapter.carrier.id, line, environment, organization_id },
     adapter,
-    subject: SharedHealth.subjectOf(adapter, { environment, line, workspace_id })
+    subject: CarrierLimits.subjectOf(adapter, { environment, line, workspace_id })
   }))
 
 /** Fails if no carrier of the program matches. */

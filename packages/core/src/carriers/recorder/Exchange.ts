@@ -25,9 +25,6 @@ export const exchangeOutcomes = [
 ] as const
 export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
 
-/** Whether an outcome is a failure: the carrier gave no usable answer. */
-export const isFailure = (outcome: ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
-
 /** One HTTP exchange within an exchange with an adapter. */
 export const HttpExchange = Schema.Struct({
   /** `received` is a carrier's callback. */

@@ -1,6 +1,5 @@
 import { Cause, Clock, Context, Effect, Layer } from "effect"
 import type { Environment } from "../../access/Caller.ts"
-import { callHook } from "../../concurrency/callHook.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
@@ -9,11 +8,16 @@ import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carrier.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
-import { RecentSecrets } from "../secrets/RecentSecrets.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import * as SecretForms from "../secrets/SecretForms.ts"
 import * as SentSecrets from "../secrets/SentSecrets.ts"
-import { type CarrierExchange, ExchangeRecording, measure, OnCarrierExchange } from "./CarrierExchange.ts"
+import {
+  type CarrierExchange,
+  ExchangeRecording,
+  measure,
+  OnCarrierExchange,
+  type RecordedExchanges
+} from "./CarrierExchange.ts"
 import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
@@ -119,11 +123,40 @@ export class Recorder extends Context.Service<Recorder, Effect.Success<typeof ma
   static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
 }
 
+/** How many credentials of a carrier are remembered. */
+const maxRecent = 32
+
+/**
+ * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat them.
+ *
+ * They are in memory only, in one list for each carrier of the program.
+ */
+export interface RecentlySent {
+  /** Adds credentials that were sent to a carrier, and returns them together with the earlier ones. */
+  readonly remember: (carrier_id: string, secrets: ReadonlyArray<string>) => ReadonlyArray<string>
+}
+
+const makeRecent = (): RecentlySent => {
+  const byCarrier = new Map<string, ReadonlyArray<string>>()
+  return {
+    remember: (carrierId, secrets) => {
+      const known = [...new Set([...secrets, ...(byCarrier.get(carrierId) ?? [])])]
+      byCarrier.set(carrierId, known.slice(0, maxRecent))
+      return known
+    }
+  }
+}
+
+/** The credentials that were sent most recently: one store for the process, unless another is provided. */
+export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference("@quotewire/core/RecentSecrets", {
+  defaultValue: makeRecent
+})
+
 const none: ReadonlyArray<never> = []
 
 /** Reports an exchange to the program. If the program's function fails, logs that. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
-  callHook(
+  Fault.callHook(
     () => onExchange(summary),
     (thrown) => {
       const { carrier_id, quote_request_id } = summary
@@ -152,8 +185,11 @@ const nextNumber = (storage: Storage["Service"], { application_id, workspace_id 
 
 const logLost = (cause: Cause.Cause<unknown>) => Fault.log("Could not record an exchange with a carrier", cause)
 
-const isWanted = (wanted: "all" | "failures" | "none", outcome: Exchange.ExchangeOutcome): boolean =>
-  wanted === "all" || (wanted === "failures" && Exchange.isFailure(outcome))
+const isWanted = (wanted: RecordedExchanges, outcome: Exchange.ExchangeOutcome): boolean =>
+  wanted === "all" || (wanted === "failures" && isFailure(outcome))
+
+/** Whether an outcome is a failure: the carrier gave no usable answer. */
+const isFailure = (outcome: Exchange.ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
 
 const summaryOf = (
   draft: Draft,
