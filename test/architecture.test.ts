@@ -161,7 +161,7 @@ describe("modules of the core", () => {
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
     "events/Event events/EventPage consuming/Consumer consuming/ParkedEvent",
-    "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
+    "quoting/Capabilities quoting/Consent quoting/Quote",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/CarrierReference",
     "quoting/erasing/Erasure",
     "operators/AuditEntry operators/FoundRequest operators/Operator operators/OperatorToken",
@@ -237,9 +237,9 @@ describe("modules of the core", () => {
       // A runner knows jobs only through their handlers.
       "runner/Runner -> runner/Handlers",
       // Asking carriers is one service in three parts.
-      "quoting/asking/Carriers -> quoting/asking/AskJobs",
+      "quoting/asking/Carriers -> quoting/asking/Asks",
       "quoting/asking/Carriers -> quoting/asking/CarrierReferences",
-      "quoting/asking/AskJobs -> quoting/asking/CarrierReferences",
+      "quoting/asking/Asks -> quoting/asking/CarrierReferences",
       // Test events and replays have a separate limit, counted where all others are.
       "webhooks/deliveries/Deliveries -> access/Allowance",
       // Only seals use the platform's text encryption.

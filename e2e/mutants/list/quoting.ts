@@ -33,9 +33,7 @@ export const quoting = inPackage("core")({
       from: "stored.expires_at === null || now < stored.expires_at",
       to: "stored.expires_at === null || now <= stored.expires_at",
       found_by: test(quotes, "reads as expired from the moment it expires, exactly as it will be stored")
-    }
-  ],
-  "quoting/QuoteChange.ts": [
+    },
     {
       name: "a quote expires a minute late",
       from: "[expiry(quote, stored.expires_at)]",
@@ -78,9 +76,7 @@ export const quoting = inPackage("core")({
       from: "        Option.exists((stored) => QuoteRequest.isPending(QuoteRequest.kind.value(stored), candidate.adapter.carrier.id))",
       to: "        Option.isSome",
       found_by: test("packages/core/test/quoting/hedges.test.ts", "is not made once the person's data was erased")
-    }
-  ],
-  "quoting/asking/AskJobs.ts": [
+    },
     {
       name: "an outdated request after a conflict",
       from: "      known = null\n",

@@ -15,7 +15,6 @@ import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as AskLoading from "./asking/AskLoading.ts"
 import * as Quote from "./Quote.ts"
-import { deactivationChange, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
 import { factsStored } from "./Start.ts"
@@ -121,7 +120,7 @@ export class Quotes extends Context.Service<
         const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-            ? deactivationChange(ids, lineOf(lines, stored.value), stored.value, "expired", at)
+            ? Quote.deactivationChange(ids, Quote.lineOf(lines, stored.value), stored.value, "expired", at)
             : {}
         yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
       })

@@ -3,7 +3,6 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Lines } from "../lines/Lines.ts"
 import * as Quote from "../quoting/Quote.ts"
-import { deactivationChange, lineOf } from "../quoting/QuoteChange.ts"
 import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, eachPage, retryOnConflict, Storage } from "../storage/Storage.ts"
@@ -57,7 +56,10 @@ export const make = Effect.gen(function* () {
     if (workspace.reset_count !== reset_count) return
     yield* commit(
       storage,
-      Change.make(workspace_id, deactivationChange(ids, lineOf(lines, quote.value), quote.value, "expired", at))
+      Change.make(
+        workspace_id,
+        Quote.deactivationChange(ids, Quote.lineOf(lines, quote.value), quote.value, "expired", at)
+      )
     )
   })
 

@@ -1,35 +1,147 @@
-import { Effect, Option, Random } from "effect"
+import { Context, Effect, Layer, Option, Random } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
 import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
 import * as Failure from "../../carriers/Failure.ts"
 import * as Reply from "../../carriers/Reply.ts"
+import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { commit, Storage } from "../../storage/Storage.ts"
+import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
+import type { Ids } from "../../wire/Ids.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
+import type { Part } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as AskJobs from "./AskJobs.ts"
+import * as Start from "../Start.ts"
+import * as AskLoading from "./AskLoading.ts"
 import { lacksConnection, logged, type PendingAsk } from "./AskLoading.ts"
 import * as BegunAsk from "./BegunAsk.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
+import * as CircuitNote from "./CircuitNote.ts"
+import * as ReplyRules from "./ReplyRules.ts"
 
-/** Asks carriers, and polls those that have accepted an ask. */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
+  const jobs = { ...(yield* makeJobs), applyAndCommit: yield* makeApply }
+  return { ...jobs, ask: yield* makeAsk(jobs), poll: yield* makePoll(jobs) }
+})
+
+/** Asks carriers, polls those that have accepted an ask, and commits what follows from their answers. */
+export class Asks extends Context.Service<Asks, Effect.Success<typeof make>>()("@quotewire/core/Asks") {
+  static readonly layer: Layer.Layer<
+    Asks,
+    never,
+    | Storage
+    | Seal
+    | Ids
+    | Workspaces
+    | CarrierClient
+    | AskLoading.AskLoading
+    | CarrierReferences.CarrierReferences
+    | Recorder.Recorder
+  > = Layer.effect(Asks, make)
+}
+
+/** The beginning and the end of every ask job. */
+const makeJobs = Effect.gen(function* () {
+  const storage = yield* Storage
+  const loading = yield* AskLoading.AskLoading
+
+  /** Finishes a job together with its changes. */
+  const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
+    storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
+
+  /** The pending ask of a job. Null if it is no longer pending; the job is then finished. */
+  const load = Effect.fnUntraced(function* (
+    job: ClaimedJob,
+    { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
+    at: number
+  ) {
+    const request = yield* loading.request(job.workspace_id, quote_request_id)
+    if (request !== null && QuoteRequest.isPending(request, carrier_id)) {
+      const pending = yield* loading.pending(job.workspace_id, request, {
+        carrier_id,
+        attempt,
+        now: at,
+        exchange: exchangeOf(job)
+      })
+      if (pending !== null) return pending
+    }
+    yield* AskLoading.logNotCalled(exchangeOf(job), carrier_id, quote_request_id)
+    yield* finish(job)
+    return null
+  })
+
+  return { finish, load }
+})
+
+/**
+ * Applies a reply and commits the changes; `job` is null for a callback from outside.
+ *
+ * After a conflict it decides again here, because rerunning the job would ask the carrier again.
+ */
+const makeApply = Effect.gen(function* () {
+  const storage = yield* Storage
+  const loading = yield* AskLoading.AskLoading
+  const refs = yield* CarrierReferences.CarrierReferences
+  const applyReply = yield* ReplyRules.make
+  const recorder = yield* Recorder.Recorder
+
+  return Effect.fnUntraced(function* (
+    pending: PendingAsk,
+    reply: CarrierReply,
+    at: number,
+    job: ClaimedJob | null,
+    againAfterMs: number | null = null
+  ) {
+    const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
+    const read = yield* logged(pending, ReplyRules.checkReply(pending, reply, secrets, at))
+    const checked = read.kind === "pending" ? yield* logged(pending, refs.accept(pending, read)) : read
+    const recorded = yield* logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
+    let known: QuoteRequest.QuoteRequest | null = pending.request
+    const attempt = Effect.gen(function* () {
+      const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
+      known = null
+      // If the request was erased in the meantime, there is nothing to answer.
+      const part: Partial<Part> =
+        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, againAfterMs)
+      // An erasure ends the request before it erases the facts. No record of them may follow.
+      const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
+      const notes = request === null ? [] : noteOf(pending, at)
+      const change = {
+        ...part,
+        writes: [...(part.writes ?? []), ...records, ...notes],
+        expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],
+        finishes: job === null ? [] : [job]
+      }
+      yield* storage.commit(Change.make(pending.workspace_id, change))
+      const isDropped = isAnswer(checked) && (part.writes ?? []).length === 0
+      if (isDropped) yield* AskLoading.logLate(pending.candidate.adapter.carrier.id, pending.request.id)
+    })
+    yield* retryOnConflict(attempt)
+  })
+})
+
+/** What asks and polls share. */
+interface Jobs extends Effect.Success<typeof makeJobs> {
+  readonly applyAndCommit: Effect.Success<typeof makeApply>
+}
+
+/** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
+const makeAnsweredAt = Effect.map(
+  Workspaces,
+  (workspaces) => (pending: PendingAsk, at: number) =>
+    pending.queue.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
+)
+
+const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: Jobs) {
   const client = yield* CarrierClient
-  const seal = yield* Seal
-  const workspaces = yield* Workspaces
-  const { finish, load, applyAndCommit } = yield* AskJobs.AskJobs
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
+  const answeredAt = yield* makeAnsweredAt
 
-  /** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
-  const answeredAt = (pending: PendingAsk, at: number) =>
-    pending.queue.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
-
-  const ask = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
@@ -63,8 +175,14 @@ export const make = Effect.gen(function* () {
     const now = yield* answeredAt(pending, at)
     yield* applyAndCommit(pending, asked.reply, now, job, yield* pauseBeforeRepeat(pending, asked.reply, now))
   })
+})
 
-  const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: Jobs) {
+  const client = yield* CarrierClient
+  const seal = yield* Seal
+  const answeredAt = yield* makeAnsweredAt
+
+  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const payload = JobPayload.read(job, "poll_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
@@ -89,8 +207,6 @@ export const make = Effect.gen(function* () {
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
     yield* applyAndCommit(pending, again, now, job, waitMs)
   })
-
-  return { ask, poll }
 })
 
 /**
@@ -207,3 +323,18 @@ const mayRepeat = (
   const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
   return passes && line.idempotent && ask.attempt === 1
 }
+
+const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"
+
+/** The note of an ask that has changed the circuit of its carrier; none if it has not. */
+const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
+  const change = draft?.circuit_change ?? null
+  if (change === null) return []
+  const { id: carrier_id } = candidate.adapter.carrier
+  const about = { quote_request_id: request.id, carrier_id, attempt: ask.attempt, at }
+  return [CircuitNote.toStored(about, change.to, change)]
+}
+
+/** The call to the adapter that a job makes. */
+const exchangeOf = ({ kind }: ClaimedJob): AskLoading.JobExchange =>
+  kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

@@ -19,8 +19,8 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import { factsStored } from "../Start.ts"
-import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
+import { Asks } from "./Asks.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const workspaces = yield* Workspaces
   const loading = yield* AskLoading.AskLoading
-  const { finish, load, applyAndCommit } = yield* AskJobs.AskJobs
+  const { finish, load, applyAndCommit } = yield* Asks
   const recorder = yield* Recorder.Recorder
   const read = yield* makeRead
 

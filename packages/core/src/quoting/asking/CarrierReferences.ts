@@ -111,9 +111,12 @@ const make = Effect.gen(function* () {
    * A reference that is invalid, or that belongs to another pending ask, makes the reply unreadable: a callback could
    * reach the wrong person.
    */
-  const accept = Effect.fnUntraced(function* (pending: AskLoading.PendingAsk, reply: CarrierReply) {
+  const accept = Effect.fnUntraced(function* (
+    pending: AskLoading.PendingAsk,
+    reply: Extract<CarrierReply, { readonly kind: "pending" }>
+  ) {
     const { adapter } = pending.candidate
-    const callsBack = reply.kind === "pending" && reply.poll_after_ms === null && adapter.callback !== undefined
+    const callsBack = reply.poll_after_ms === null && adapter.callback !== undefined
     if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply
     const isTaken = CarrierReference.isRef(reply.ref) && (yield* remember(pending, reply.ref))
     return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))

@@ -7,9 +7,8 @@ import type * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
-import * as AskJobs from "./AskJobs.ts"
 import type * as AskLoading from "./AskLoading.ts"
-import * as Asks from "./Asks.ts"
+import { Asks } from "./Asks.ts"
 import * as Callbacks from "./Callbacks.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as Collecting from "./Collecting.ts"
@@ -37,7 +36,7 @@ export class Carriers extends Context.Service<
   > = Layer.effect(
     Carriers,
     Effect.gen(function* () {
-      const { ask, poll } = yield* Asks.make
+      const { ask, poll } = yield* Asks
       const { callback, play } = yield* Callbacks.make
       return Carriers.of({
         // A callback finishes no job, so it cannot lose a lease.
@@ -52,5 +51,5 @@ export class Carriers extends Context.Service<
         }
       })
     })
-  ).pipe(Layer.provide(AskJobs.AskJobs.layer), Layer.provide(CarrierReferences.CarrierReferences.layer))
+  ).pipe(Layer.provide(Asks.layer), Layer.provide(CarrierReferences.CarrierReferences.layer))
 }

@@ -8,10 +8,10 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import type { StorageUnavailable } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
-import type { Part } from "../QuoteChange.ts"
+import type { Part } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
+import { Asks } from "./Asks.ts"
 import * as CircuitNote from "./CircuitNote.ts"
 
 /**
@@ -21,7 +21,7 @@ export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const ids = yield* Ids
   const loading = yield* AskLoading.AskLoading
-  const { finish } = yield* AskJobs.AskJobs
+  const { finish } = yield* Asks
   const collection = yield* makeCollection
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {

@@ -9,10 +9,9 @@ import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
-import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as Start from "../Start.ts"
-import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
+import { Asks } from "./Asks.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
@@ -22,7 +21,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const loading = yield* AskLoading.AskLoading
   const loadOrigin = yield* makeOriginLoader
-  const { finish } = yield* AskJobs.AskJobs
+  const { finish } = yield* Asks
   const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
@@ -56,9 +55,9 @@ export const make = Effect.gen(function* () {
       refreshed === null ? null : yield* AskLoading.logged(pending, checkRefreshed(pending, refreshed, secrets, at))
     const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
-    const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
+    const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") {
-      return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
+      return yield* end(Quote.deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }
     if (checked === null) {
       const waitMs = pauseAfterRefresh(found, attempt)
@@ -76,7 +75,7 @@ export const make = Effect.gen(function* () {
       at,
       queue: pending.queue
     }
-    yield* end(quoteVersionChange(ids, made))
+    yield* end(Quote.versionChange(ids, made))
   })
 })
 
@@ -89,4 +88,4 @@ const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | nul
     ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
     : null
 
-const nothing: Part = { writes: [], events: [], jobs: [] }
+const nothing: Quote.Part = { writes: [], events: [], jobs: [] }

@@ -15,7 +15,6 @@ import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
-import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
@@ -126,7 +125,7 @@ export const make = Effect.gen(function* () {
     )
     const quote_ids = made.map(({ quote }) => quote.id)
     const parts = made.map(({ offer, quote }) =>
-      quoteVersionChange(ids, {
+      Quote.versionChange(ids, {
         quote,
         offer,
         carrier_id: pending.candidate.adapter.carrier.id,
@@ -140,7 +139,12 @@ export const make = Effect.gen(function* () {
     return stepPart(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
-  return (pending: PendingAsk, reply: CarrierReply, now: number, againAfterMs: number | null): Effect.Effect<Part> => {
+  return (
+    pending: PendingAsk,
+    reply: CarrierReply,
+    now: number,
+    againAfterMs: number | null
+  ): Effect.Effect<Quote.Part> => {
     switch (reply.kind) {
       case "offers":
         return quotesPart(pending, reply.offers, now)
@@ -205,7 +209,7 @@ export const makeOriginLoader = Effect.gen(function* () {
 const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
   job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
-const nothing: Part = { writes: [], events: [], jobs: [] }
+const nothing: Quote.Part = { writes: [], events: [], jobs: [] }
 
 /** The step that an outcome makes, with its parts. Empty if the request no longer waits for this answer. */
 const stepPart = (
@@ -213,14 +217,14 @@ const stepPart = (
   pending: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
   now: number,
-  before: ReadonlyArray<Part> = []
-): Part => {
+  before: ReadonlyArray<Quote.Part> = []
+): Quote.Part => {
   const { ask, candidate, request } = pending
   // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
   const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
   const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
   if (step === null) return nothing
-  const last: Part = {
+  const last: Quote.Part = {
     writes: [QuoteRequest.toStored(step.request)],
     events: [QuoteRequest.requestEvent(ids, step, now)],
     jobs: []
@@ -233,10 +237,10 @@ const questionPart = (
   pending: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
-): Part => {
+): Quote.Part => {
   const message = questions.map(({ label }) => label).join(" ")
   const missing_facts = questions.map(({ path }) => path)
-  const ending: Part = {
+  const ending: Quote.Part = {
     ...nothing,
     jobs: [
       JobPayload.make(
@@ -255,7 +259,7 @@ const wordsOf = ({ message = "" }: Decline): string | null => {
   return words === "" ? null : words
 }
 
-const joined = (parts: ReadonlyArray<Part>): Part => ({
+const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
   writes: parts.flatMap((part) => part.writes),
   events: parts.flatMap((part) => part.events),
   jobs: parts.flatMap((part) => part.jobs)

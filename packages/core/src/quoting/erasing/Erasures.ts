@@ -21,7 +21,6 @@ import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
 import * as CarrierReference from "../asking/CarrierReference.ts"
 import * as Quote from "../Quote.ts"
-import { lineOf, quoteEvents } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
@@ -247,11 +246,11 @@ const makeBegin = Effect.gen(function* () {
 
   /** The last version of a quote with its event. */
   const lastOf = (stored: Change.StoredRecord, at: number) => {
-    const line = lineOf(lines, stored)
+    const line = Quote.lineOf(lines, stored)
     const { event, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
     return {
       write: Quote.toStored(quote, line.name, stored.created_at, at),
-      events: quoteEvents(ids, event, quote, line, at)
+      events: Quote.events(ids, event, quote, line, at)
     }
   }
 
