@@ -40,6 +40,7 @@ export default defineConfig({
     ],
     globalSetup: [
       "test/support/postgresOfRun.ts",
+      "test/support/browser.ts",
       "scripts/quoteCard.ts",
       "scripts/console.ts",
       "scripts/templates.ts"

@@ -209,9 +209,9 @@ export const listEvents = Operation.make({
   name: "list_events",
   summary: "Read the event feed",
   description:
-    "Every event of the last 30 days in one stable order. Without a cursor, it starts at the oldest event. Store next_cursor once a page's work is saved. An empty page means that you have caught up.",
+    "Every event of the last 30 days in one stable order. Without a cursor, it starts at the oldest event; with from=newest, at the newest ones. Store next_cursor once a page's work is saved. An empty page means that you have caught up.",
   tag: "Events",
-  route: { method: "GET", path: "/v1/events", query: { ...page, ...aboutQuery }, status: 200 },
+  route: { method: "GET", path: "/v1/events", query: { ...page, ...aboutQuery, from: "string" }, status: 200 },
   authority: { callers: server },
   cost: { read: 1 },
   idempotent: false,

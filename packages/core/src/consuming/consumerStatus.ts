@@ -1,13 +1,12 @@
 import { Effect } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import type { Workspaces } from "../access/Workspaces.ts"
-import { directoryWorkspace, eachPage, readAll, type Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, eachPage, endOfFeed, readAll, type Storage } from "../storage/Storage.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
-import { endOfFeed } from "./endOfFeed.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 
 type StorageService = Storage["Service"]

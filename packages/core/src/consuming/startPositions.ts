@@ -1,13 +1,12 @@
 import { Effect } from "effect"
 import type { Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, directoryWorkspace, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, directoryWorkspace, endOfFeed, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer, loadStart } from "./ConsumerStore.ts"
 import { eachWorkspacePage } from "./eachWorkspacePage.ts"
-import { endOfFeed } from "./endOfFeed.ts"
 
 type StorageService = Storage["Service"]
 

@@ -4,7 +4,14 @@ import { pageFields } from "../wire/Pagination.ts"
 import { Event } from "./Event.ts"
 
 /** Input of a read of the feed, oldest first. */
-export const FeedInput = Schema.Struct({ ...pageFields, ...aboutFields })
+export const FeedInput = Schema.Struct({
+  ...pageFields,
+  ...aboutFields,
+  from: Schema.optionalKey(Schema.Literals(["oldest", "newest"])).annotateKey({
+    description:
+      "Where to begin: at the oldest event (by default), or so late that one page reaches the newest. A cursor overrules it."
+  })
+})
 export type FeedInput = typeof FeedInput.Type
 
 /** A page of the feed. An empty page means that the reader has caught up, also with filters. */

@@ -3,7 +3,7 @@ import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { FeedPage } from "../storage/Page.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { endOfFeed, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { aboutOf } from "../wire/About.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
@@ -15,7 +15,7 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Reads events in their order, from a cursor or from the oldest event that is still kept.
+     * Reads events in their order, from a cursor, from the oldest event that is still kept, or from the newest ones.
      *
      * Refuses a cursor that this feed did not issue with the same filters (`invalid_cursor`), and one that a reset has voided or after which
      * events were erased (`event_cursor_expired`).
@@ -35,7 +35,7 @@ export class Events extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const list = Effect.fnUntraced(function* (call: Call, input: FeedInput) {
-        const { limit = defaultLimit, cursor, ...filters } = input
+        const { from: begin = "oldest", limit = defaultLimit, cursor, ...filters } = input
         const { workspace } = call.moment
         const scope = { list: "events", workspace_id: workspace.id, filters }
         const from = cursor === undefined ? null : positionOf(yield* Cursor.read(seal, scope, cursor))
@@ -45,7 +45,8 @@ export class Events extends Context.Service<
         // A reset in progress erases everything up to now. A reader that saw part of it would not learn that it was
         // erased.
         const isErased = workspace.erased_count < workspace.reset_count
-        const after = from?.number ?? 0
+        const end = from === null && begin === "newest" && !isErased ? yield* endOfFeed(storage, workspace.id) : 0
+        const after = from?.number ?? Math.max(0, end - limit)
         const page = isErased
           ? erasedAfter(after)
           : yield* storage.feed({ workspace_id: workspace.id, after, limit, about: aboutOf(filters) })

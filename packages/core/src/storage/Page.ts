@@ -41,6 +41,7 @@ export interface FeedQuery {
   readonly workspace_id: WorkspaceId
   /** Only events with greater numbers. */
   readonly after: number
+  /** 0 reads no events, only how far the feed goes. */
   readonly limit: number
   /**
    * Only events that are about all of these. The page scans only events that are about the first, so put the most

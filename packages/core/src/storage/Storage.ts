@@ -263,6 +263,13 @@ export const readOne = <A>(
     Option.isNone(stored) ? null : kind.value(stored.value)
   )
 
+/** The number of the newest event of a feed; that of the newest erased one if none is left. */
+export const endOfFeed = (
+  storage: Pick<Storage["Service"], "feed">,
+  workspace_id: WorkspaceId
+): Effect.Effect<number, StorageUnavailable> =>
+  Effect.map(storage.feed({ workspace_id, after: 0, limit: 0 }), ({ reached }) => reached)
+
 /** Reads a list to its end, and handles the records of each page before it reads the next. */
 export const eachPage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "page">,

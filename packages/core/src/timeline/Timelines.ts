@@ -1,6 +1,7 @@
-import { Context, Effect, Layer, Option, Struct } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as Exchange from "../carriers/recorder/Exchange.ts"
+import { Event } from "../events/Event.ts"
 import * as CircuitNote from "../quoting/asking/CircuitNote.ts"
 import * as Erasure from "../quoting/erasing/Erasure.ts"
 import * as Quote from "../quoting/Quote.ts"
@@ -11,9 +12,8 @@ import { readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts
 import * as Delivery from "../webhooks/records/Delivery.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
-import { fromMillis, toMillis } from "../wire/Timestamp.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
 import * as Entry from "./Entry.ts"
-import * as FeedSearch from "./FeedSearch.ts"
 
 /** Which part of a timeline to read. */
 export interface TimelineOptions {
@@ -54,8 +54,9 @@ const maxLimit = 1_000
 const maxWorkspaces = 100
 /** How many calls before the start of a request to consider: those in progress at the same time. */
 const maxCalls = 500
-/** The maximum number of quotes of a request, versions of a quote, and deliveries of an event. */
+/** The maximum number of quotes and events of a request, versions of a quote, and deliveries of an event. */
 const maxQuotes = 200
+const maxEvents = 1_000
 const maxVersions = 20
 const maxDeliveries = 20
 const maxExchanges = 500
@@ -72,7 +73,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
   const quotes = yield* quotesOf(storage, workspace_id, id)
   const exchanges = isRecorded ? yield* exchangesOf(storage, workspace_id, request, bodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
-  const events = yield* eventsOf(storage, workspace_id, request, quotes.found)
+  const events = yield* eventsOf(storage, workspace_id, request.id)
   const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
   const all = Entry.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
@@ -210,23 +211,16 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
     erased === null ? [] : [Entry.ofErasure(erased)]
   )
 
-/** The events of the request and its quotes, found by the times when their versions were stored. */
-const eventsOf = (
-  storage: Port,
-  workspaceId: WorkspaceId,
-  request: QuoteRequest.QuoteRequest,
-  quotes: ReadonlyArray<QuoteVersion>
-) => {
-  const ids = new Set<string>([request.id, ...quotes.map(({ quote }) => quote.id)])
-  const times = [
-    request.created_at,
-    request.updated_at,
-    ...request.carriers.flatMap(({ answered_at, asked_at }) => [asked_at, answered_at])
-  ].flatMap((time) => (time === null ? [] : [toMillis(time)]))
-  return FeedSearch.find(storage, workspaceId, ids, [...times, ...quotes.map(({ at }) => at)])
-}
+/** The events of the request and its quotes. */
+const eventsOf = (storage: Port, workspace_id: WorkspaceId, request_id: string) =>
+  Effect.map(storage.feed({ workspace_id, after: 0, limit: maxEvents, about: [request_id] }), ({ events }) => ({
+    found: events.map(({ body }) => readEvent(body)),
+    isComplete: events.length < maxEvents
+  }))
 
-const ofEvent = ({ id, occurred_at, resource, type }: FeedSearch.Found["found"][number]): Entry.Entry => ({
+const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
+
+const ofEvent = ({ id, occurred_at, resource, type }: Event): Entry.Entry => ({
   at: occurred_at,
   what: "event",
   details: { id, type, resource }

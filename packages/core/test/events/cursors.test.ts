@@ -185,6 +185,37 @@ describe("the feed", () => {
   )
 
   testInWorld(
+    "begins at the newest events if it is told to, and misses none that come later",
+    Effect.gen(function* () {
+      const nothing = yield* events({ from: "newest" })
+      assert.deepStrictEqual(nothing.events, [])
+      const first = yield* start({ line: "personal_auto" })
+      yield* advance(60)
+      const all = (yield* feed()).map(({ id }) => id)
+      for (const limit of [1, 3, 100]) {
+        const newest = yield* events({ from: "newest", limit })
+        assert.deepStrictEqual(
+          newest.events.map(({ id }) => id),
+          all.slice(-limit)
+        )
+        const { id } = yield* start()
+        for (const from of ["oldest", "newest"] as const) {
+          const { events: later } = yield* events({ from, limit, cursor: newest.next_cursor })
+          assert.deepStrictEqual(
+            later.map(({ resource }) => resource.id),
+            [id],
+            "a cursor overrules it"
+          )
+        }
+        all.push(...(yield* feed()).map((event) => event.id).slice(-1))
+      }
+      assert.strictEqual((yield* events({ cursor: nothing.next_cursor, limit: 100 })).events[0]?.id, all[0])
+      const ofFirst = yield* events({ from: "newest", quote_request_id: first.id, limit: 3 })
+      assert.deepStrictEqual(ofFirst.events, [], "the newest three are about others")
+    })
+  )
+
+  testInWorld(
     "names a resource and its version, and nothing else",
     Effect.gen(function* () {
       const { id } = yield* start()

@@ -1,4 +1,5 @@
-import { Empty, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Id, Outside, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { useLive } from "../state/loading.ts"
 import type { Call } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
@@ -23,51 +24,41 @@ export const AuditLog = ({ call }: { readonly call: Call }) => {
             entries.length === 0 ? (
               <Empty>No operator has done anything yet.</Empty>
             ) : (
-              <Wide label="Audit log">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">At (real time)</th>
-                      <th scope="col">Who</th>
-                      <th scope="col">What</th>
-                      <th scope="col">Outcome</th>
-                      <th scope="col">About</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {entries.map((entry) => (
-                      <tr key={entry.id} class="windowed">
-                        <td>
-                          <Time at={entry.at} />
-                        </td>
-                        <td>
-                          <Outside text={entry.token_name} />
-                          <div class="minor">{entry.scope}</div>
-                        </td>
-                        <td>{words(entry.operation)}</td>
-                        <td>
-                          <Tag {...(outcomes[entry.outcome] ?? { tone: "none", text: entry.outcome })} />
-                          {entry.error_code !== null && (
-                            <div class="minor">
-                              <code>{entry.error_code}</code>
-                            </div>
-                          )}
-                        </td>
-                        <td>
-                          {entry.quote_request_id !== null && (
-                            <a href={to(["requests", entry.quote_request_id])}>{entry.quote_request_id}</a>
-                          )}
-                          {entry.organization_id !== null && (
-                            <div class="minor">
-                              <Id id={entry.organization_id} />
-                            </div>
-                          )}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Wide>
+              <ListTable
+                label="Audit log"
+                columns={["At (real time)", "Who", "What", "Outcome", "About"]}
+                items={entries}
+                row={(entry) => (
+                  <tr key={entry.id}>
+                    <td>
+                      <Time at={entry.at} />
+                    </td>
+                    <td>
+                      <Outside text={entry.token_name} />
+                      <div class="minor">{entry.scope}</div>
+                    </td>
+                    <td>{words(entry.operation)}</td>
+                    <td>
+                      <Tag {...(outcomes[entry.outcome] ?? { tone: "none", text: entry.outcome })} />
+                      {entry.error_code !== null && (
+                        <div class="minor">
+                          <code>{entry.error_code}</code>
+                        </div>
+                      )}
+                    </td>
+                    <td>
+                      {entry.quote_request_id !== null && (
+                        <a href={to(["requests", entry.quote_request_id])}>{entry.quote_request_id}</a>
+                      )}
+                      {entry.organization_id !== null && (
+                        <div class="minor">
+                          <Id id={entry.organization_id} />
+                        </div>
+                      )}
+                    </td>
+                  </tr>
+                )}
+              />
             )
           }
         </Show>

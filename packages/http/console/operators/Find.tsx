@@ -1,4 +1,5 @@
-import { Empty, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Id, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { MoreButton } from "../parts/MoreButton.tsx"
 import { useOnce } from "../state/loading.ts"
 import { useOlder } from "../state/older.ts"
@@ -116,44 +117,34 @@ const List = ({
 }
 
 const Table = ({ requests }: { readonly requests: ReadonlyArray<Found> }) => (
-  <Wide label="Requests">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Request</th>
-          <th scope="col">State</th>
-          <th scope="col">Carriers</th>
-          <th scope="col">Organization</th>
-          <th scope="col">Started</th>
-        </tr>
-      </thead>
-      <tbody>
-        {requests.map((request) => (
-          <tr key={request.id} class="windowed">
-            <td>
-              <a href={to(["requests", request.id])}>{title(request.reason)}</a>
-              <div class="minor">
-                <Id id={request.id} />
-              </div>
-            </td>
-            <td>
-              <Tag {...ofRequest(request.status)} />
-              <div class="minor">
-                {title(request.line)}, {request.environment}
-              </div>
-            </td>
-            <td>{carriersInWords(request)}</td>
-            <td>
-              <Id id={request.organization_id} />
-            </td>
-            <td>
-              <Time at={request.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Wide>
+  <ListTable
+    label="Requests"
+    columns={["Request", "State", "Carriers", "Organization", "Started"]}
+    items={requests}
+    row={(request) => (
+      <tr key={request.id}>
+        <td>
+          <a href={to(["requests", request.id])}>{title(request.reason)}</a>
+          <div class="minor">
+            <Id id={request.id} />
+          </div>
+        </td>
+        <td>
+          <Tag {...ofRequest(request.status)} />
+          <div class="minor">
+            {title(request.line)}, {request.environment}
+          </div>
+        </td>
+        <td>{carriersInWords(request)}</td>
+        <td>
+          <Id id={request.organization_id} />
+        </td>
+        <td>
+          <Time at={request.created_at} />
+        </td>
+      </tr>
+    )}
+  />
 )
 
 const carriersInWords = ({ carriers, quotes }: Found): string => {

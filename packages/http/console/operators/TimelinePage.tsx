@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks"
-import { Empty, Facts, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Facts, Failure, Id, Outside, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { useAction, useOnce } from "../state/loading.ts"
 import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
@@ -106,45 +107,35 @@ const Entries = ({ entries }: { readonly entries: ReadonlyArray<Entry> }) => {
   const start = Date.parse(entries[0]?.at ?? "")
   if (entries.length === 0) return <Empty>Nothing is kept about it any more.</Empty>
   return (
-    <Wide label="What happened">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">After</th>
-            <th scope="col">What</th>
-            <th scope="col">Carrier</th>
-            <th scope="col">Says</th>
-            <th scope="col">Details</th>
+    <ListTable
+      label="What happened"
+      columns={["After", "What", "Carrier", "Says", "Details"]}
+      items={entries}
+      row={(entry, index) => {
+        const state = stateOf(entry)
+        return (
+          <tr key={index}>
+            <td class="number">
+              <Time at={entry.at}>{duration(Date.parse(entry.at) - start)}</Time>
+            </td>
+            <td>{title(entry.what)}</td>
+            <td>
+              <Outside text={text(entry.details.carrier_id)} />
+            </td>
+            <td>
+              {state !== null && <Tag {...state} />} <Outside text={saysOf(entry)} />
+            </td>
+            <td>
+              <details>
+                <summary>All</summary>
+                <pre>
+                  <Outside text={JSON.stringify(entry.details, null, 2)} />
+                </pre>
+              </details>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, index) => {
-            const state = stateOf(entry)
-            return (
-              <tr key={index} class="windowed">
-                <td class="number">
-                  <Time at={entry.at}>{duration(Date.parse(entry.at) - start)}</Time>
-                </td>
-                <td>{title(entry.what)}</td>
-                <td>
-                  <Outside text={text(entry.details.carrier_id)} />
-                </td>
-                <td>
-                  {state !== null && <Tag {...state} />} <Outside text={saysOf(entry)} />
-                </td>
-                <td>
-                  <details>
-                    <summary>All</summary>
-                    <pre>
-                      <Outside text={JSON.stringify(entry.details, null, 2)} />
-                    </pre>
-                  </details>
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </Wide>
+        )
+      }}
+    />
   )
 }

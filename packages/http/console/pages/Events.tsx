@@ -1,5 +1,6 @@
 import type { AnswerOf } from "../../src/client/index.ts"
-import { Empty, Id, Show, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Id, Show, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { bump } from "../state/clock.ts"
 import { useLive } from "../state/loading.ts"
 import { to } from "../state/route.ts"
@@ -9,7 +10,7 @@ import { title } from "../words/format.ts"
 type Event = AnswerOf<"list_events">["events"][number]
 
 /** How many events are kept and shown: the newest. */
-const maxShown = 1_000
+const maxShown = 10_000
 
 /** The feed as it has been read. */
 interface Feed {
@@ -21,13 +22,16 @@ interface Feed {
 
 const begun: Feed = { events: [], cursor: null, caughtUp: false }
 
-/** The feed as it comes, newest first. It is read from its beginning, a page at a time, and then followed. */
+/** The newest events, and every later one as it comes, newest first. */
 export const Events = ({ query, session }: { readonly session: Session; readonly query: URLSearchParams }) => {
   const type = query.get("type") ?? ""
   const feed = useLive(`feed ${bump.value}`, {
     read: async (signal, last: Feed | null): Promise<Feed> => {
       const { cursor, events } = last ?? begun
-      const page = await session.client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })
+      const page = await session.client.list_events(
+        { limit: 100, ...(cursor === null ? { from: "newest" } : { cursor }) },
+        { signal }
+      )
       return {
         events: [...page.events.toReversed(), ...events].slice(0, maxShown),
         cursor: page.next_cursor,
@@ -76,44 +80,34 @@ const List = ({ events, type }: { readonly events: ReadonlyArray<Event>; readonl
 }
 
 const Table = ({ events }: { readonly events: ReadonlyArray<Event> }) => (
-  <Wide label="Events">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">At</th>
-          <th scope="col">Event</th>
-          <th scope="col">About</th>
-          <th scope="col">Line</th>
-          <th scope="col">Id</th>
-        </tr>
-      </thead>
-      <tbody>
-        {events.map((event) => (
-          <tr key={event.id} class="windowed">
-            <td>
-              <Time at={event.occurred_at} />
-            </td>
-            <td>
-              <code>{event.type}</code>
-            </td>
-            <td>
-              {event.resource.type === "quote_request" ? (
-                <a href={to(["requests", event.resource.id])}>request</a>
-              ) : (
-                "quote"
-              )}
-              , version {event.resource.version}
-              <div class="minor">
-                <Id id={event.resource.id} />
-              </div>
-            </td>
-            <td>{title(event.line)}</td>
-            <td>
-              <Id id={event.id} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Wide>
+  <ListTable
+    label="Events"
+    columns={["At", "Event", "About", "Line", "Id"]}
+    items={events}
+    row={(event) => (
+      <tr key={event.id}>
+        <td>
+          <Time at={event.occurred_at} />
+        </td>
+        <td>
+          <code>{event.type}</code>
+        </td>
+        <td>
+          {event.resource.type === "quote_request" ? (
+            <a href={to(["requests", event.resource.id])}>request</a>
+          ) : (
+            "quote"
+          )}
+          , version {event.resource.version}
+          <div class="minor">
+            <Id id={event.resource.id} />
+          </div>
+        </td>
+        <td>{title(event.line)}</td>
+        <td>
+          <Id id={event.id} />
+        </td>
+      </tr>
+    )}
+  />
 )

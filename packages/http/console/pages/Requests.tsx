@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
 import type { AnswerOf } from "../../src/client/index.ts"
-import { Empty, Id, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Empty, Id, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { MoreButton } from "../parts/MoreButton.tsx"
 import { bump } from "../state/clock.ts"
 import { useLive } from "../state/loading.ts"
@@ -125,33 +126,21 @@ const List = ({
   })
   return (
     <>
-      <Wide label="Requests">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Request</th>
-              <th scope="col">Line</th>
-              <th scope="col">State</th>
-              <th scope="col">Carriers</th>
-              <th scope="col">Started</th>
-            </tr>
-          </thead>
-          <tbody>
-            {older.items.map((request) => (
-              <Row key={request.id} request={request} />
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <ListTable
+        label="Requests"
+        columns={["Request", "Line", "State", "Carriers", "Started"]}
+        items={older.items}
+        row={rowOf}
+      />
       <MoreButton label="Older requests" of={older} />
     </>
   )
 }
 
-const Row = ({ request }: { readonly request: Request }) => {
+const rowOf = (request: Request) => {
   const quoted = request.carriers.filter(({ outcome }) => outcome === "quoted").length
   return (
-    <tr class="windowed">
+    <tr key={request.id}>
       <td>
         <a href={to(["requests", request.id])}>{title(request.status_details.reason)}</a>
         <div class="minor">

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
 import type { AnswerOf } from "../../src/client/index.ts"
-import { Copy, Empty, Facts, Failure, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
+import { Copy, Empty, Facts, Failure, Id, Outside, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { bump } from "../state/clock.ts"
 import { useAction, useLive } from "../state/loading.ts"
 import { to } from "../state/route.ts"
@@ -261,34 +262,25 @@ const Table = ({
   readonly deliveries: AnswerOf<"list_event_deliveries">["deliveries"]
   readonly shown: string | undefined
 }) => (
-  <Wide label="Deliveries">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Made</th>
-          <th scope="col">Event</th>
-          <th scope="col">State</th>
-          <th scope="col">Next attempt</th>
-        </tr>
-      </thead>
-      <tbody>
-        {deliveries.map(({ created_at, event_id, event_type, next_attempt_at, status }) => (
-          <tr key={event_id} class="windowed" aria-current={event_id === shown ? "true" : undefined}>
-            <td>
-              <Time at={created_at} />
-            </td>
-            <td>
-              <a href={to(["webhooks", subscription, event_id])}>{event_type}</a>
-            </td>
-            <td>
-              <Tag {...ofDelivery(status)} />
-            </td>
-            <td>{next_attempt_at === null ? <span class="minor">none</span> : <Time at={next_attempt_at} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Wide>
+  <ListTable
+    label="Deliveries"
+    columns={["Made", "Event", "State", "Next attempt"]}
+    items={deliveries}
+    row={({ created_at, event_id, event_type, next_attempt_at, status }) => (
+      <tr key={event_id} aria-current={event_id === shown ? "true" : undefined}>
+        <td>
+          <Time at={created_at} />
+        </td>
+        <td>
+          <a href={to(["webhooks", subscription, event_id])}>{event_type}</a>
+        </td>
+        <td>
+          <Tag {...ofDelivery(status)} />
+        </td>
+        <td>{next_attempt_at === null ? <span class="minor">none</span> : <Time at={next_attempt_at} />}</td>
+      </tr>
+    )}
+  />
 )
 
 /** The attempts of one delivery, newest first, and a button that sends it again. */

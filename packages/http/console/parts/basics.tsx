@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { ApiError } from "../../src/client/index.ts"
 import type { Loaded } from "../state/loading.ts"
 import { to } from "../state/route.ts"
@@ -117,7 +117,7 @@ export const Show = <A,>({
 /** Sets style properties from data. The policy allows no style attributes. */
 export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<string, string>>) => {
   const ref = useRef<E>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     for (const [name, value] of Object.entries(properties)) ref.current?.style.setProperty(name, value)
   })
   return ref

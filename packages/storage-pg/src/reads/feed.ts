@@ -32,7 +32,7 @@ const pageOf = ({ after, limit }: Page.FeedQuery, answer: unknown): Page.FeedPag
       ? []
       : [{ number, id, occurred_at, about, body }]
   )
-  const last = events.length === limit ? events.at(-1)?.number : rows[0]?.last_event
+  const last = (events.length === limit ? events.at(-1)?.number : undefined) ?? rows[0]?.last_event
   return { events, reached: Math.max(after, last ?? 0), erased_through: rows[0]?.erased_through ?? 0 }
 }
 

@@ -96,7 +96,12 @@ const Pages = Schema.TaggedStruct("pages", {
   updated_since: perhaps(moment)
 })
 
-const Feed = Schema.TaggedStruct("feed", { workspace, after: between(0, 20), limit, about: perhaps(about) })
+const Feed = Schema.TaggedStruct("feed", {
+  workspace,
+  after: between(0, 20),
+  limit: between(0, 6),
+  about: perhaps(about)
+})
 
 const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace, expects })
 const EraseRecords = Schema.TaggedStruct("erase_records", { workspace, kind, created_before: moment, limit })

@@ -144,7 +144,7 @@ export class Model {
       .filter(({ event }) => isAbout(event.about, query))
       .slice(0, limit)
       .map(({ event, number }) => ({ ...event, number }))
-    const last = events.length === limit ? events.at(-1)?.number : this.last_numbers.get(workspace_id)
+    const last = (events.length === limit ? events.at(-1)?.number : undefined) ?? this.last_numbers.get(workspace_id)
     const reached = Math.max(after, last ?? 0)
     return { events, reached, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }

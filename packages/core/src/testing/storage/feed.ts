@@ -103,6 +103,8 @@ export const feed: ReadonlyArray<Case> = [
       expectSame("the next", yield* read({ about: ["r"], limit: 2, after: 2 }), [6, 4, 6])
       expectSame("the last", yield* read({ about: ["r"], limit: 2, after: 6 }), [8, 7])
       expectSame("after the end", yield* read({ about: ["r"], after: 9 }), [9])
+      expectSame("only how far it goes", yield* read({ about: ["r"], limit: 0 }), [8])
+      expectSame("the same, of everything", yield* read({ limit: 0 }), [8])
       const found = yield* storage.feed(Sample.feedOf({ about: ["p"] }))
       expectSame("as written", found.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
     })

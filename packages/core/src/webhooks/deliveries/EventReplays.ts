@@ -5,7 +5,7 @@ import { Revisions } from "../../calls/Revision.ts"
 import type { Event } from "../../events/Event.ts"
 import type { StoredEvent } from "../../storage/Change.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit, readOne, retryOnConflict, Storage } from "../../storage/Storage.ts"
+import { commit, endOfFeed, readOne, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
@@ -126,15 +126,9 @@ const recorded = (event: StoredEvent): Recorded => {
 }
 
 const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
-  let after = 0
-  let newest: ReadonlyArray<StoredEvent> = []
-  while (true) {
-    const { events } = yield* storage.feed({ workspace_id, after, limit: maxReplayed })
-    newest = [...newest, ...events].slice(-maxReplayed)
-    const last = events.at(-1)
-    if (last === undefined || events.length < maxReplayed) return newest
-    after = last.number
-  }
+  const end = yield* endOfFeed(storage, workspace_id)
+  const page = yield* storage.feed({ workspace_id, after: Math.max(0, end - maxReplayed), limit: maxReplayed })
+  return page.events
 })
 
 /** Queues one more attempt of an event, in any state of its delivery. Without a delivery, it makes one. */

@@ -1,0 +1,96 @@
+import { cloneElement, type VNode } from "preact"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { usePlaced, Wide } from "./basics.tsx"
+
+/** How many rows are shown or hidden together. */
+const chunkRows = 50
+/** Shorter lists are in the page as a whole, so that the browser's own search finds everything. */
+const longRows = 1_000
+/** How far from the window rows are already in the page. */
+const margin = "1500px"
+
+/** A list as a table. Of a long list, only the rows near the window are in the page, so that it stays smooth. */
+export const ListTable = <A,>({
+  columns,
+  items,
+  label,
+  row
+}: {
+  readonly label: string
+  readonly columns: ReadonlyArray<string>
+  readonly items: ReadonlyArray<A>
+  /** A `tr` with a key. */
+  readonly row: (item: A, index: number) => VNode
+}) => (
+  <Wide label={label}>
+    <table {...(items.length > longRows && { "aria-rowcount": items.length + 1 })}>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {items.length <= longRows ? (
+        <tbody>{items.map(row)}</tbody>
+      ) : (
+        Array.from({ length: Math.ceil(items.length / chunkRows) }, (_, chunk) => (
+          <Chunk key={chunk} columns={columns.length} first={chunk * chunkRows} items={items} row={row} />
+        ))
+      )}
+    </table>
+  </Wide>
+)
+
+/** Some rows of a long list: all of them, or a gap of their height. */
+const Chunk = <A,>({
+  columns,
+  first,
+  items,
+  row
+}: {
+  readonly columns: number
+  readonly first: number
+  readonly items: ReadonlyArray<A>
+  readonly row: (item: A, index: number) => VNode
+}) => {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const [height, setHeight] = useState<number | null>(null)
+  const its = items.slice(first, first + chunkRows)
+  useEffect(() => {
+    const element = body.current
+    if (element === null) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const isNear = entries.at(-1)?.isIntersecting === true
+        // A row that has the focus stays.
+        if (isNear) setHeight(null)
+        else if (!element.contains(document.activeElement)) setHeight(element.getBoundingClientRect().height)
+      },
+      { rootMargin: margin }
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return (
+    <tbody ref={body}>
+      {height === null ? (
+        // The heading is row 1.
+        its.map((item, index) => cloneElement(row(item, first + index), { "aria-rowindex": first + index + 2 }))
+      ) : (
+        <Gap columns={columns} height={height} />
+      )}
+    </tbody>
+  )
+}
+
+const Gap = ({ columns, height }: { readonly columns: number; readonly height: number }) => {
+  const cell = usePlaced<HTMLTableCellElement>({ height: `${height}px` })
+  return (
+    <tr>
+      <td ref={cell} colSpan={columns} class="gap" />
+    </tr>
+  )
+}
