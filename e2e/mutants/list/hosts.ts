@@ -12,7 +12,7 @@ const ofHttp = inPackage("http")({
       found_by: test(sender, "are checked on the socket, before a byte is written")
     }
   ],
-  "webhooks/Post.ts": [
+  "webhooks/NodeWebhookSender.ts": [
     {
       name: "a webhook is sent again over and over",
       from: "if (!isStale || this.hasRetried) return this.finish(failure)",

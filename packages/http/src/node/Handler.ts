@@ -5,9 +5,9 @@ import { Effect, Exit, Schedule, type Scope } from "effect"
 import type * as Answer from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
-import * as Target from "../host/Target.ts"
 import * as Backpressure from "./Backpressure.ts"
 import * as NodeRequest from "./NodeRequest.ts"
 import * as Sending from "./Sending.ts"
@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function* <R>(
   settings: Settings
 ): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
   const answering = yield* Answering.make(routes, settings)
-  const locate = Target.locate(yield* Effect.orDie(Effect.fromResult(Target.readBasePath(settings.base_path ?? "/"))))
+  const locate = Paths.locate(yield* Effect.orDie(Effect.fromResult(Paths.readBasePath(settings.base_path ?? "/"))))
   const backpressure = new Backpressure.Backpressure(settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
@@ -76,7 +76,7 @@ const endOfTurn = Effect.callback<void>((resume) => {
 
 const makeUnsafe = <R>(
   answering: Answering.Answering<R>,
-  locate: Target.Locate,
+  locate: Paths.Locate,
   settings: Settings,
   backpressure: Backpressure.Backpressure
 ): Handler => {
@@ -118,7 +118,7 @@ const makeUnsafe = <R>(
 
   const answerRequest = (
     pipelined: Backpressure.PipelinedRequest,
-    target: Target.Target,
+    target: Paths.Target,
     { params, value: route }: Answering.Found<R>
   ): void => {
     const { request } = pipelined
@@ -145,7 +145,7 @@ const makeUnsafe = <R>(
   }
 
   const handle: Handler["handle"] = (request, response, next) => {
-    const target = locate(request.url ?? "/", strippedOf(request)) ?? Target.elsewhere
+    const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
     const method = request.method ?? ""
     const found = answering.find(method, target.path)
     const isForeign =
@@ -180,7 +180,7 @@ export const strippedOf = (request: IncomingMessage): string =>
   "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl.replace(/^\/{2,}/, "/") : ""
 
 /** Whether a target is the root of the program's whole site, which belongs to the program. */
-export const isRoot = ({ mount_path, path }: Target.Target): boolean => path === "/" && mount_path === ""
+export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
 /** A request whose answer is pending. A class for the same reason as `PipelinedRequest`. */
 class Pending {

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http"
 import { Argument } from "@quotewire/core"
 import { Effect, Result, Schema } from "effect"
 import * as Paths from "../host/Paths.ts"
-import * as Target from "../host/Target.ts"
 import * as Api from "../routes/Api.ts"
 import * as HandlerOptions from "../routes/HandlerOptions.ts"
 import * as Mounted from "../routes/Mounted.ts"
@@ -94,7 +93,7 @@ const make = Effect.fnUntraced(function* (
 
 /** Whether a request belongs to the rest of the program, as far as this is known before the service has started. */
 const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
-  const locate = Target.locate(base_path)
+  const locate = Paths.locate(base_path)
   let made: Paths.Paths<true> | undefined
   const paths = () => {
     made ??= Paths.make(

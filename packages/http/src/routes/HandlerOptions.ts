@@ -4,8 +4,8 @@ import * as Addresses from "../host/Addresses.ts"
 import type * as Answering from "../host/Answering.ts"
 import type * as ArrivingBodies from "../host/ArrivingBodies.ts"
 import * as Body from "../host/Body.ts"
+import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
-import * as Target from "../host/Target.ts"
 import type { MessageEndpoint } from "../messages/MessageRoute.ts"
 import * as OAuthOptions from "../oauth/OAuthOptions.ts"
 import type * as Api from "./Api.ts"
@@ -100,7 +100,7 @@ export const check = (options: HandlerOptions): Result.Result<Checked, InvalidAr
     } = yield* Addresses.read(options)
     return {
       base_path: yield* Result.mapError(
-        Target.readBasePath(base_path ?? "/"),
+        Paths.readBasePath(base_path ?? "/"),
         (rule) => new InvalidArgument({ message: `base_path ${rule}.` })
       ),
       base_url,

@@ -2,9 +2,9 @@ import { Effect, Exit, type Scope } from "effect"
 import type { Answer, Streamed } from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Header, Incoming, Route } from "../host/Route.ts"
-import * as Target from "../host/Target.ts"
 import * as FetchBody from "./FetchBody.ts"
 
 /** Settings of a handler of Web requests besides its routes. */
@@ -37,7 +37,7 @@ export const make = Effect.fnUntraced(function* <R>(
 })
 
 const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): Handle => {
-  const locate = Target.locate(settings.base_path)
+  const locate = Paths.locate(settings.base_path)
   const bodies = new ArrivingBodies.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies)
   const { address: addressOf = () => undefined } = settings
@@ -46,7 +46,7 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
     const { method } = request
     // Leaves compression to the server: Next drops the `content-encoding` of a response and compresses again.
     const header: Header = (name) => (name === "accept-encoding" ? null : request.headers.get(name))
-    const target = locate(withoutFragment(request.url), "") ?? Target.elsewhere
+    const target = locate(withoutFragment(request.url), "") ?? Paths.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
     const exchange = answering.begin(route, target.path, header)
     const preflight = answering.preflight(method, target.path, header)

@@ -3,10 +3,10 @@ import { networkInterfaces } from "node:os"
 import { Argument, WebhookAddress, WebhookSender } from "@quotewire/core"
 import { Effect, Layer, Result, type Scope } from "effect"
 import { NetAddress } from "effect/net"
-import { Connections } from "./Connections.ts"
+import { type Dispatcher, errors } from "undici"
+import { type Connection, type ConnectionState, Connections } from "./Connections.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Dial from "./Dial.ts"
-import { type Message, Post } from "./Post.ts"
 
 /** Settings of the sender. */
 export interface Settings {
@@ -117,3 +117,194 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
     }),
     (connections) => Effect.sync(() => connections.close())
   )
+
+/** The most bytes of a body that are read. After that the connection is closed. */
+const maxBodyBytes = 16 * 1_024
+/** The most interim answers, such as 103, before the final one. */
+const maxInterim = 16
+/** How many addresses of a host one POST tries. */
+const maxAddresses = 3
+/** How long a POST waits for a free connection, in milliseconds. */
+const maxWaitMs = 5_000
+/** How long connecting to one address may take if there is another to try, in milliseconds. */
+const connectLimitMs = 4_000
+
+/** The content of a POST. */
+interface Message {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** How long the endpoint may take, in milliseconds. */
+  readonly deadline_ms: number
+}
+
+/** One POST, from its destination to its outcome. */
+class Post {
+  private readonly connections: Connections
+  private readonly origin: string
+  private readonly options: Dispatcher.DispatchOptions
+  private readonly report: (outcome: WebhookSender.SendOutcome) => void
+  private readonly deadline_ms: number
+  /** When its current phase began: resolving its host, then using a connection. */
+  private began_at = performance.now()
+  private deadline: NodeJS.Timeout | undefined
+  private connecting: NodeJS.Timeout | undefined
+  private addresses: ReadonlyArray<string> = []
+  /** The index of the current address. */
+  private address_index = 0
+  private hasConnected = false
+  private hasRetried = false
+  private connection: Connection | null = null
+  private leaveQueue: (() => void) | null = null
+  private status: number | null = null
+  private isOver = false
+
+  constructor(
+    connections: Connections,
+    { origin, path, addresses }: Destinations.Destination,
+    { headers, body, deadline_ms }: Message,
+    report: (outcome: WebhookSender.SendOutcome) => void
+  ) {
+    this.connections = connections
+    this.origin = origin
+    this.options = { method: "POST", path, headers, body }
+    this.deadline_ms = deadline_ms
+    this.report = report
+    this.start(addresses)
+  }
+
+  /** Aborts the POST. Nothing is reported after that. */
+  cancel(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.releaseConnection("broken")
+  }
+
+  private start(addresses: Destinations.Destination["addresses"]) {
+    if (!(addresses instanceof Promise)) return this.go(addresses)
+    this.deadline = setTimeout(() => this.finish("dns_failed"), this.deadline_ms)
+    addresses.then((found) => this.go(found))
+  }
+
+  private go(found: Destinations.Found) {
+    if (this.isOver) return
+    if (found === "refused") return this.finish("refused_address")
+    if (found === "none" || found === "unavailable") return this.finish("dns_failed")
+    this.addresses = found.slice(0, maxAddresses)
+    this.tryAddress(false)
+    if (this.hasConnected || this.isOver) return
+    clearTimeout(this.deadline)
+    this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, maxWaitMs))
+  }
+
+  private tryAddress(fresh: boolean) {
+    const address = this.addresses[this.address_index]
+    if (address === undefined) return this.finish("connection_failed")
+    let hasStarted = false
+    const leave = this.connections.take({ origin: this.origin, address, fresh }, (connection) => {
+      hasStarted = true
+      this.leaveQueue = null
+      this.use(connection)
+    })
+    if (!hasStarted) this.leaveQueue = leave
+  }
+
+  private use(connection: Connection) {
+    if (!this.hasConnected) this.connected()
+    this.connection = connection
+    connection.statusLine.begin(() => {
+      if (this.connection === connection && !this.isOver) this.finish("too_large")
+    })
+    if (this.address_index + 1 < this.addresses.length) {
+      this.connecting = setTimeout(() => this.tryNextAddress("timeout"), connectLimitMs)
+    }
+    connection.client.dispatch(this.options, this.listener(connection))
+  }
+
+  /** Restarts the deadline, so that the endpoint gets its full time even if this host waited long for a connection. */
+  private connected() {
+    this.hasConnected = true
+    clearTimeout(this.deadline)
+    this.began_at = performance.now()
+    this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
+  }
+
+  /** The handler of one attempt. It ignores events after the end of the attempt. */
+  private listener(connection: Connection): Dispatcher.DispatchHandler {
+    let hasBegun = false
+    let receivedBytes = 0
+    let interim = 0
+    const isMine = () => this.connection === connection && !this.isOver
+    // Deferred until undici's parser has returned, because the action may depend on that.
+    const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
+    return {
+      onRequestStart: () => {
+        hasBegun = true
+        if (isMine()) clearTimeout(this.connecting)
+      },
+      onResponseStart: (_controller, status) => {
+        if (status >= 200 && isMine()) this.status = status
+        else if (++interim > maxInterim) then(() => this.finish("bad_response"))
+      },
+      onResponseData: (_controller, chunk) => {
+        receivedBytes += chunk.length
+        // The status is known, so there is no need to read the rest of a long body.
+        if (receivedBytes > maxBodyBytes) then(() => this.finish(null))
+      },
+      onResponseEnd: () => then(() => this.finish(null, "reusable")),
+      onResponseError: (_controller, error) => then(() => this.fail(connection, error, hasBegun))
+    }
+  }
+
+  private fail(connection: Connection, error: Error, hasBegun: boolean) {
+    if (!hasBegun) return this.tryNextAddress(error instanceof Dial.DialError ? error.failure : "connection_failed")
+    const failure = this.status === null ? failureOf(error) : "bad_response"
+    // If the endpoint closed an idle connection in the meantime, that is not a failure of the endpoint.
+    const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
+    if (!isStale || this.hasRetried) return this.finish(failure)
+    this.hasRetried = true
+    this.endTry("broken")
+    this.tryAddress(true)
+  }
+
+  /** Tries the next address if nothing was sent to this one. */
+  private tryNextAddress(failure: WebhookSender.SendFailure) {
+    if (failure === "refused_address" || this.address_index + 1 >= this.addresses.length) return this.finish(failure)
+    this.endTry("broken")
+    this.address_index++
+    this.tryAddress(false)
+  }
+
+  private finish(failure: WebhookSender.SendFailure | null, state: ConnectionState = "broken") {
+    if (this.isOver) return
+    this.isOver = true
+    const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
+    // Frees the connection before reporting, because a listener may send again at once.
+    this.releaseConnection(state)
+    this.report({
+      response_status_code,
+      duration_ms: Math.round(performance.now() - this.began_at),
+      failure
+    })
+  }
+
+  private releaseConnection(state: ConnectionState): void {
+    clearTimeout(this.deadline)
+    this.leaveQueue?.()
+    this.endTry(state)
+  }
+
+  private endTry(state: ConnectionState): void {
+    clearTimeout(this.connecting)
+    const { connection } = this
+    this.connection = null
+    if (connection !== null) this.connections.release(connection, state)
+  }
+}
+
+/** The failure of a POST whose status is unknown. */
+const failureOf = (error: Error): WebhookSender.SendFailure => {
+  if (error instanceof errors.HeadersOverflowError) return "too_large"
+  const isGarbled =
+    error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError
+  return isGarbled ? "bad_response" : "connection_failed"
+}
