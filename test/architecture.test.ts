@@ -203,7 +203,7 @@ describe("modules of the core", () => {
     const wiring = [
       ...["index", "layer", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
-      ...["calls/Pipeline", "calls/identify"],
+      "calls/Pipeline",
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
       "timeline/TimelineOperations",
       ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],

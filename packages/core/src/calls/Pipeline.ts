@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Exit, identity, Result } from "effect"
-import type { Access } from "../access/Access.ts"
+import { Access, type Credentials } from "../access/Access.ts"
 import { Allowance } from "../access/Allowance.ts"
-import type { Caller } from "../access/Caller.ts"
+import type { Caller, Grant } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Monotonic from "../concurrency/Monotonic.ts"
@@ -13,7 +13,6 @@ import * as Json from "../wire/Json.ts"
 import type { Call, PersonsAnswer } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
-import { authenticate, type RequestHead } from "./identify.ts"
 import type * as Operation from "./Operation.ts"
 import { type Refusal, refuse, toApiError } from "./Refusal.ts"
 import { RequestLog } from "./RequestLog.ts"
@@ -21,7 +20,12 @@ import * as Revision from "./Revision.ts"
 import { type AskedRevision, Revisions } from "./Revision.ts"
 
 export type { PersonsAnswer } from "./Call.ts"
-export { identify, identifyGrant, type RequestHead } from "./identify.ts"
+
+/** What a host knows about every request. */
+export interface RequestHead {
+  readonly request_id: RequestId
+  readonly credentials: Credentials
+}
 
 /** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
@@ -121,6 +125,37 @@ export const logUnrouted = (
         return log(state, { status: transport.status, error_code, answer: null })
       })
     )
+  })
+
+/**
+ * Finds out who calls without calling an operation, for a host whose answers depend on the caller.
+ *
+ * Fails with the same refusals as `call`.
+ */
+export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
+  Effect.contextWith((services: Context.Context<Access | Allowance>) =>
+    Effect.catchCause(authenticate(services, request.credentials), (cause) =>
+      refuse("identify", request.request_id, cause)
+    )
+  )
+
+/**
+ * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
+ *
+ * A failure with `authentication_failed` counts against the address, like a wrong key. An address that has reached its
+ * limit is refused before the token is checked.
+ */
+export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
+  { credentials: { address }, request_id }: RequestHead,
+  verify: Effect.Effect<G, E>
+): Effect.Effect<{ readonly caller: Caller; readonly grant: G }, ApiError.ApiError | E, Access | Allowance> =>
+  Effect.gen(function* () {
+    const access = yield* Access
+    const allowance = yield* Allowance
+    yield* allowance.mayAuthenticate(address)
+    const grant = yield* countFailure(allowance, address, verify)
+    const caller = yield* Effect.catchCause(access.admit(grant), (cause) => refuse("identify", request_id, cause))
+    return { caller, grant }
   })
 
 /** Spends the cost of a request that its host answers itself, and that uses storage. Fails with `rate_limited`. */
@@ -336,3 +371,28 @@ const replyOf = <Output>(
 const hasAuthority = (authority: Operation.Authority, caller: Caller): boolean =>
   authority.callers.includes(caller.kind) &&
   (authority.environment === undefined || authority.environment === caller.environment)
+
+/**
+ * Finds out who sends a request, and counts an invalid key against its address.
+ *
+ * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
+ * storage. Only recently used valid keys still pass.
+ */
+const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
+  const access = Context.get(services, Access)
+  const allowance = Context.get(services, Allowance)
+  const known = countFailure(allowance, credentials.address, access.authenticate(credentials))
+  return access.mayBeGuessed(credentials)
+    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
+    : known
+}
+
+/** Counts a failed authentication against its address. */
+const countFailure = <A, E extends { readonly _tag: string }, R>(
+  allowance: Allowance["Service"],
+  address: string,
+  identifying: Effect.Effect<A, E, R>
+) =>
+  Effect.tapError(identifying, (error) =>
+    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
+  )

@@ -144,6 +144,28 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
   return absentAt(member, rest, `${path}.${name}`)
 }
 
+/**
+ * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
+ *
+ * A carrier does not learn who the person is unless it has declared it: names, street, e-mail and phone are removed.
+ */
+export const disclosed = (
+  { identifying_paths }: { readonly identifying_paths: ReadonlyArray<string> },
+  { facts: all }: Application,
+  declared: ReadonlyArray<string>
+): object => {
+  const facts = structuredClone(all)
+  for (const path of identifying_paths) if (!declared.includes(path)) remove(facts, path.split("."))
+  return facts
+}
+
+const remove = (value: unknown, [name, ...rest]: ReadonlyArray<string>): void => {
+  if (name === undefined || !Predicate.isObjectOrArray(value)) return
+  if (name === "*" && Array.isArray(value)) for (const item of value) remove(item, rest)
+  else if (rest.length === 0) Reflect.deleteProperty(value, name)
+  else remove(Reflect.get(value, name), rest)
+}
+
 /** A scalar that JSON can hold. */
 export const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
 export type Scalar = typeof Scalar.Type

@@ -1,8 +1,10 @@
-import { type JsonSchema, Predicate, type Result } from "effect"
+import type { JsonSchema, Result } from "effect"
 import type { FieldError } from "../wire/FieldError.ts"
 import type { Application, Assumed, Problems } from "./Application.ts"
 import type { RequiredFact } from "./FactSchema.ts"
 import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
+
+export { disclosed } from "./Application.ts"
 
 /** The codes that quotes of a line use today. The lists can grow; readers ignore codes that they do not know. */
 export interface Codes {
@@ -90,22 +92,4 @@ export interface Line<
   readonly factsOf: (application: RatedApplication) => Facts
   /** The faults of the definition, by its paths; none if a host can offer the line. */
   readonly faults: () => ReadonlyArray<FieldError>
-}
-
-/**
- * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
- *
- * A carrier does not learn who the person is unless it has declared it: names, street, e-mail and phone are removed.
- */
-export const disclosed = (line: Line, assumed: Assumed, declared: ReadonlyArray<string>): object => {
-  const facts = structuredClone(assumed.facts)
-  for (const path of line.identifying_paths) if (!declared.includes(path)) remove(facts, path.split("."))
-  return facts
-}
-
-const remove = (value: unknown, [name, ...rest]: ReadonlyArray<string>): void => {
-  if (name === undefined || !Predicate.isObjectOrArray(value)) return
-  if (name === "*" && Array.isArray(value)) for (const item of value) remove(item, rest)
-  else if (rest.length === 0) Reflect.deleteProperty(value, name)
-  else remove(Reflect.get(value, name), rest)
 }
