@@ -1,5 +1,4 @@
-import { Array, Clock, Context, Deferred, Effect, Layer, Metric, type Scope } from "effect"
-import * as Signal from "../concurrency/Signal.ts"
+import { Array, Clock, Context, Deferred, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { directoryWorkspace, Storage, type Tally } from "../storage/Storage.ts"
 import { type ApiError, make } from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -280,8 +279,8 @@ const makeSharedCounts = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
   const unsent = new Set<Count>()
-  const begun = Signal.make()
-  const asked = Signal.make()
+  const begun = Latch.makeUnsafe()
+  const asked = Latch.makeUnsafe()
   let answered = Deferred.makeUnsafe<void>()
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
@@ -327,8 +326,10 @@ const makeSharedCounts = Effect.fnUntraced(function* (
   })
 
   const turn = Effect.gen(function* () {
-    if (unsent.size === 0) yield* begun.next(Number.POSITIVE_INFINITY)
-    yield* asked.next(intervalMs)
+    if (unsent.size === 0) yield* begun.await
+    yield* begun.close
+    yield* Effect.timeoutOption(asked.await, intervalMs)
+    yield* asked.close
     yield* sync
   })
 
@@ -336,8 +337,8 @@ const makeSharedCounts = Effect.fnUntraced(function* (
     const done = answered
     // Before waking anyone, because woken fibers may run at once.
     for (const count of counts) unsent.add(count)
-    begun.wake()
-    asked.wake()
+    begun.openUnsafe()
+    asked.openUnsafe()
     const known = yield* Effect.timeoutOption(Deferred.await(done), maxWaitMs)
     if (known._tag === "Some") return
     const now = yield* Clock.currentTimeMillis
@@ -353,7 +354,7 @@ const makeSharedCounts = Effect.fnUntraced(function* (
     add: (count, units) => {
       count.added += units
       unsent.add(count)
-      if (unsent.size === 1) begun.wake()
+      if (unsent.size === 1) begun.openUnsafe()
     },
     refresh
   }

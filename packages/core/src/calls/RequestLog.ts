@@ -1,7 +1,6 @@
 import { Context, Effect, Latch, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import * as Signal from "../concurrency/Signal.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -62,12 +61,13 @@ export class RequestLog extends Context.Service<
       const isKept = yield* RequestLogEnabled
       const buffer = new CallBuffer<CallWithKey>(maxBuffered)
       const hasCalls = Latch.makeUnsafe()
-      const isFull = Signal.make()
+      const isFull = Latch.makeUnsafe()
       const write = writing(storage, buffer)
 
       const writeBuffered = Effect.gen(function* () {
         yield* hasCalls.await
-        yield* isFull.next(writeEveryMs)
+        yield* Effect.timeoutOption(isFull.await, writeEveryMs)
+        yield* isFull.close
         yield* hasCalls.close
         yield* Effect.onError(write, () => hasCalls.open)
       }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.void))
@@ -84,7 +84,7 @@ export class RequestLog extends Context.Service<
         buffer.add(call)
         hasCalls.openUnsafe()
         // Only once: while storage is unavailable, further calls wait for the regular interval.
-        if (buffer.size === maxChangeCalls) isFull.wake()
+        if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 
       if (isKept) {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Workspace } from "../access/Workspaces.ts"
-import * as Signal from "../concurrency/Signal.ts"
+import { makeSignal, type Signal } from "../storage/Hints.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import { consumeWorkspace } from "./consumeWorkspace.ts"
@@ -22,7 +22,7 @@ export interface Dispatcher {
 
 /** The fiber of a workspace. */
 interface Running {
-  readonly signal: Signal.Signal
+  readonly signal: Signal
   /** How often it was woken. */
   wake_ups: number
 }
@@ -54,7 +54,7 @@ export const make = (
   })
 
   const run = (id: WorkspaceId) => {
-    const entry: Running = { signal: Signal.make(), wake_ups: 0 }
+    const entry: Running = { signal: makeSignal(), wake_ups: 0 }
     running.set(id, entry)
     fork(
       consume(id, entry).pipe(
@@ -87,7 +87,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
   { storage, settings }: ConsumerContext,
   { dispatch }: Dispatcher
 ) {
-  const again = Signal.make()
+  const again = makeSignal()
   yield* storage.watch((hint) => {
     if (hint.about === "events") dispatch(hint.workspace_id)
     // Hints may have been lost, or a retry of a parked event was requested.

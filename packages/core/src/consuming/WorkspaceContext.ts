@@ -1,6 +1,6 @@
 import type { Clock, Semaphore } from "effect"
 import type { Workspace, Workspaces } from "../access/Workspaces.ts"
-import type * as Signal from "../concurrency/Signal.ts"
+import type { Signal } from "../storage/Hints.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
 import type { Lag } from "./ConsumerSignals.ts"
@@ -31,7 +31,7 @@ export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
   readonly runs: HandlerRuns
   /** Woken when there may be new events, and when the consumer stops. */
-  readonly signal: Signal.Signal
+  readonly signal: Signal
 }
 
 /** The annotations of log entries about a workspace. */

@@ -1,8 +1,8 @@
 import { Cause, Clock, Effect, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
-import * as Signal from "../concurrency/Signal.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import * as Supervise from "../concurrency/supervise.ts"
+import { makeSignal } from "../storage/Hints.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -254,7 +254,7 @@ export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspaceId: WorkspaceId | undefined
 ) {
-  const signal = Signal.make()
+  const signal = makeSignal()
   yield* storage.watch((hint) => {
     if (hint.about === "everything") signal.wake()
     if (hint.about === "jobs" && (workspaceId ?? hint.workspace_id) === hint.workspace_id) signal.wake()

@@ -1,5 +1,4 @@
-import { Context, Effect, Layer, type Scope } from "effect"
-import * as Signal from "../concurrency/Signal.ts"
+import { Context, Effect, Latch, Layer, type Scope } from "effect"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Hint } from "./Change.ts"
 import type { Kinds } from "./Kind.ts"
@@ -7,7 +6,7 @@ import { Storage } from "./Storage.ts"
 
 /*
  * Hints say that something has changed, so that nobody has to poll. This module distributes hints for every storage,
- * and lets calls wait for one. A hint is never a guarantee.
+ * and lets jobs and calls wait for one. A hint is never a guarantee.
  */
 
 /** The listeners of a storage: an implementation of `watch` for every storage. */
@@ -62,6 +61,27 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   return hints
 }
 
+/** A wake-up by hints that is remembered until someone waits for it. */
+export interface Signal {
+  readonly wake: () => void
+  /** Waits for the next wake-up, at most this many milliseconds. Returns whether there was one. */
+  readonly next: (at_most_ms: number) => Effect.Effect<boolean>
+}
+
+/** Makes a signal that nobody has woken yet. */
+export const makeSignal = (): Signal => {
+  const woken = Latch.makeUnsafe()
+  return {
+    wake: () => void woken.openUnsafe(),
+    next: (atMostMs) =>
+      Effect.map(Effect.timeoutOption(woken.await, atMostMs), (awaited) => {
+        if (awaited._tag === "None") return false
+        woken.closeUnsafe()
+        return true
+      })
+  }
+}
+
 /** How many calls may wait at once in one process. Further calls are answered without waiting. */
 export const maxWaiting = 20_000
 
@@ -103,7 +123,7 @@ export class LongPolls extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       // Keyed by record id and by workspace id. Their prefixes differ, so they cannot collide.
-      const listeners = new Map<string, Set<Signal.Signal>>()
+      const listeners = new Map<string, Set<Signal>>()
       let count = 0
       let stopping = false
 
@@ -120,13 +140,13 @@ export class LongPolls extends Context.Service<
         if (hint.about === "record") wake(hint.id)
       })
 
-      const join = ({ workspace_id, id }: PollSubject): Signal.Signal => {
-        const listener = Signal.make()
+      const join = ({ workspace_id, id }: PollSubject): Signal => {
+        const listener = makeSignal()
         for (const name of [workspace_id, id]) listeners.set(name, (listeners.get(name) ?? new Set()).add(listener))
         count++
         return listener
       }
-      const leave = ({ workspace_id, id }: PollSubject, listener: Signal.Signal): void => {
+      const leave = ({ workspace_id, id }: PollSubject, listener: Signal): void => {
         for (const name of [workspace_id, id]) {
           const others = listeners.get(name)
           others?.delete(listener)
