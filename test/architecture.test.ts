@@ -152,7 +152,7 @@ describe("modules of the core", () => {
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
     "carriers/recorder/Exchange carriers/secrets/Redaction timeline/Entry",
-    "carriers/secrets/SecretForms carriers/secrets/SentSecrets",
+    "carriers/secrets/SecretForms",
     "carriers/AdapterRules carriers/health/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
     "carriers/Reply carriers/Scenario",
     "rating/Amount rating/Answer rating/PlanFaults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",

@@ -5,7 +5,6 @@ import { CurrentRequest } from "../carriers/http/SentRequest.ts"
 import { anyValueOf } from "../carriers/http/XmlBody.ts"
 import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
 import * as Redaction from "../carriers/secrets/Redaction.ts"
-import * as SentSecrets from "../carriers/secrets/SentSecrets.ts"
 import { fromFieldError, ruleText } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { canonical } from "../wire/Json.ts"
@@ -129,7 +128,7 @@ export const record = (
         )
       ),
       cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
-        const redaction = Redaction.redactionOf(adapter, connection, SentSecrets.ofAll(list.exchanges))
+        const redaction = Redaction.redactionOf(adapter, connection, Redaction.secretsSent(list.exchanges))
         const [told] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
         if (told !== undefined) return Effect.fail(secretInConnection(told))
         if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: tooMany }))
@@ -265,7 +264,7 @@ export const replay = (
     Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
       const asked = askedOf(request, url, (sent) =>
-        Redaction.redactionOf(adapter, connection, SentSecrets.ofAll([sent]))
+        Redaction.redactionOf(adapter, connection, Redaction.secretsSent([sent]))
       )
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
       const index = left.findIndex((recorded) => isAnswer(recorded, asked))
@@ -295,7 +294,7 @@ interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
 const askedOf = (
   request: HttpClientRequest.HttpClientRequest,
   given: URL,
-  redactionFor: (sent: SentSecrets.Sent) => Redaction.Redaction
+  redactionFor: (sent: Redaction.Sent) => Redaction.Redaction
 ): Asked => {
   const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => given)
   const body = RecordedTransport.bodyOf(request)

@@ -10,7 +10,6 @@ import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import * as SecretForms from "../secrets/SecretForms.ts"
-import * as SentSecrets from "../secrets/SentSecrets.ts"
 import {
   type CarrierExchange,
   ExchangeRecording,
@@ -67,7 +66,7 @@ const make = Effect.gen(function* () {
 
   /** What must not be kept or shown from an exchange, as far as it has progressed. */
   const redactionOf = (draft: Draft, connection: ConnectionValues | undefined): Redaction.Redaction => {
-    const sent = recent.remember(draft.adapter.carrier.id, SentSecrets.ofAll(draft.http))
+    const sent = recent.remember(draft.adapter.carrier.id, Redaction.secretsSent(draft.http))
     return Redaction.redactionOf(draft.adapter, connection, sent)
   }
 

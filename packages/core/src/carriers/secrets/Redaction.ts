@@ -1,12 +1,93 @@
 import { identity, Option, Predicate, Result, Schema } from "effect"
+import { Base64 } from "effect/encoding"
 import * as Json from "../../wire/Json.ts"
 import * as Xml from "../../wire/Xml.ts"
 import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import * as SecretForms from "./SecretForms.ts"
 import { redacted } from "./SecretForms.ts"
-import { maxLevels, parseJson, secretName } from "./SentSecrets.ts"
-import type { LeftOut } from "./XmlRedaction.ts"
-import * as XmlRedaction from "./XmlRedaction.ts"
+
+/*
+ * The secrets of exchanges with carriers: those in the requests that were sent, and what is recorded of a message
+ * without them.
+ */
+
+/** Names of fields and headers whose values are secrets in any API. */
+const secretName =
+  /token$|secret|passw|pswd|api[-_]?key|subscription-key|authori[sz]ation|credential|assertion|^cookie$/i
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** Bodies nested more deeply than this are not inspected, and not kept. */
+const maxLevels = 200
+
+/** A request to a carrier, before it is redacted. */
+export interface Sent {
+  readonly direction: "sent" | "received"
+  readonly url: Pick<URL, "searchParams">
+  readonly request: {
+    readonly headers: Headers
+    readonly content_type: string | null
+    readonly body: { readonly text: string | null } | null
+  }
+}
+
+/** The secrets in the headers, queries and bodies of these requests. Requests from a carrier contain none. */
+export const secretsSent = (requests: ReadonlyArray<Sent>): ReadonlyArray<string> => [
+  ...new Set(requests.flatMap((sent) => (sent.direction === "sent" ? secretsOf(sent) : [])))
+]
+
+const secretsOf = ({ request: { body, content_type, headers }, url }: Sent): ReadonlyArray<string> => [
+  ...secretsInHeaders(headers),
+  ...ofFields(url.searchParams),
+  ...ofBody(body?.text ?? "", content_type ?? "")
+]
+
+/** The secrets in the headers of a request: each credential as a whole, and the password in the base64 of `Basic`. */
+export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
+  Object.entries(headers).flatMap(([name, value = ""]) => {
+    if (!secretName.test(name)) return []
+    if (/^cookie$/i.test(name)) return value.split(/;\s*/).map((pair) => pair.slice(pair.indexOf("=") + 1))
+    const [, scheme = "", credential = value] = /^(\S+) +(\S.*)$/.exec(value) ?? []
+    return /^basic$/i.test(scheme) ? [credential, ...ofBasic(credential)] : [credential]
+  })
+
+/** The password of `user:password` in base64, as is and form-decoded. */
+const ofBasic = (credential: string): ReadonlyArray<string> => {
+  const pair = Result.getOrElse(Base64.decodeString(credential), () => "")
+  const colon = pair.indexOf(":")
+  if (colon < 0) return []
+  const password = pair.slice(colon + 1)
+  return [password, new URLSearchParams(`=${password}`).get("") ?? ""]
+}
+
+const ofFields = (fields: URLSearchParams): ReadonlyArray<string> =>
+  [...fields].flatMap(([name, value]) => (secretName.test(name) ? [value] : []))
+
+const ofBody = (text: string, contentType: string): ReadonlyArray<string> => {
+  if (contentType.includes("x-www-form-urlencoded")) return ofFields(new URLSearchParams(text))
+  if (/[/+]xml\b/i.test(contentType)) return Result.match(Xml.parse(text), { onFailure: () => [], onSuccess: ofXml })
+  return Option.match(parseJson(text), {
+    onNone: () => [],
+    onSome: (json) => (Json.isDeeper(json, maxLevels) ? [] : ofJson(json))
+  })
+}
+
+const ofXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
+  ...(secretName.test(Xml.localName(element.name)) ? [Xml.textOf(element)] : []),
+  ...Object.entries(element.attributes).flatMap(([name, value]) => (secretName.test(name) ? [value] : [])),
+  ...Xml.elementsOf(element).flatMap(ofXml)
+]
+
+/** Parses JSON; none if the text is not JSON. */
+const parseJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
+
+const ofJson = (value: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap(ofJson)
+  if (!Predicate.isObject(value)) return []
+  return Object.entries(value).flatMap(([name, item]) =>
+    secretName.test(name) && typeof item === "string" ? [item] : ofJson(item)
+  )
+}
 
 /** How the bodies of one carrier are recorded. */
 export interface Redaction {
@@ -23,7 +104,7 @@ export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" |
 
 /**
  * The redaction of an adapter's exchanges. Secrets are all values of the connection that the adapter does not declare as a
- * `string`, and all credentials that were sent (`SentSecrets.ofAll`).
+ * `string`, and all credentials that were sent (`secretsSent`).
  */
 export const redactionOf = (
   { connection = {}, keeps_text_bodies = false, redact: paths = [] }: Declared,
@@ -50,7 +131,7 @@ export type RecordedMessage = typeof RecordedMessage.Type
 
 /** A message before it is redacted. */
 export interface RawMessage {
-  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly headers: Headers
   readonly content_type: string | null
   /** Null if the body was not read. */
   readonly body: RawBody | null
@@ -133,7 +214,7 @@ export const bodyOf = (
  */
 const writerOf = (text: string, contentType: string | null): ((leftOut: LeftOut) => string | null) | null => {
   const root = isXml(text, contentType) ? Result.getOrNull(Xml.parse(text)) : null
-  if (root !== null) return (leftOut) => Xml.write(XmlRedaction.redact(root, leftOut))
+  if (root !== null) return (leftOut) => Xml.write(redactXml(root, leftOut))
   const json = parseJson(text)
   if (Option.isNone(json)) return null
   return Json.isDeeper(json.value, maxLevels) ? () => null : (leftOut) => JSON.stringify(redact(json.value, leftOut))
@@ -151,6 +232,14 @@ const namesOnly = (form: string): string =>
   [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
 
 const steps = (path: string): ReadonlyArray<string> => path.split(".")
+
+/** What is omitted from a body: the values at these paths, and whatever `clean` removes from its texts. */
+interface LeftOut {
+  readonly paths: ReadonlyArray<Path>
+  readonly clean: (text: string) => string
+}
+
+type Path = ReadonlyArray<string>
 
 /** The value without the omitted paths and without fields that have secret names. `*` stands for any name or index. */
 const redact = (value: unknown, leftOut: LeftOut): unknown => {
@@ -175,6 +264,65 @@ const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unkno
   const here = paths.filter(([first]) => first === name || first === "*").map(([, ...rest]) => rest)
   return here.some((rest) => rest.length === 0) ? redacted : redact(item, { clean, paths: here })
 }
+
+/**
+ * The document without the omitted values and without elements and attributes that have secret names.
+ *
+ * A path may begin at any element, so it need not include an envelope. A step names an element or an attribute without
+ * its prefix; `*` stands for any name. After the name of an element that can repeat, an index or `*` may follow, as in
+ * a list.
+ */
+const redactXml = (root: Xml.XmlElement, leftOut: LeftOut): Xml.XmlElement => elementOf(root, 0, leftOut.paths, leftOut)
+
+/** Blanks between elements are dropped. */
+const contentOf = ({ children }: Xml.XmlElement) => {
+  const hasElements = children.some((child) => typeof child !== "string")
+  return children.filter((child) => typeof child !== "string" || !hasElements || child.trim() !== "")
+}
+
+const elementOf = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>, leftOut: LeftOut): Xml.XmlElement => {
+  const name = Xml.localName(of.name)
+  const rests = paths.flatMap(restAfter([of.name, name]))
+  const isHere = rests.some((rest) => rest.length === 0 || (rest.length === 1 && rest[0] === `${index}`))
+  if (isHere || secretName.test(name)) return emptied(of)
+  const inside = [
+    ...rests,
+    ...rests.flatMap(restAfter([`${index}`])).filter((rest) => rest.length > 0),
+    ...leftOut.paths
+  ]
+  const isLeftOut = (...names: ReadonlyArray<string>) =>
+    inside.some((path) => path.length === 1 && isStep(path[0], names))
+  const attributes = Object.entries(of.attributes).map(([attribute, value]) => {
+    const local = Xml.localName(attribute)
+    const isSecret = secretName.test(local) || isLeftOut(attribute, local, `@${local}`)
+    return [attribute, isSecret && !Xml.isDeclaration(attribute) ? redacted : leftOut.clean(value)]
+  })
+  const places = new Map<string, number>()
+  const children = contentOf(of).map((child) => {
+    if (typeof child === "string")
+      return rests.some((rest) => rest.length === 1 && isStep(rest[0], ["#text"])) ? redacted : leftOut.clean(child)
+    const place = places.get(child.name) ?? 0
+    places.set(child.name, place + 1)
+    return elementOf(child, place, inside, leftOut)
+  })
+  return { name: of.name, attributes: Object.fromEntries(attributes), children }
+}
+
+const isStep = (step: string | undefined, names: ReadonlyArray<string>): boolean =>
+  step === "*" || (step !== undefined && names.includes(step))
+
+/** The rest of a path after a step that has one of these names. */
+const restAfter =
+  (names: ReadonlyArray<string>) =>
+  ([step, ...rest]: Path): ReadonlyArray<Path> =>
+    isStep(step, names) ? [rest] : []
+
+/** An element without its content, except for namespaces. An empty element stays empty. */
+const emptied = ({ attributes, children, name }: Xml.XmlElement): Xml.XmlElement => ({
+  name,
+  attributes: Object.fromEntries(Object.entries(attributes).filter(([attribute]) => Xml.isDeclaration(attribute))),
+  children: children.length === 0 && Object.keys(attributes).every(Xml.isDeclaration) ? [] : [redacted]
+})
 
 /** A URL as recorded: its host, its path, and the names of the query's parameters without their values. */
 export const address = (

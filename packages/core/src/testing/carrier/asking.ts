@@ -4,7 +4,6 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import type { HttpExchange } from "../../carriers/recorder/Exchange.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 import * as Redaction from "../../carriers/secrets/Redaction.ts"
-import * as SentSecrets from "../../carriers/secrets/SentSecrets.ts"
 import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { ContractBroken } from "./carrierRule.ts"
 import * as Subject from "./subject.ts"
@@ -46,7 +45,7 @@ export const ask = Effect.fnUntraced(function* (
     Effect.provideService(Subject.polled(subject, Subject.askOf(subject, "ask")), CarrierTransport, transport)
   )
   const duration_ms = yield* Monotonic.since(beganMs)
-  const redaction = Redaction.redactionOf(adapter, options.connection, SentSecrets.ofAll(list.exchanges))
+  const redaction = Redaction.redactionOf(adapter, options.connection, Redaction.secretsSent(list.exchanges))
   const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
   const http = list.exchanges.map((exchange) => RecordedTransport.exchangeOf(exchange, redaction))
   return { answer: told, duration_ms, http, http_left_out: list.left_out }
