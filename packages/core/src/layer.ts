@@ -142,34 +142,6 @@ export const administration: Layer.Layer<Access | OperatorTokens, never, Storage
   OperatorTokens.layer
 ).pipe(Layer.provide(Layer.merge(Seal.layer, Ids.layer)), Layer.provide(SealKeys.layerEphemeral))
 
-// Which service runs which job. A job kind without a handler does not compile.
-const handlers: Layer.Layer<
-  Handlers,
-  never,
-  Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries | Recoveries
-> = Layer.effect(
-  Handlers,
-  Effect.gen(function* () {
-    const asking = yield* Carriers
-    const requests = yield* QuoteRequests
-    const quotes = yield* Quotes
-    const subscriptions = yield* EventSubscriptions
-    const deliveries = yield* Deliveries
-    const recoveries = yield* Recoveries
-    return Handlers.of({
-      jobs: {
-        ...asking.jobs,
-        ...requests.jobs,
-        ...quotes.jobs,
-        ...subscriptions.jobs,
-        ...deliveries.jobs,
-        ...recoveries.jobs
-      },
-      abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : requests.abandon(job, at))
-    })
-  })
-)
-
 /** Checks that nobody can guess the seal keys. */
 const strongKeys = Effect.flatMap(SealKeys, SealKeysInUse.checkStrength)
 
@@ -217,12 +189,33 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
-// The services whose jobs may run ahead of a sandbox's clock: their changes can be staged.
-const quoting = Layer.mergeAll(Carriers.layer, QuoteRequests.layer, Quotes.layer).pipe(
-  Layer.provide(AskLoading.layer),
-  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
-  Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
-  Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging)))
+// The services of quoting, without what they use to call carriers.
+const quoting = Layer.mergeAll(Carriers.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskLoading.layer))
+
+// Jobs that run ahead of a sandbox's clock have services of their own, whose changes are staged.
+const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
+
+const quotingHandlers = Effect.gen(function* () {
+  const asking = yield* Carriers
+  const requests = yield* QuoteRequests
+  const quotes = yield* Quotes
+  return { jobs: { ...asking.jobs, ...requests.jobs, ...quotes.jobs }, abandon: requests.abandon }
+})
+
+// Which service runs which job. A job kind without a handler does not compile.
+const handlers = Layer.effect(
+  Handlers,
+  Effect.gen(function* () {
+    const { abandon, jobs } = yield* quotingHandlers
+    const subscriptions = yield* EventSubscriptions
+    const deliveries = yield* Deliveries
+    const recoveries = yield* Recoveries
+    return Handlers.of({
+      jobs: { ...jobs, ...subscriptions.jobs, ...deliveries.jobs, ...recoveries.jobs },
+      abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : abandon(job, at)),
+      staged: yield* Effect.provide(quotingHandlers, yield* Layer.build(staged))
+    })
+  })
 )
 
 /**
@@ -290,6 +283,8 @@ export const layer: Layer.Layer<
       WorkReports.layer
     )
   ),
+  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
+  Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer, Recoveries.layer)),
   Layer.provideMerge(
     Layer.mergeAll(

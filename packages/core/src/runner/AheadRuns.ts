@@ -7,7 +7,6 @@ import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict 
 import * as ClockHold from "./ClockHold.ts"
 import * as JobBatch from "./JobBatch.ts"
 import type { JobHandler } from "./JobHandler.ts"
-import * as JobPayload from "./JobPayload.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** How many jobs are claimed at once. */
@@ -51,7 +50,7 @@ type Known = Map<string, Option.Option<StoredRecord>>
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
-  const { handle, release } = yield* WorkLoop.claiming
+  const { handleAhead: handle, release } = yield* WorkLoop.claiming
 
   return (
     workspace: Workspace,
@@ -114,8 +113,7 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
           change = finishing
         })
     }
-    const handled = JobPayload.isOfQuoting(job) ? handle(job, job.due_at) : Effect.void
-    return Effect.map(Effect.exit(Effect.provideService(handled, Staging, stage)), (exit) => ({
+    return Effect.map(Effect.exit(Effect.provideService(handle(job, job.due_at), Staging, stage)), (exit) => ({
       change: Exit.isSuccess(exit) ? change : null,
       exit,
       reads

@@ -1,13 +1,30 @@
 import { Context } from "effect"
 import type { JobKind } from "../storage/Job.ts"
-import type { JobHandler } from "./JobHandler.ts"
+import type { JobHandler, JobHandlers } from "./JobHandler.ts"
+
+/** Handlers of some kinds of job. */
+export interface HandlersOf<Kind extends JobKind> {
+  readonly jobs: JobHandlers<Kind>
+  /** Gives up a job that has failed too often, and whatever depends on it. */
+  readonly abandon: JobHandler
+}
+
+/** The jobs of quoting, which may run ahead of a sandbox's clock. */
+export type QuotingJob =
+  | "collect"
+  | "ask_carrier"
+  | "poll_carrier"
+  | "carrier_callback"
+  | "refresh_quote"
+  | "close_request"
+  | "end_action"
+  | "expire_quote"
 
 /** The handler of each kind of job. */
 export class Handlers extends Context.Service<
   Handlers,
-  {
-    readonly jobs: { readonly [K in JobKind]: JobHandler }
-    /** Gives up a job that has failed too often, and whatever depends on it. */
-    readonly abandon: JobHandler
+  HandlersOf<JobKind> & {
+    /** The handlers of jobs that run ahead of the clock: what they read and commit passes a stage (`Staging`). */
+    readonly staged: HandlersOf<QuotingJob>
   }
 >()("@quotewire/core/Handlers") {}

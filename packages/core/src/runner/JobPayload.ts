@@ -116,12 +116,6 @@ export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] =
   return readers[kind](job.payload)
 }
 
-/** Whether a job is about a quote request or a quote. The others are about webhooks. */
-export const isOfQuoting = ({ kind }: PayloadJob): boolean => {
-  const { fields } = payloads[kind]
-  return "quote_request_id" in fields || "quote_id" in fields
-}
-
 const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))

@@ -3,7 +3,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import { makeSignal } from "../storage/Hints.ts"
-import type { ClaimedJob } from "../storage/Job.ts"
+import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
@@ -52,13 +52,20 @@ export const claiming = Effect.gen(function* () {
       ? Effect.succeed(job.due_at)
       : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
-  const handle: JobHandler = (job, at) => {
-    const handled = Effect.suspend(() => handlers.jobs[job.kind](job, at))
+  const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, at: number): ReturnType<JobHandler> => {
+    const handled = Effect.suspend(() => handler(job, at))
     if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
     // An outage is not the job's fault: the job is retried, and given up only if its leases expire without an outage as
     // well.
-    const abandoned = Effect.suspend(() => handlers.abandon(job, at))
+    const abandoned = Effect.suspend(() => abandon(job, at))
     return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
+  }
+
+  /** Runs a job ahead of the clock. A job that is not about quoting does nothing. */
+  const handleAhead: JobHandler = (job, at) => {
+    const jobs: { readonly [K in JobKind]?: JobHandler } = handlers.staged.jobs
+    const handler = jobs[job.kind]
+    return handler === undefined ? Effect.void : handleBy(handler, handlers.staged.abandon, job, at)
   }
 
   /**
@@ -66,7 +73,7 @@ export const claiming = Effect.gen(function* () {
    * unless storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
-    Effect.flatMap(momentOf(job), (at) => handle(job, at)).pipe(
+    Effect.flatMap(momentOf(job), (at) => handleBy(handlers.jobs[job.kind], handlers.abandon, job, at)).pipe(
       Effect.as(true),
       Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false)),
       outages.noted
@@ -77,7 +84,7 @@ export const claiming = Effect.gen(function* () {
       storage.claim({ now, lease_ms: leaseMs, limit, ...(workspace_id !== undefined && { workspace_id }) })
     ).pipe(outages.noted)
 
-  return { claim, handle, run, runSequentially: sequential(release), release }
+  return { claim, handleAhead, run, runSequentially: sequential(release), release }
 })
 
 /** Notes when storage was unavailable, and whether that was recent. */

@@ -13,12 +13,12 @@ export interface Stage {
   readonly commit: (change: Change) => Effect.Effect<void>
 }
 
-/** The stage of the job that runs; null if it uses storage itself. */
+/** The stage of the job that runs; null outside of jobs that run ahead of the clock. */
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * A storage for callers that may have a stage: the stage answers reads of newest records, and takes changes that finish
- * a job. A caller with a stage cannot read lists, because the stage does not know what earlier jobs have added to them.
+ * The storage of jobs that run ahead of the clock: the stage answers reads of newest records, and takes changes that
+ * finish a job. Lists cannot be read, because the stage does not know what earlier jobs have added to them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
