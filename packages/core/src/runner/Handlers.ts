@@ -1,6 +1,7 @@
 import { Context } from "effect"
 import type { JobKind } from "../storage/Job.ts"
 import type { JobHandler, JobHandlers } from "./JobHandler.ts"
+import type { QuotingJob } from "./JobPayload.ts"
 
 /** Handlers of some kinds of job. */
 export interface HandlersOf<Kind extends JobKind> {
@@ -8,17 +9,6 @@ export interface HandlersOf<Kind extends JobKind> {
   /** Gives up a job that has failed too often, and whatever depends on it. */
   readonly abandon: JobHandler
 }
-
-/** The jobs of quoting, which may run ahead of a sandbox's clock. */
-export type QuotingJob =
-  | "collect"
-  | "ask_carrier"
-  | "poll_carrier"
-  | "carrier_callback"
-  | "refresh_quote"
-  | "close_request"
-  | "end_action"
-  | "expire_quote"
 
 /** The handler of each kind of job. */
 export class Handlers extends Context.Service<

@@ -116,6 +116,13 @@ export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] =
   return readers[kind](job.payload)
 }
 
+/** The kinds of job about a quote request or a quote. The others are about webhooks. */
+export type QuotingJob = {
+  [Kind in JobKind]: Payloads[Kind] extends { readonly quote_request_id: string } | { readonly quote_id: string }
+    ? Kind
+    : never
+}[JobKind]
+
 const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
