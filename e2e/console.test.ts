@@ -106,8 +106,11 @@ describe("the console", () => {
     await page.getByRole("button", { name: "Start" }).click()
     await heading("Renters").waitFor()
     await page.getByText("In progress").waitFor()
+    await page.getByRole("button", { name: "Ask the carriers" }).click()
+    await page.getByRole("button", { name: "Next carrier answers" }).click()
     await page.getByRole("button", { name: "+1 min" }).click()
     await page.getByText("Completed").first().waitFor()
+    await page.getByRole("button", { name: "Next quote expires" }).waitFor()
     const [first] = (await host.quotewire.client(keys.server).list_quote_requests({})).quote_requests
     const { quotes } = await host.quotewire
       .client(keys.server)

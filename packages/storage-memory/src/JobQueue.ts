@@ -69,9 +69,16 @@ class Lane {
     return this.waiting.first === undefined && this.leased.size === 0
   }
 
+  /** The first waiting jobs, and all leased ones. */
+  first(limit: number): ReadonlyArray<StoredJob> {
+    const waiting: Array<StoredJob> = []
+    for (const job of this.waiting.upwards()) if (waiting.push(job) >= limit) break
+    return [...waiting, ...this.leased]
+  }
+
   /** All jobs, waiting and leased. */
   get jobs(): ReadonlyArray<StoredJob> {
-    return [...this.waiting.upwards(), ...this.leased]
+    return this.first(never)
   }
 }
 
@@ -176,10 +183,14 @@ export class JobQueue {
     return (this.workspaces.get(workspaceId)?.lanes.size ?? 0) > 0
   }
 
-  /** The first jobs of a named lane, waiting and leased, by due time. */
-  list({ lane, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
-    const jobs = this.workspaces.get(workspace_id)?.lanes.get(namedKey(lane))?.jobs ?? []
-    return jobs
+  /** The first jobs of a named lane, or of all of them and the ordered jobs, waiting and leased, by due time. */
+  list({ lane: name, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
+    const lanes = this.workspaces.get(workspace_id)?.lanes ?? new Map<string, Lane>()
+    return [...lanes.values()]
+      .filter(({ queue: { lane, ordered } }) =>
+        name === undefined ? ordered || lane !== undefined : lane?.name === name
+      )
+      .flatMap((lane) => lane.first(limit))
       .toSorted(byDueTime)
       .slice(0, limit)
       .map(({ due_at, kind, lease, payload }) => ({ due_at, kind, lease, payload }))

@@ -130,6 +130,18 @@ const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
 /** The quote request and the carrier that a job is about; null if it is not about any. */
 export const carrierOf = (job: PayloadJob): typeof OfCarrier.Type | null => Option.getOrNull(carrierIn(job.payload))
 
+const OfAny = Schema.Struct({
+  quote_request_id: Schema.optionalKey(QuoteRequestId),
+  carrier_id: Schema.optionalKey(Schema.String),
+  quote_id: Schema.optionalKey(QuoteId),
+  subscription_id: Schema.optionalKey(SubscriptionId)
+})
+
+const anyIn = Schema.decodeUnknownSync(Schema.fromJsonString(OfAny))
+
+/** What a job of any kind is about. */
+export const about = (job: PayloadJob): typeof OfAny.Type => anyIn(job.payload)
+
 /** The quote request that a job of any kind refers to; null if there is none. */
 export const requestOf = (job: PayloadJob): QuoteRequestId | null =>
   Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { type Workspace, Workspaces } from "../access/Workspaces.ts"
+import { timeOf, type Workspace, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Revisions } from "../calls/Revision.ts"
 import type { Retention } from "../runner/Retention.ts"
 import type { Runner } from "../runner/Runner.ts"
-import type { Erased, Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { descriptions, type ReplayCode } from "../webhooks/deliveries/EventReplay.ts"
 import * as EventReplays from "../webhooks/deliveries/EventReplays.ts"
 import type * as ApiError from "../wire/ApiError.ts"
@@ -12,6 +12,7 @@ import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as Advances from "./Advances.ts"
 import * as ForcedExpiry from "./ForcedExpiry.ts"
+import * as NextDue from "./NextDue.ts"
 import * as Reset from "./Reset.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
 
@@ -47,25 +48,25 @@ export class Sandbox extends Context.Service<
     Layer.effect(
       Sandbox,
       Effect.gen(function* () {
+        const storage = yield* Storage
         const workspaces = yield* Workspaces
         const advance = yield* Advances.make
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
 
+        const view = Effect.fnUntraced(function* (workspace: Workspace) {
+          const realNow = yield* Clock.currentTimeMillis
+          return viewOf(workspace, realNow, yield* NextDue.find(storage, workspace.id, timeOf(workspace, realNow)))
+        })
+
         const answer = (
           control: Control,
           workspace: Workspace,
           more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
         ) =>
-          Effect.map(Clock.currentTimeMillis, (realNow) =>
-            Json.encode<ControlResult>({
-              control,
-              workspace: viewOf(workspace, realNow),
-              replay: null,
-              removed: null,
-              ...more
-            })
+          Effect.map(view(workspace), (seen) =>
+            Json.encode<ControlResult>({ control, workspace: seen, replay: null, removed: null, ...more })
           )
 
         const replayEvents = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
@@ -107,8 +108,7 @@ export class Sandbox extends Context.Service<
         })
 
         return Sandbox.of({
-          get: (call) =>
-            Effect.map(Clock.currentTimeMillis, (realNow) => Json.encode(viewOf(call.moment.workspace, realNow))),
+          get: (call) => Effect.map(view(call.moment.workspace), (seen) => Json.encode(seen)),
           selectScenario,
           advanceTime,
           forceExpiry,

@@ -3,6 +3,7 @@ import { timeOf, type Workspace } from "../access/Workspaces.ts"
 import { catalogue, Scenario } from "../carriers/Scenario.ts"
 import { OrganizationId, ReplayId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
+import { NextDue } from "./NextDue.ts"
 
 /** A sandbox workspace as its owner sees it (api.md, Sandbox workspace). */
 export const SandboxWorkspace = Schema.Struct({
@@ -19,6 +20,9 @@ export const SandboxWorkspace = Schema.Struct({
     description: "When all quotes were last forced to expire; null if never"
   }),
   reset_count: Schema.Int.annotateKey({ description: "How often it was reset" }),
+  next_due: Schema.NullOr(NextDue).annotateKey({
+    description: "The next thing that happens if the clock moves on; null for nothing"
+  }),
   scenario_catalog_version: Schema.String.annotateKey({ description: "The version of the list of scenarios" })
 }).annotate({ identifier: "SandboxWorkspace" })
 export type SandboxWorkspace = typeof SandboxWorkspace.Type
@@ -56,7 +60,7 @@ export const ScenarioList = Schema.Struct({
 export type ScenarioList = typeof ScenarioList.Type
 
 /** A workspace's view at a moment of real time, in milliseconds. */
-export const viewOf = (workspace: Workspace, realNow: number): SandboxWorkspace => ({
+export const viewOf = (workspace: Workspace, realNow: number, next_due: NextDue | null): SandboxWorkspace => ({
   partner_id: workspace.organization_id,
   environment: "sandbox",
   active_scenario: workspace.active_scenario,
@@ -64,5 +68,6 @@ export const viewOf = (workspace: Workspace, realNow: number): SandboxWorkspace 
   workspace_time: fromMillis(timeOf(workspace, realNow)),
   quotes_expired_at: workspace.quotes_expired_at === null ? null : fromMillis(workspace.quotes_expired_at),
   reset_count: workspace.reset_count,
+  next_due,
   scenario_catalog_version: catalogue.scenario_catalog_version
 })

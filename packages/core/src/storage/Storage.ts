@@ -62,11 +62,11 @@ export interface JobClaim {
   readonly busy: boolean
 }
 
-/** A request for the jobs of one lane. */
+/** A request for the jobs of lanes. */
 export interface LaneQuery {
   readonly workspace_id: WorkspaceId
-  /** The name of the lane. */
-  readonly lane: string
+  /** The name of the lane. By default all lanes, and the ordered jobs. */
+  readonly lane?: string
   readonly limit: number
 }
 
@@ -182,7 +182,7 @@ export class Storage extends Context.Service<
      * come due.
      */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
-    /** Reads the first jobs of a lane by due time, waiting and leased. */
+    /** Reads the first jobs of a lane, or of all lanes, by due time, waiting and leased. */
     readonly lane: (query: LaneQuery) => Effect.Effect<ReadonlyArray<LaneJob>, StorageUnavailable>
     /** Releases leases early; due times do not change. Lost leases are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>

@@ -161,6 +161,7 @@ describe("reset", () => {
         workspace_time: "2026-11-20T12:00:00.000Z",
         quotes_expired_at: null,
         reset_count: 1,
+        next_due: null,
         scenario_catalog_version: "2026-09-26.1"
       })
       assert.deepStrictEqual((yield* list()).quote_requests, [])

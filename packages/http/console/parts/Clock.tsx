@@ -3,6 +3,7 @@ import { bump, offsetMs } from "../state/clock.ts"
 import { useAction, useLive } from "../state/loading.ts"
 import type { Session } from "../state/session.ts"
 import { duration, moment } from "../words/format.ts"
+import { ofDue } from "../words/states.ts"
 import { Failure } from "./basics.tsx"
 
 const steps = [
@@ -12,6 +13,9 @@ const steps = [
   { seconds: 86_400, text: "+1 day" }
 ] as const
 
+/** The longest time between two looks at the clock. */
+const longestMs = 10_000
+
 /** The sandbox's clock, which all of its requests share, and the buttons that move it. */
 export const Clock = ({ session }: { readonly session: Session }) => {
   const clock = useLive(`clock ${bump.value}`, {
@@ -20,13 +24,15 @@ export const Clock = ({ session }: { readonly session: Session }) => {
       offsetMs.value = sandbox.clock_offset_seconds * 1_000
       return sandbox
     },
-    next: () => 10_000
+    next: ({ next_due, workspace_time }) =>
+      next_due === null ? longestMs : Math.min(longestMs, Date.parse(next_due.at) - Date.parse(workspace_time) + 1_000)
   })
   const { busy, error, run } = useAction()
   const now = useNow()
   if (clock.value === null) return <div class="clock" />
-  const { clock_offset_seconds } = clock.value
-  const time = new Date(now + clock_offset_seconds * 1_000).toISOString()
+  const { clock_offset_seconds, next_due } = clock.value
+  const clockMs = now + clock_offset_seconds * 1_000
+  const dueMs = next_due === null ? 0 : Math.max(0, Date.parse(next_due.at) - clockMs)
   const advance = (seconds: number) =>
     run(async () => {
       await session.client.advance_time({ seconds })
@@ -35,12 +41,20 @@ export const Clock = ({ session }: { readonly session: Session }) => {
   return (
     <section class="clock" aria-label="The sandbox's clock">
       <p>
-        Sandbox clock <b>{moment(time)}</b>{" "}
+        Sandbox clock <b>{moment(new Date(clockMs).toISOString())}</b>{" "}
         <span class="minor">
           {clock_offset_seconds < 2 ? "at real time" : `${duration(clock_offset_seconds * 1_000)} ahead`}
         </span>
       </p>
       <div class="row">
+        {next_due === null ? (
+          <span class="minor">Nothing is due.</span>
+        ) : (
+          // The clock moves by whole seconds, and must not stop just before it.
+          <button type="button" class="next" disabled={busy} onClick={() => advance(Math.ceil(dueMs / 1_000) || 1)}>
+            {ofDue(next_due.what)} in {duration(Math.ceil(dueMs / 1_000) * 1_000)}
+          </button>
+        )}
         {steps.map(({ seconds, text }) => (
           <button type="button" key={seconds} disabled={busy} onClick={() => advance(seconds)}>
             {text}

@@ -63,3 +63,16 @@ export const ofHttp = (status: number | null): State => {
   if (status === null) return { tone: "bad", text: "no answer" }
   return { tone: status < 300 ? "good" : status < 500 ? "odd" : "bad", text: `${status}` }
 }
+
+const dues: Readonly<Record<string, string>> = {
+  carriers_asked: "Ask the carriers",
+  carrier_answer: "Next carrier answers",
+  request_deadline: "Deadline of a request",
+  action_deadline: "Deadline for the person",
+  quote_expiry: "Next quote expires",
+  quote_update: "Next price update",
+  webhook_attempt: "Next webhook attempt"
+}
+
+/** What the sandbox's clock reaches next. */
+export const ofDue = (what: string): string => dues[what] ?? "Next thing due"

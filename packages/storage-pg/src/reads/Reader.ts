@@ -16,19 +16,23 @@ const readVersion = query("read_version", { record_columns: recordColumnList })
 const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 const listLane = query("lane")
+const listLanes = query("lanes")
 
 // Omits jobs of kinds that this program does not know.
 const laneJob = Schema.decodeUnknownOption(
   Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
 )
 
-/** Reads the first jobs of a lane. */
+/** Reads the first jobs of a lane, or of all. */
 const readLane = (
   database: Database,
   { workspace_id, lane, limit }: Storage.LaneQuery
 ): Effect.Effect<ReadonlyArray<Storage.LaneJob>, Storage.StorageUnavailable> =>
-  Effect.map(database.read(listLane, [workspace_id, laneOf(lane), limit]), (rows) =>
-    rows.flatMap((row) => Option.toArray(laneJob(row)))
+  Effect.map(
+    lane === undefined
+      ? database.read(listLanes, [workspace_id, limit])
+      : database.read(listLane, [workspace_id, laneOf(lane), limit]),
+    (rows) => rows.flatMap((row) => Option.toArray(laneJob(row)))
   )
 
 /** A page as a lookup of children, if it can share a statement: the parent must be its only filter. */

@@ -55,10 +55,15 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((due) => inLane(due)), ...others] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(1)] }))
       expectSame("its jobs", yield* listed(), [10, 20, 30, 40])
+      const ofAll = (limit: number) =>
+        Effect.map(storage.lane({ workspace_id: Sample.home, limit }), (jobs) => jobs.map(({ due_at }) => due_at))
+      expectSame("those of all lanes, and the ordered ones", yield* ofAll(100), [5, 7, 10, 20, 30, 40])
+      expectSame("the first of them", yield* ofAll(2), [5, 7])
       const [job] = yield* storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 1 })
       expectSame("a job", job, { kind: "deliver", due_at: 10, lease: 0, payload: `{"due":10}` })
       const { jobs: leased } = yield* storage.claim(Sample.claimAt(12))
       expectSame("leased ones, too", yield* listed({ limit: 3 }), [10, 20, 30])
+      expectSame("also of all lanes", yield* ofAll(4), [5, 7, 10, 20])
       const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (first) =>
         first.map(({ lease }) => lease)
       )
