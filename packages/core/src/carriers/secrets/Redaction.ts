@@ -38,8 +38,8 @@ export const secretsSent = (requests: ReadonlyArray<Sent>): ReadonlyArray<string
 
 const secretsOf = ({ request: { body, content_type, headers }, url }: Sent): ReadonlyArray<string> => [
   ...secretsInHeaders(headers),
-  ...ofFields(url.searchParams),
-  ...ofBody(body?.text ?? "", content_type ?? "")
+  ...secretsInFields(url.searchParams),
+  ...secretsInBody(body?.text ?? "", content_type ?? "")
 ]
 
 /** The secrets in the headers of a request: each credential as a whole, and the password in the base64 of `Basic`. */
@@ -48,11 +48,11 @@ export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
     if (!secretName.test(name)) return []
     if (/^cookie$/i.test(name)) return value.split(/;\s*/).map((pair) => pair.slice(pair.indexOf("=") + 1))
     const [, scheme = "", credential = value] = /^(\S+) +(\S.*)$/.exec(value) ?? []
-    return /^basic$/i.test(scheme) ? [credential, ...ofBasic(credential)] : [credential]
+    return /^basic$/i.test(scheme) ? [credential, ...passwordsIn(credential)] : [credential]
   })
 
 /** The password of `user:password` in base64, as is and form-decoded. */
-const ofBasic = (credential: string): ReadonlyArray<string> => {
+const passwordsIn = (credential: string): ReadonlyArray<string> => {
   const pair = Result.getOrElse(Base64.decodeString(credential), () => "")
   const colon = pair.indexOf(":")
   if (colon < 0) return []
@@ -60,32 +60,33 @@ const ofBasic = (credential: string): ReadonlyArray<string> => {
   return [password, new URLSearchParams(`=${password}`).get("") ?? ""]
 }
 
-const ofFields = (fields: URLSearchParams): ReadonlyArray<string> =>
+const secretsInFields = (fields: URLSearchParams): ReadonlyArray<string> =>
   [...fields].flatMap(([name, value]) => (secretName.test(name) ? [value] : []))
 
-const ofBody = (text: string, contentType: string): ReadonlyArray<string> => {
-  if (contentType.includes("x-www-form-urlencoded")) return ofFields(new URLSearchParams(text))
-  if (/[/+]xml\b/i.test(contentType)) return Result.match(Xml.parse(text), { onFailure: () => [], onSuccess: ofXml })
+const secretsInBody = (text: string, contentType: string): ReadonlyArray<string> => {
+  if (isForm(contentType)) return secretsInFields(new URLSearchParams(text))
+  if (/[/+]xml\b/i.test(contentType))
+    return Result.match(Xml.parse(text), { onFailure: () => [], onSuccess: secretsInXml })
   return Option.match(parseJson(text), {
     onNone: () => [],
-    onSome: (json) => (Json.isDeeper(json, maxLevels) ? [] : ofJson(json))
+    onSome: (json) => (Json.isDeeper(json, maxLevels) ? [] : secretsInJson(json))
   })
 }
 
-const ofXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
+const secretsInXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
   ...(secretName.test(Xml.localName(element.name)) ? [Xml.textOf(element)] : []),
   ...Object.entries(element.attributes).flatMap(([name, value]) => (secretName.test(name) ? [value] : [])),
-  ...Xml.elementsOf(element).flatMap(ofXml)
+  ...Xml.elementsOf(element).flatMap(secretsInXml)
 ]
 
 /** Parses JSON; none if the text is not JSON. */
 const parseJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
 
-const ofJson = (value: unknown): ReadonlyArray<string> => {
-  if (Array.isArray(value)) return value.flatMap(ofJson)
+const secretsInJson = (value: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap(secretsInJson)
   if (!Predicate.isObject(value)) return []
   return Object.entries(value).flatMap(([name, item]) =>
-    secretName.test(name) && typeof item === "string" ? [item] : ofJson(item)
+    secretName.test(name) && typeof item === "string" ? [item] : secretsInJson(item)
   )
 }
 
